@@ -1,0 +1,1 @@
+"""The words and the rules: pure, without I/O, clock or framework."""

@@ -1,0 +1,82 @@
+"""What can go wrong, as a tree.
+
+    FoliotError
+    ├── Invalid          a value breaks a rule; names field, rule and what it got
+    │   └── InvalidMany  several of them, from one request
+    ├── NotFound         no such thing for this caller
+    ├── Conflict         the thing is not in a state that allows this
+    ├── VersionMismatch  somebody else changed it first (If-Match)
+    ├── KeyReused        an idempotency key came back with another body
+    ├── Forbidden        this caller may not do this
+    ├── TooMany          a limit on how much or how often
+    └── Unavailable      something Foliot itself depends on is away
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class FoliotError(Exception):
+    """Every error Foliot raises on purpose."""
+
+
+class Invalid(FoliotError):
+    """A value breaks a rule."""
+
+    def __init__(self, field: str, message: str, *, got: object = None) -> None:
+        super().__init__(f"{field}: {message}" + (f", got {got!r}" if got is not None else ""))
+        self.field = field
+        self.message = message
+        self.got = got
+
+
+class InvalidMany(Invalid):
+    """Several values break rules; the first speaks for all."""
+
+    def __init__(self, errors: Iterable[Invalid]) -> None:
+        self.errors = list(errors)
+        first = self.errors[0]
+        super().__init__(first.field, first.message, got=first.got)
+
+
+class NotFound(FoliotError):
+    """No such thing, or not for this caller: the two answer alike."""
+
+    def __init__(self, kind: str, key: str) -> None:
+        super().__init__(f"no {kind} {key!r}")
+        self.kind = kind
+        self.key = key
+
+
+class Conflict(FoliotError):
+    """The thing is not in a state that allows this."""
+
+
+class VersionMismatch(FoliotError):
+    """The caller's version is not the current one."""
+
+    def __init__(self, expected: str, current: int) -> None:
+        super().__init__(f"version {expected} is not the current version {current}: read it again and repeat your change")
+        self.expected = expected
+        self.current = current
+
+
+class KeyReused(FoliotError):
+    """An idempotency key was used before with another request."""
+
+
+class Forbidden(FoliotError):
+    """This caller may not do this."""
+
+
+class TooMany(FoliotError):
+    """A limit on how much or how often."""
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class Unavailable(FoliotError):
+    """Something Foliot itself depends on is away."""

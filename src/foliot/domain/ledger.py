@@ -1,0 +1,53 @@
+"""What became of each instant that made no run.
+
+For every schedule and every active span: runs + ledger counts = instants the trigger names.
+Ledger entries are ranges; equal neighbours merge, so an hour of skipped seconds is one line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Fate(StrEnum):
+    """Why an instant has no run."""
+
+    SKIPPED = "skipped"
+    MISSED = "missed"
+    PRUNED = "pruned"
+
+
+class Reason(StrEnum):
+    """The rule that decided."""
+
+    OVERLAP = "overlap"
+    BUFFER_FULL = "buffer_full"
+    SUPERSEDED = "superseded"
+    CATCHUP_NONE = "catchup_none"
+    CATCHUP_LATEST = "catchup_latest"
+    CATCHUP_ALL = "catchup_all"
+    RETENTION = "retention"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """`count` instants from `first` to `last`, both included, that made no run."""
+
+    first: datetime
+    last: datetime
+    count: int
+    fate: Fate
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time under one version: instants after `start` up to and including `end`. Open while `end` is None."""
+
+    start: datetime
+    end: datetime | None
+    version: int
+    active: bool
+    reason: str = ""

@@ -1,0 +1,143 @@
+"""A run: one execution of an action, and the one table of what may become of it.
+
+                    ┌──────────── handed back ────────────┐
+                    ▼                                     │
+    created ──▶ queued ──────────── claim ───────────▶ running ──▶ success
+                    │                                  ▲  │  └───▶ partial
+                    │                            claim │  │  └───▶ failed
+                    │                                  │  ▼  └───▶ dead_letter
+                    │                               retrying
+                    │                                  │  │
+                    └──────────▶ cancelled ◀───────────┴──┘ (also from running)
+
+Final states are final: nothing leaves success, partial, failed, dead_letter or cancelled.
+A buffered run is queued and waits for its predecessor: it has no place in the order yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+PRIORITIES = range(1, 11)
+DEFAULT_PRIORITY = 5
+AGEING = timedelta(seconds=30)
+"""Each step of priority is worth this much waiting, so that nothing starves."""
+
+MANUAL_QUEUE = "manual"
+
+
+class RunState(StrEnum):
+    """Where a run is in its life."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    RETRYING = "retrying"
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+    CANCELLED = "cancelled"
+
+    @property
+    def final(self) -> bool:
+        """Nothing leaves a final state."""
+        return not TRANSITIONS[self]
+
+
+_ENDS = frozenset({RunState.SUCCESS, RunState.PARTIAL, RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
+
+TRANSITIONS: dict[RunState, frozenset[RunState]] = {
+    RunState.QUEUED: frozenset({RunState.RUNNING, RunState.CANCELLED}),
+    RunState.RUNNING: _ENDS | {RunState.RETRYING, RunState.QUEUED},
+    RunState.RETRYING: frozenset({RunState.RUNNING, RunState.CANCELLED}),
+    RunState.SUCCESS: frozenset(),
+    RunState.PARTIAL: frozenset(),
+    RunState.FAILED: frozenset(),
+    RunState.DEAD_LETTER: frozenset(),
+    RunState.CANCELLED: frozenset(),
+}
+
+OPEN = frozenset(state for state in RunState if TRANSITIONS[state])
+CLAIMABLE = frozenset({RunState.QUEUED, RunState.RETRYING})
+
+
+class Origin(StrEnum):
+    """Who asked for a run."""
+
+    INSTANT = "instant"
+    MANUAL = "manual"
+    RETRY = "retry"
+    REPLAY = "replay"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an attempt did not succeed: a code for machines, a sentence for people."""
+
+    code: str
+    message: str
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"code": self.code, "message": self.message}
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """The action did what was asked; `partial` when some of its items failed."""
+
+    result: Any = None
+    partial: bool = False
+    response: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The action did not succeed. A permanent failure is not tried again."""
+
+    problem: Problem
+    permanent: bool = False
+    retry_after: timedelta | None = None
+    response: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """Somebody asked for the run to stop, and it did."""
+
+    reason: str = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class HandedBack:
+    """The worker leaves: the run returns to its queue and keeps its attempt."""
+
+    reason: str = "the worker is shutting down"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The worker vanished in mid-attempt: its lease ran out."""
+
+    problem: Problem = field(
+        default=Problem("worker_lost", "the worker stopped renewing its lease; it was killed, froze or lost the database")
+    )
+
+
+Outcome = Succeeded | Failed | Cancelled | HandedBack | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Names one attempt. A write that does not carry the current one changes nothing."""
+
+    run_id: str
+    epoch: int
+    token: str
+
+
+def order_key(ready_at: datetime, priority: int) -> datetime:
+    """Where a run stands in its queue: by time, moved back by priority, so that waiting always wins in the end."""
+    return ready_at + (priority - 1) * AGEING

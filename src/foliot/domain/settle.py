@@ -1,0 +1,183 @@
+"""Decides what becomes of every instant of a schedule that has come due. Pure: the store writes the plan down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from foliot.domain.errors import Invalid
+from foliot.domain.ledger import Entry, Fate, Reason
+from foliot.domain.run import RunState
+from foliot.domain.schedule import BUFFER, CatchupMode, Overlap, Spec, Status, load_spec
+from foliot.domain.trigger import Once
+
+_TICK = timedelta(microseconds=1)
+
+_CATCHUP_REASON = {
+    CatchupMode.NONE: Reason.CATCHUP_NONE,
+    CatchupMode.LATEST: Reason.CATCHUP_LATEST,
+    CatchupMode.ALL: Reason.CATCHUP_ALL,
+}
+
+
+@dataclass(slots=True)
+class Due:
+    """A locked schedule row whose next instant has come; `spec` is still the stored text, which may be damaged."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    version: int
+    spec: str
+    anchor: datetime
+    next_at: datetime
+    fired: int = 0
+    gap_first: datetime | None = None
+    gap_reason: str | None = None
+    last_run_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A run of the schedule that has not ended. A buffered one waits for its predecessor."""
+
+    id: str
+    state: RunState
+    buffered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to create."""
+
+    scheduled_for: datetime
+    ready_at: datetime
+    buffered: bool = False
+
+
+@dataclass(slots=True)
+class Plan:
+    """What to write for one schedule: all of it, or nothing."""
+
+    due: Due
+    spec: Spec | None
+    runs: list[NewRun] = field(default_factory=list)
+    ledger: list[Entry] = field(default_factory=list)
+    next_at: datetime | None = None
+    fired: int = 0
+    status: Status = Status.ACTIVE
+    span_end: datetime | None = None
+    gap_first: datetime | None = None
+    gap_reason: str | None = None
+    last_run_at: datetime | None = None
+    cancel: list[str] = field(default_factory=list)
+    terminate: list[str] = field(default_factory=list)
+    fault: str | None = None
+
+
+def settle(due: Due, now: datetime, open_runs: Sequence[OpenRun] = ()) -> Plan:
+    """Account for every instant up to and including `now`: a run, or a line in the ledger."""
+    try:
+        spec = load_spec(due.spec, due.anchor)
+    except Invalid as error:
+        return Plan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=str(error))
+    plan = Plan(
+        due, spec, fired=due.fired, gap_first=due.gap_first, gap_reason=due.gap_reason, last_run_at=due.last_run_at
+    )
+    following = spec.trigger.next_after(due.next_at)
+    if following is not None and following <= now:
+        instants = _catch_up(plan, spec, now)
+        following = spec.trigger.next_after(now)
+    elif _runs_late(spec, due.next_at, now):
+        instants = [due.next_at]
+    else:
+        instants = _catch_up(plan, spec, now)
+    _judge_overlaps(plan, spec, instants, open_runs)
+    _advance(plan, spec, following, now)
+    return plan
+
+
+def _runs_late(spec: Spec, instant: datetime, now: datetime) -> bool:
+    """A one-off runs however late."""
+    return now - instant < timedelta(seconds=spec.catchup.grace_seconds) or isinstance(spec.trigger.rule, Once)
+
+
+def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
+    """The instants that still run, oldest first; the others become one `missed` range."""
+    catchup, trigger, first = spec.catchup, spec.trigger, plan.due.next_at
+    grace_start = max(first, now - timedelta(seconds=catchup.grace_seconds) + _TICK)
+    window_start = max(first, now - timedelta(seconds=catchup.window_seconds))
+    kept: list[datetime] = []
+    if window_start < grace_start:
+        match catchup.mode:
+            case CatchupMode.NONE:
+                pass
+            case CatchupMode.LATEST:
+                kept = trigger.newest(window_start, grace_start, 1)
+            case CatchupMode.ALL:
+                kept = trigger.newest(window_start, grace_start, catchup.max_runs)
+    cut = kept[0] if kept else grace_start
+    missed = trigger.count(first, cut)
+    if missed:
+        _account(plan, first, trigger.newest(first, cut, 1)[0], missed, Fate.MISSED, _CATCHUP_REASON[catchup.mode])
+    return [*kept, *trigger.between(grace_start, now + _TICK)]
+
+
+def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs: Sequence[OpenRun]) -> None:
+    remaining = None if spec.max_runs is None else spec.max_runs - plan.fired
+    taken, buffered = len(open_runs), sum(run.buffered for run in open_runs)
+    replaces = spec.overlap in {Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER}
+    for position, instant in enumerate(instants):
+        if remaining is not None and len(plan.runs) >= remaining:
+            return
+        waits, refused = False, None
+        match spec.overlap:
+            case Overlap.ALLOW_ALL:
+                pass
+            case Overlap.SKIP:
+                refused = Reason.OVERLAP if taken else None
+            case Overlap.BUFFER_ONE:
+                waits, refused = bool(taken), Reason.OVERLAP if buffered else None
+            case Overlap.BUFFER_ALL:
+                waits, refused = bool(taken), Reason.BUFFER_FULL if buffered >= BUFFER else None
+            case Overlap.CANCEL_OTHER:
+                waits = any(not run.buffered and run.state is RunState.RUNNING for run in open_runs)
+                refused = Reason.SUPERSEDED if position < len(instants) - 1 else None
+            case Overlap.TERMINATE_OTHER:
+                refused = Reason.SUPERSEDED if position < len(instants) - 1 else None
+        if refused:
+            _account(plan, instant, instant, 1, Fate.SKIPPED, refused)
+            continue
+        plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
+        plan.gap_first = plan.gap_reason = None
+        taken, buffered = taken + 1, buffered + waits
+    if replaces and plan.runs:
+        others = [run.id for run in open_runs]
+        if spec.overlap is Overlap.CANCEL_OTHER:
+            plan.cancel = others
+        else:
+            plan.terminate = others
+
+
+def _account(plan: Plan, first: datetime, last: datetime, count: int, fate: Fate, reason: Reason) -> None:
+    """Add to the ledger; a range that goes on from the last one keeps that one's first instant, so the two merge."""
+    if plan.gap_reason == reason and plan.gap_first is not None:
+        first = plan.gap_first
+        if plan.ledger and plan.ledger[-1].first == first:
+            count += plan.ledger.pop().count
+    else:
+        plan.gap_first, plan.gap_reason = first, reason
+    plan.ledger.append(Entry(first, last, count, fate, reason))
+
+
+def _advance(plan: Plan, spec: Spec, following: datetime | None, now: datetime) -> None:
+    plan.fired += len(plan.runs)
+    if plan.runs:
+        plan.last_run_at = plan.runs[-1].scheduled_for
+    exhausted = spec.max_runs is not None and plan.fired >= spec.max_runs
+    if exhausted or following is None:
+        plan.status = Status.COMPLETED
+        plan.span_end = plan.runs[-1].scheduled_for if exhausted and plan.runs else now
+    else:
+        plan.next_at = following

@@ -1,4 +1,4 @@
-"""The sockets in the wall: what the inner storeys ask of the outer ones, in domain words."""
+"""What the inner storeys ask of the world outside: time, actions, the network, workers, the feed."""
 
 from __future__ import annotations
 
@@ -117,3 +117,40 @@ class EgressFailed(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+class Workers(Protocol):
+    """Who executes."""
+
+    def free(self) -> int:
+        """How many more runs could be taken now."""
+        ...
+
+    async def submit(self, run_ids: Sequence[str]) -> int:
+        """Hand runs over; a hint, for the row decides. Answers how many were taken."""
+        ...
+
+
+class Waiter(Protocol):
+    """Somebody who wants to be woken."""
+
+    async def wait(self, timeout: float) -> bool:
+        """True when woken, False when the time ran out. A wake that came before is not lost."""
+        ...
+
+
+class Feed(Protocol):
+    """Wakes and tells. Losing it costs latency, never data."""
+
+    def wake(self, *topics: str) -> None: ...
+
+    def listen(self, *topics: str) -> AbstractAsyncContextManager[Waiter]: ...
+
+
+SCHEDULES_TOPIC = "schedules"
+RUNS_TOPIC = "runs"
+
+
+def run_topic(run_id: str) -> str:
+    """Those who follow one run."""
+    return f"run:{run_id}"

@@ -1,0 +1,93 @@
+# Foliot's front desk. `make` alone lists what there is.
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check
+# A private server or a real `foliot up` is started once per test file: files stay whole (loadfile), and more than four
+# at a time would make the tests that watch the clock wait for each other. WORKERS=0 runs everything in one process.
+WORKERS ?= logical
+PYTEST  := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile
+ARGS    ?=
+
+# The first of these that is Python 3.11 or newer; PYTHON=/path/to/python3 chooses another.
+PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup setup-dev run test cover check fmt bench mutants chaos audit reference constraints clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.run ## make the virtual environment with what Foliot needs to run
+
+setup-dev: $(VENV)/.dev ## the same, with what its tests and checks need
+
+run: setup ## start Foliot here: API, scheduler and workers in one process (ARGS="--port 8001")
+	@$(BIN)/foliot up $(ARGS)
+
+test: setup-dev ## run the whole test suite (ARGS="-k name" for a part)
+	@$(PYTEST) $(ARGS)
+
+cover: setup-dev ## run the suite and report the lines and branches it did not reach
+	@$(PYTEST) --cov --cov-report=term $(ARGS)
+
+check: setup-dev ## lint, format, types, storeys
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: setup-dev ## format, and fix what can be fixed
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+audit: setup ## prove the ledger of the local data: every instant accounted for
+	@$(BIN)/foliot audit $(ARGS)
+
+reference: setup-dev ## write the pages of docs/reference that only repeat the code
+	@$(BIN)/python -m tests.reference
+
+bench: setup-dev ## measure (ARGS names the benchmark)
+	@$(BIN)/python bench/run.py $(ARGS)
+
+mutants: setup-dev ## break the code in known ways and see that the named tests notice
+	@$(BIN)/python tests/mutants/run.py $(ARGS)
+
+chaos: setup-dev ## kill, freeze and cut off processes while a load runs, then audit
+	@$(BIN)/python chaos/run.py $(ARGS)
+
+constraints: setup-dev ## write the versions installed now to constraints.txt
+	@$(PIP) freeze --exclude-editable --exclude foliot | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' | LC_ALL=C sort -f > constraints.new
+	@mv constraints.new constraints.txt
+	@touch $(VENV)/.run $(VENV)/.dev
+	@echo "constraints.txt: $$(wc -l < constraints.txt) packages"
+
+clean: ## remove the virtual environment and everything generated
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov .coverage* dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- stamps: what is installed is installed again only when these files change ----------------------------------------
+
+$(VENV)/bin/python:
+	@for candidate in $(PYTHONS); do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$candidate; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	  echo "Foliot needs Python 3.11 or newer, and none of these is one: $(PYTHONS). Install one, or say PYTHON=/path/to/it." >&2; exit 1; \
+	fi; \
+	echo "Making $(VENV) with $$("$$found" --version) ..."; \
+	if ! "$$found" -m venv $(VENV); then \
+	  rm -rf $(VENV); \
+	  echo "This Python cannot make a virtual environment: install its venv module (Debian: apt-get install python3-venv)." >&2; exit 1; \
+	fi
+
+$(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing what Foliot needs (once; a minute or so) ..."
+	@$(PIP) install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo "Installing what Foliot and its tests need (once; a minute or two) ..."
+	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(VENV)/.run $@

@@ -1,0 +1,1 @@
+"""What a schedule can do: one room per kind."""

@@ -1,0 +1,140 @@
+"""Runs one server process from its start to the end of its drain."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
+
+from foliot.domain.errors import Conflict
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from foliot.bootstrap import App
+
+# Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this.
+STREAMS_SECONDS = 2
+STOPPED_AT_ONCE = 130
+
+
+def run(main: Coroutine[Any, Any, int]) -> int:
+    """Run to the end on the fastest event loop there is."""
+    try:
+        import uvloop
+
+        factory: Callable[[], asyncio.AbstractEventLoop] | None = uvloop.new_event_loop
+    except ImportError:
+        factory = None
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take the port now, so that a taken one is one clear line before anything else has begun."""
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+        listener.listen(2048)
+    except OSError as failed:
+        listener.close()
+        raise Conflict(_why_not(host, port, failed)) from None
+    listener.setblocking(False)
+    return listener
+
+
+def _why_not(host: str, port: int, failed: OSError) -> str:
+    if failed.errno == errno.EADDRINUSE:
+        return f"port {port} of {host} is taken by another program: stop it, or choose another port with --port"
+    if failed.errno in (errno.EACCES, errno.EPERM):
+        return f"port {port} of {host} may not be used by this user: choose one above 1023 with --port"
+    return f"cannot listen on port {port} of {host} ({failed.strerror}): choose another with --host and --port"
+
+
+def address_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+class Stop:
+    """The first signal asks the process to drain; a second one ends it at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signalled)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.remove_signal_handler(number)
+
+    def _signalled(self) -> None:
+        if self.asked.is_set():
+            # No clean-up on purpose: whatever hangs must not hold the second request up. Leases hand the runs on.
+            os._exit(STOPPED_AT_ONCE)
+        self.asked.set()
+
+
+async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
+    """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
+    stop = Stop()
+    with stop.on_signals():
+        try:
+            await app.start()
+            served = await _serve(app, listener, announce, stop) if listener else await _wait(announce, stop)
+        finally:
+            # Also after a failed start: what did start must end.
+            await app.stop(app.settings.shutdown_seconds)
+    return 0 if served else 1
+
+
+async def _wait(announce: Callable[[], None], stop: Stop) -> bool:
+    announce()
+    await stop.asked.wait()
+    return True
+
+
+async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
+    """True when the end was asked for, False when the server ended by itself."""
+    server = _server(app)
+    serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
+    asked = asyncio.create_task(stop.asked.wait(), name="stop")
+    announce()
+    await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+    ended_by_itself = serving.done()
+    server.should_exit = True
+    asked.cancel()
+    await serving
+    return not ended_by_itself
+
+
+def _server(app: App) -> uvicorn.Server:
+    import uvicorn
+
+    class Doors(uvicorn.Server):
+        """Leaves the signals to us: the engine has to drain as well."""
+
+        def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
+            return contextlib.nullcontext()
+
+    config = uvicorn.Config(
+        app.asgi,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=STREAMS_SECONDS,
+        server_header=False,
+        proxy_headers=False,
+    )
+    return Doors(config)

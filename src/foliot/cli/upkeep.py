@@ -1,0 +1,150 @@
+"""`foliot migrate`, `foliot check`, `foliot audit`: look, prove, move on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from foliot.cli.options import Home, Json
+from foliot.cli.printing import Exit, Failure, one_line_errors, print_json, table
+
+if TYPE_CHECKING:
+    from foliot.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something `foliot check` has to say."""
+
+    level: str
+    key: str
+    message: str
+
+
+def migrate(home: Home = None) -> None:
+    """Bring the database to the newest revision. `foliot up` does it by itself."""
+    from foliot.cli.lock import only_one
+    from foliot.settings import Settings
+
+    with one_line_errors():
+        from foliot import bootstrap
+
+        settings = Settings.load(os.environ, home=home)
+        if settings.sqlite_path is not None:
+            settings.sqlite_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found, newest = asyncio.run(bootstrap.current_revision(settings))
+        if found == newest:
+            typer.echo(f"{settings.database_shown} is at the newest revision, {newest}.")
+            return
+        with only_one(settings.sqlite_path):
+            before, after = asyncio.run(bootstrap.migrate(settings))
+        typer.echo(f"{settings.database_shown} went from revision {before or 'none'} to {after}.")
+
+
+def check(home: Home = None, as_json: Json = False) -> None:
+    """Check settings and connections; every complaint names the key, the rule and what it got."""
+    from foliot.settings import Settings, SettingsError
+
+    with one_line_errors():
+        findings = _unused()
+        try:
+            settings = Settings.load(os.environ, home=home)
+        except SettingsError as wrong:
+            findings += [Finding("error", each.field, _rule(each)) for each in wrong.complaints]
+        else:
+            findings += _egress(settings) + _places(settings) + asyncio.run(_database(settings))
+        findings.sort(key=lambda finding: ("error", "warning", "ok").index(finding.level))
+        failed = any(finding.level == "error" for finding in findings)
+        if as_json:
+            print_json({"ok": not failed, "findings": [asdict(finding) for finding in findings]})
+        else:
+            rows = [(finding.level, finding.key, finding.message) for finding in findings]
+            table(("", "key", "what"), rows, empty="nothing to say")
+        raise typer.Exit(Exit.FAILED if failed else Exit.DONE)
+
+
+def _rule(complaint: Any) -> str:
+    return str(complaint).removeprefix(f"{complaint.field}: ")
+
+
+def _unused() -> list[Finding]:
+    from foliot.settings import unused
+
+    return [
+        Finding("warning", key, f"accepted, not used in this version ({purpose})")
+        for key, purpose in unused(os.environ)
+    ]
+
+
+def _egress(settings: Settings) -> list[Finding]:
+    from foliot.domain.errors import Invalid
+    from foliot.egress.allow import Rules
+
+    try:
+        Rules.read(loopback=True, allow=settings.egress_allow, ports=settings.egress_ports)
+    except Invalid as wrong:
+        return [Finding("error", wrong.field, _rule(wrong))]
+    return []
+
+
+def _places(settings: Settings) -> list[Finding]:
+    """Directories that must be writable; one that does not exist yet is judged by its nearest parent."""
+    found = []
+    for key, path in (("FOLIOT_HOME", settings.home), ("FOLIOT_LOG_DIR", settings.log_dir)):
+        if path is None:
+            continue
+        nearest = next(place for place in (path, *path.parents) if place.exists())
+        if not nearest.is_dir():
+            found.append(Finding("error", key, f"must be a directory, got {path}: {nearest} is a file"))
+        elif not os.access(nearest, os.W_OK | os.X_OK):
+            found.append(Finding("error", key, f"must be writable by this user, got {path}"))
+        else:
+            found.append(Finding("ok", key, str(path)))
+    return found
+
+
+async def _database(settings: Settings) -> list[Finding]:
+    from foliot import bootstrap
+    from foliot.domain.errors import FoliotError
+
+    key = "DATABASE_URL"
+    if settings.is_sqlite:
+        path = settings.sqlite_path
+        if path is None:
+            return [Finding("warning", key, "lives in memory: everything is forgotten when the process ends")]
+        if not path.exists():
+            return [Finding("ok", key, f"{path} does not exist yet; foliot up makes it")]
+    try:
+        found, newest = await bootstrap.current_revision(settings)
+    except (FoliotError, OSError) as failed:
+        return [Finding("error", key, f"must be reachable, got {settings.database_shown}: {failed}")]
+    if found != newest:
+        state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it by itself)"
+        return [Finding("warning", key, f"{settings.database_shown} {state}")]
+    return [Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")]
+
+
+def audit(home: Home = None, as_json: Json = False) -> None:
+    """Prove the ledger: every instant of every schedule is accounted for. Exit 1 and the first hole otherwise."""
+    from foliot.settings import Settings
+
+    with one_line_errors():
+        settings = Settings.load(os.environ, home=home)
+        if settings.is_sqlite and (settings.sqlite_path is None or not settings.sqlite_path.exists()):
+            raise Failure(f"there is no database at {settings.database_shown} to audit: start one with foliot up")
+        report = asyncio.run(_prove(settings, quiet=as_json))
+        if as_json:
+            print_json(report)
+        elif report["holes"]:
+            typer.echo(f"not accounted: {report['holes'][0]}")
+        else:
+            typer.echo(f"all accounted: {report['schedules']} schedules, {report['instants']} instants")
+        raise typer.Exit(Exit.FAILED if report["holes"] else Exit.DONE)
+
+
+async def _prove(settings: Settings, *, quiet: bool) -> dict[str, Any]:
+    raise NotImplementedError

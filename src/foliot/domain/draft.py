@@ -1,0 +1,262 @@
+"""Reads the document in which a user describes a schedule, and writes it back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from foliot.domain.errors import Invalid, InvalidMany
+from foliot.domain.plain import check_plain
+from foliot.domain.reading import Fields, rfc3339
+from foliot.domain.retry import RetryPolicy
+from foliot.domain.run import DEFAULT_PRIORITY
+from foliot.domain.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, Spec, Type
+from foliot.domain.timing import Standing, read_trigger
+
+MAX_NAME = 200
+MAX_DESCRIPTION = 10_000
+MAX_TAGS = 20
+MAX_TAG = 64
+MAX_RUNS = 2**31 - 1
+DEFAULT_QUEUE = "default"
+
+_QUEUE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+# What answers carry beyond the request: whoever sends an answer back as a request need not cut it out first.
+READ_ONLY = frozenset(
+    {
+        "id",
+        "tenant_id",
+        "user_id",
+        "status",
+        "next_run_at",
+        "last_run_at",
+        "summary",
+        "version",
+        "paused_reason",
+        "fault",
+        "links",
+        "created_at",
+        "updated_at",
+    }
+)
+
+
+KNOWN = frozenset(
+    {
+        *("name", "description", "tags", "type", "cron_expr", "interval_seconds", "interval", "run_at", "timezone"),
+        *("action", "payload", "retry_policy", "overlap", "catchup", "queue", "priority", "timeout_seconds"),
+        *("jitter_seconds", "start_at", "end_at", "max_runs"),
+    }
+)
+
+
+class Check(Protocol):
+    """Reads an action's configuration into its stored form; `Invalid` names the field."""
+
+    def __call__(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A schedule as somebody wants it."""
+
+    name: str
+    description: str
+    tags: tuple[str, ...]
+    spec: Spec
+    action: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Complaints:
+    """Everything that is wrong, not only the first thing."""
+
+    found: list[Invalid] = field(default_factory=list)
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        try:
+            yield
+        except InvalidMany as error:
+            self.found += error.errors
+        except Invalid as error:
+            self.found.append(error)
+
+    def attempt(self, read: Callable[[], Any]) -> Any:
+        """What the reader returns; None when it complains, which is never used, for then `speak` raises."""
+        with self.collect():
+            return read()
+        return None
+
+    def speak(self) -> None:
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise InvalidMany(self.found)
+
+
+def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
+    """A whole request. `standing` is what the reading hangs on: which schedule, at what moment, in whose zone."""
+    if not isinstance(raw, Mapping):
+        raise Invalid("body", "must be an object", got=type(raw).__name__)
+    fields = Fields.of("", {name: value for name, value in raw.items() if name not in READ_ONLY})
+    # A reader that complains early has not asked for all it knows.
+    fields.asked |= KNOWN
+    wrong = _Complaints()
+    read = wrong.attempt
+    name = read(lambda: read_name(fields))
+    description = read(lambda: fields.text("description", "", most=MAX_DESCRIPTION))
+    tags = read(lambda: _tags(fields))
+    trigger = read(lambda: read_trigger(fields, standing))
+    kind, action = read(lambda: _action(fields, check)) or ("", {})
+    policies = {
+        "retry": read(lambda: RetryPolicy.from_dict(fields.value("retry_policy"))),
+        "overlap": read(lambda: fields.choice("overlap", Overlap, Overlap.SKIP)),
+        "catchup": read(lambda: Catchup.from_dict(fields.value("catchup"))),
+        "queue": read(lambda: read_queue(fields)),
+        "priority": read(lambda: fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10)),
+        "timeout_seconds": read(lambda: _optional(fields, "timeout_seconds", MAX_TIMEOUT)),
+        "jitter_seconds": read(lambda: fields.integer("jitter_seconds", 0, low=0, high=MAX_JITTER)),
+        "max_runs": read(lambda: _optional(fields, "max_runs", MAX_RUNS)),
+    }
+    read(fields.finish)
+    wrong.speak()
+    spec = Spec(trigger=trigger, kind=kind, **policies)
+    return Draft(name=name, description=description, tags=tags, spec=spec, action=action)
+
+
+def read_name(fields: Fields) -> str:
+    name = fields.text("name", "", most=MAX_NAME).strip()
+    if not name:
+        raise Invalid("name", "is required")
+    if _CONTROL.search(name):
+        raise Invalid("name", "must not contain control characters", got=name)
+    return name
+
+
+def read_queue(fields: Fields) -> str:
+    """`default_queue` is what one of the seeds calls the default."""
+    queue = fields.value("queue")
+    if queue is None or queue == "default_queue":
+        return DEFAULT_QUEUE
+    if not isinstance(queue, str) or not _QUEUE.fullmatch(queue):
+        raise Invalid("queue", "must be 1 to 64 letters, digits, '_', '.' or '-'", got=queue)
+    return queue
+
+
+def _tags(fields: Fields) -> tuple[str, ...]:
+    got = fields.value("tags")
+    if got is None:
+        return ()
+    if not isinstance(got, list | tuple):
+        raise Invalid("tags", "must be a list of words", got=got)
+    if len(got) > MAX_TAGS:
+        raise Invalid("tags", f"must be at most {MAX_TAGS}", got=f"{len(got)} tags")
+    for place, tag in enumerate(got):
+        if not isinstance(tag, str) or not 1 <= len(tag.strip()) <= MAX_TAG or _CONTROL.search(tag):
+            raise Invalid(f"tags[{place}]", f"must be text of 1 to {MAX_TAG} characters", got=tag)
+    return tuple(dict.fromkeys(tag.strip() for tag in got))
+
+
+def _optional(fields: Fields, name: str, high: int) -> int | None:
+    """Null means no limit, which no number says."""
+    if fields.value(name) is None:
+        return None
+    return fields.integer(name, 1, low=1, high=high)
+
+
+def _action(fields: Fields, check: Check) -> tuple[str, dict[str, Any]]:
+    action, payload = fields.value("action"), fields.value("payload")
+    if action is not None and payload is not None:
+        raise Invalid("payload", "cannot stand beside 'action': give one of the two")
+    if payload is not None:
+        return "webhook", read_action("payload", "webhook", payload, check)
+    if action is None:
+        raise Invalid("action", "is required, or 'payload' for a webhook")
+    if not isinstance(action, Mapping):
+        raise Invalid("action", "must be an object", got=action)
+    kind = action.get("kind")
+    if not isinstance(kind, str):
+        raise Invalid("action.kind", "is required", got=kind)
+    return kind, read_action("action", kind, {name: value for name, value in action.items() if name != "kind"}, check)
+
+
+def read_action(where: str, kind: str, config: object, check: Check) -> dict[str, Any]:
+    """The configuration in its stored form; complaints name the place it has in the request."""
+    if not isinstance(config, Mapping):
+        raise Invalid(where, "must be an object", got=config)
+    check_plain(where, config)
+    try:
+        return check(kind, config)
+    except InvalidMany as error:
+        raise InvalidMany([_under(where, one) for one in error.errors]) from None
+    except Invalid as error:
+        raise _under(where, error) from None
+
+
+def _under(where: str, error: Invalid) -> Invalid:
+    return Invalid(f"{where}.{error.field}" if error.field else where, error.message, got=error.got)
+
+
+def document(schedule: Schedule) -> dict[str, Any]:
+    """The request that would make this schedule."""
+    spec, trigger = schedule.spec, schedule.spec.trigger.as_dict()
+    return {
+        "name": schedule.name,
+        "description": schedule.description,
+        "tags": list(schedule.tags),
+        "type": spec.type.value,
+        "cron_expr": trigger.get("cron_expr"),
+        "interval_seconds": trigger.get("interval_seconds"),
+        "run_at": trigger.get("run_at"),
+        "timezone": spec.trigger.rule.zone,
+        "action": {"kind": spec.kind, **schedule.action},
+        "retry_policy": spec.retry.as_dict(),
+        "overlap": spec.overlap.value,
+        "catchup": spec.catchup.as_dict(),
+        "queue": spec.queue,
+        "priority": spec.priority,
+        "timeout_seconds": spec.timeout_seconds,
+        "jitter_seconds": spec.jitter_seconds,
+        "start_at": rfc3339(spec.trigger.start_at),
+        "end_at": rfc3339(spec.trigger.end_at),
+        "max_runs": spec.max_runs,
+    }
+
+
+_NESTED = ("retry_policy", "catchup", "action")
+_RULES = {Type.CRON: ("cron_expr",), Type.INTERVAL: ("interval_seconds", "interval"), Type.ONEOFF: ("run_at",)}
+
+
+def merge(base: Mapping[str, Any], patch: object) -> dict[str, Any]:
+    """The document with a patch laid over it: a null takes a field back to its default."""
+    if not isinstance(patch, Mapping):
+        raise Invalid("body", "must be an object", got=type(patch).__name__)
+    merged, changes = dict(base), dict(patch)
+    if changes.get("payload") is not None and changes.get("action") is None:
+        changes["action"] = _as_action(changes.pop("payload"))
+    if "type" in changes and changes["type"] != merged["type"]:
+        for name in (name for names in _RULES.values() for name in names):
+            merged.pop(name, None)
+    if changes.get("interval") is not None:
+        merged.pop("interval_seconds", None)
+    for name, value in changes.items():
+        merged[name] = _overlay(name, merged.get(name), value)
+    return merged
+
+
+def _as_action(payload: object) -> object:
+    return {**payload, "kind": "webhook"} if isinstance(payload, Mapping) else payload
+
+
+def _overlay(name: str, old: object, new: object) -> object:
+    if name not in _NESTED or not isinstance(old, Mapping) or not isinstance(new, Mapping):
+        return new
+    if name == "action" and new.get("kind", old.get("kind")) != old.get("kind"):
+        return new
+    return {key: value for key, value in {**old, **new}.items() if value is not None}

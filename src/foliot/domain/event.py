@@ -1,0 +1,45 @@
+"""Facts about a run, numbered without gaps from 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+LINE_LIMIT = 16 * 1024
+LINES_PER_RUN = 1_000_000
+
+
+class EventType(StrEnum):
+    """What an event tells."""
+
+    STATE = "state"
+    LOG = "log"
+    PROGRESS = "progress"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A log line or a step of progress that has no number yet."""
+
+    at: datetime
+    type: EventType
+    level: str = "info"
+    message: str = ""
+    data: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One numbered fact: a change of state, a log line or a step of progress."""
+
+    seq: int
+    at: datetime
+    type: EventType
+    state: str | None = None
+    attempt: int | None = None
+    level: str | None = None
+    message: str = ""
+    data: Mapping[str, Any] | None = None

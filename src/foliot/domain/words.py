@@ -1,0 +1,83 @@
+"""Triggers in words.
+
+CronSim's explanations, with three things put right: a union of days reads "or", `15W` is known, and it is the 22nd.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from cronsim.explain import Day, Expression, Sequence, ordinal
+
+from foliot.domain.cron import parse
+from foliot.domain.zone import zone_info
+
+NEAREST: Final = -2
+UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+
+
+@lru_cache(maxsize=1024)
+def cron(expression: str, zone: str) -> str:
+    """The sentence for an expression: "At 02:30 every day (Europe/Stockholm)"."""
+    sentence = _Sentence(parse(expression).text.split()).explain()
+    return f"{_with_endings(sentence)} ({zone})"
+
+
+def every(seconds: int) -> str:
+    """The sentence for an interval, in the largest unit that divides it."""
+    unit, size = next((unit, size) for unit, size in UNITS if seconds % size == 0)
+    number = seconds // size
+    return f"Every {unit}" if number == 1 else f"Every {number} {unit}s"
+
+
+def once(at: datetime, zone: str) -> str:
+    """The sentence for a one-off, on the clock of its zone."""
+    local = at.astimezone(zone_info(zone))
+    seconds = ":%S" if local.second else ""
+    return f"Once, on {local:%Y-%m-%d} at {local:{'%H:%M' + seconds}} ({zone})"
+
+
+class _Days(Day):
+    """The day of month, also when it is the weekday nearest to one."""
+
+    def parse(self, value: str) -> Generator[Sequence, None, None]:
+        for term in value.split(","):
+            if term.endswith("W") and term != "LW":
+                day = int(term[:-1])
+                yield Sequence(start=day, stop=day, nth=NEAREST)
+            else:
+                yield from super().parse(term)
+
+    def format_nth(self, value: int, nth: int) -> str:
+        if nth == NEAREST:
+            return f"the weekday nearest the {ordinal(value)} day of month"
+        return super().format_nth(value, nth)
+
+
+class _Sentence(Expression):
+    """A whole expression."""
+
+    def __init__(self, parts: list[str]) -> None:
+        nearest = any(term.endswith("W") and term != "LW" for term in parts[-3].split(","))
+        super().__init__([*parts[:-3], "*", *parts[-2:]] if nearest else parts)
+        if nearest:
+            self.day = _Days(parts[-3])
+            # These let CronSim shorten "the 15th"; it would lose the "nearest".
+            self.day.single_value, self.day.all_singles = None, False
+            self.day_and = parts[-1].startswith("*")
+
+    def translate_date(self, allow_every_day: bool) -> str:  # noqa: FBT001 - the signature is CronSim's
+        if self.day.star or self.dow.star or self.day_and:
+            return super().translate_date(allow_every_day)
+        months = "" if self.month.star else f", {self.month}"
+        return f"{self.day} or {self.dow}{months}"
+
+
+def _with_endings(sentence: str) -> str:
+    """21th, 22th, 23th and 31th, as English has them."""
+    endings = {"1": "st", "2": "nd", "3": "rd"}
+    return re.sub(r"\b([2-5])([123])th\b", lambda found: found[1] + found[2] + endings[found[2]], sentence)

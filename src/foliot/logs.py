@@ -1,0 +1,157 @@
+"""How Foliot logs: a sentence for people, an `action` for machines, and no secrets for anybody.
+
+Code logs by `structlog.get_logger()`, as in `log.info("3 runs handed back", action="drained", runs=3)`. What belongs to
+everything said inside (tenant, schedule, run) is bound once by `structlog.contextvars.bound_contextvars`. Lines
+of uvicorn, asyncio and other libraries come out of the same pipe.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import Processor
+
+FILE = "foliot.log"
+FILE_BYTES = 20 * 1024 * 1024
+FILES_KEPT = 5
+
+HIDDEN = "***"
+_SECRET_KEY = re.compile(
+    r"(?i)authorization|cookie|passw(or)?d|pwd|secret|token|ticket|api[_-]?key|private[_-]?key|credential"
+)
+_SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"whsec_[A-Za-z0-9+/=_-]+"), f"whsec_{HIDDEN}"),
+    (re.compile(r"(?<=://)[^\s/@:\"']*:[^\s@\"']*@"), f"{HIDDEN}@"),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {HIDDEN}"),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), HIDDEN),
+    (re.compile(r"(?i)([?&](?:password|secret|token|ticket|api_?key)=)[^&\s\"']+"), rf"\1{HIDDEN}"),
+)
+# Control characters, and those that turn the direction of writing: with them one line could pretend to be another.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Only a traceback may have several lines; tabs and colours it may not have either.
+_CONTROL_IN_TRACEBACK = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_DEPTH = 6
+# Their debug lines name every statement, parameters included.
+_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "uvicorn")
+
+Line = MutableMapping[str, Any]
+
+
+def configure(*, level: str, form: str, directory: Path | None = None, stream: TextIO | None = None) -> None:
+    """Send every log line to `stream` (standard error) as `console` or `json`, and as JSON to a file in `directory`."""
+    out = sys.stderr if stream is None else stream
+    handlers: list[logging.Handler] = [logging.StreamHandler(out)]
+    handlers[0].setFormatter(_formatter(_json() if form == "json" else _console(out)))
+    if directory is not None:
+        handlers.append(_file(directory))
+    root = logging.getLogger()
+    for old in root.handlers[:]:
+        root.removeHandler(old)
+        old.close()
+    for handler in handlers:
+        root.addHandler(handler)
+    root.setLevel(level.upper())
+    for name in _QUIET:
+        logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *_gathering(),
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def _gathering() -> list[Processor]:
+    return [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+
+
+def _formatter(renderer: Processor) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*_gathering(), structlog.stdlib.ExtraAdder()],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.format_exc_info,
+            redact,
+            escape,
+            renderer,
+        ],
+    )
+
+
+def _json() -> Processor:
+    return structlog.processors.JSONRenderer(sort_keys=False, default=str, ensure_ascii=False)
+
+
+def _console(stream: TextIO) -> Processor:
+    return structlog.dev.ConsoleRenderer(
+        colors=stream.isatty(), pad_event_to=0, exception_formatter=structlog.dev.plain_traceback
+    )
+
+
+def _file(directory: Path) -> logging.Handler:
+    directory.mkdir(parents=True, exist_ok=True)
+    handler = RotatingFileHandler(
+        directory / FILE, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(_formatter(_json()))
+    return handler
+
+
+def redact(_logger: object, _method: str, line: Line) -> Line:
+    """Hide what must not be seen, by the name of its key and by its looks."""
+    return {key: HIDDEN if _SECRET_KEY.search(key) else _redacted(value) for key, value in line.items()}
+
+
+def _redacted(value: Any, depth: int = _DEPTH) -> Any:
+    match value:
+        case bool() | int() | float() | None:
+            return value
+        case str():
+            for pattern, instead in _SECRET_TEXT:
+                value = pattern.sub(instead, value)
+            return value
+        case Mapping() if depth:
+            return {
+                key: HIDDEN if _SECRET_KEY.search(str(key)) else _redacted(inner, depth - 1)
+                for key, inner in value.items()
+            }
+        case list() | tuple() | set() | frozenset() if depth:
+            return [_redacted(inner, depth - 1) for inner in value]
+        case _:
+            # Whatever else it is would be rendered as text: it becomes text here, where it is looked at.
+            return _redacted(str(value), 0)
+
+
+def escape(_logger: object, _method: str, line: Line) -> Line:
+    """Make control characters visible, so that a value cannot forge a line or paint the terminal."""
+    return {
+        key: _escaped(value, _CONTROL_IN_TRACEBACK if key == "exception" else _CONTROL) for key, value in line.items()
+    }
+
+
+def _escaped(value: Any, control: re.Pattern[str]) -> Any:
+    match value:
+        case str():
+            return control.sub(lambda found: found[0].encode("unicode_escape").decode(), value)
+        case dict():
+            return {_escaped(str(key), control): _escaped(inner, control) for key, inner in value.items()}
+        case list():
+            return [_escaped(inner, control) for inner in value]
+        case _:
+            return value

@@ -1,0 +1,209 @@
+"""What is asked of the store, in domain words; one facet for each kind of asker."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from foliot.domain.event import Event, Line
+from foliot.domain.ledger import Entry, Span
+from foliot.domain.run import Fence, RunState
+from foliot.domain.schedule import Schedule, Spec
+from foliot.domain.settle import Due, OpenRun, Plan
+from foliot.ports.views import (
+    Answer,
+    AttemptView,
+    Claimed,
+    DeadGroup,
+    Ending,
+    Finished,
+    Page,
+    Recorded,
+    RunRequest,
+    RunView,
+)
+
+
+class Firing(Protocol):
+    """Due schedules become runs."""
+
+    async def lock_due(self, now: datetime, limit: int) -> list[Due]: ...
+
+    async def lock_one(self, schedule_id: str) -> Due | None:
+        """The same lock on one schedule, due or not, for those who change it; None when it has no cursor."""
+        ...
+
+    async def open_runs(self, schedule_ids: Sequence[str]) -> dict[str, list[OpenRun]]: ...
+
+    async def record(self, plans: Sequence[Plan], now: datetime) -> Recorded: ...
+
+    async def next_due(self) -> datetime | None: ...
+
+
+class Claims(Protocol):
+    """Runs pass from hand to hand, one attempt at a time."""
+
+    async def ready(self, now: datetime, queues: Collection[str] | None, limit: int) -> list[str]:
+        """Ids that could be claimed, most urgent first, each tenant its share."""
+        ...
+
+    async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
+        """Take those that nobody else took first."""
+        ...
+
+    async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
+        """Renew leases; answers the ids that are still ours."""
+        ...
+
+    async def cancels(self, run_ids: Sequence[str]) -> set[str]: ...
+
+    async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished: ...
+
+    async def lock_expired(self, now: datetime, limit: int) -> list[Claimed]:
+        """Runs whose lease ran out, locked, as their last holder had them."""
+        ...
+
+    async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
+        """Let buffered runs go whose predecessor has ended."""
+        ...
+
+
+class Schedules(Protocol):
+    """Schedules, their versions and spans."""
+
+    async def add(self, schedule: Schedule) -> None: ...
+
+    async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None: ...
+
+    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
+        """`filters`: status, type, kind, tag, q."""
+        ...
+
+    async def save(self, schedule: Schedule, *, new_version: bool) -> None: ...
+
+    async def set_cursor(self, schedule: Schedule) -> None: ...
+
+    async def turn_span(self, schedule: Schedule, now: datetime, *, active: bool, reason: str = "") -> None:
+        """Close the open span at `now` and open the next one."""
+        ...
+
+    async def end_span(self, schedule_id: str, now: datetime) -> None: ...
+
+    async def spans(self, schedule_id: str) -> list[Span]: ...
+
+    async def specs(self, schedule_id: str) -> dict[int, Spec | str]:
+        """Every version; a damaged one is its error."""
+        ...
+
+    async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, Entry]]:
+        """Entries (with their version) that touch [start, end), oldest first."""
+        ...
+
+    async def instants(
+        self, schedule_id: str, start: datetime, end: datetime, limit: int
+    ) -> list[tuple[datetime, str, RunState]]:
+        """Runs made from instants of [start, end), oldest first: (instant, run id, state)."""
+        ...
+
+    async def ids(self, after: str, limit: int, tenant_id: str | None = None) -> list[tuple[str, str]]:
+        """(tenant, id) of every schedule, deleted ones too, in order of id."""
+        ...
+
+    async def faults(self, limit: int) -> list[tuple[str, str]]: ...
+
+
+class Runs(Protocol):
+    """Runs, as people ask for them."""
+
+    async def add(self, requests: Sequence[RunRequest], now: datetime) -> None: ...
+
+    async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None: ...
+
+    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
+        """`filters`: status (or several, comma-separated), schedule_id, kind, queue."""
+        ...
+
+    async def attempts(self, run_id: str) -> list[AttemptView]: ...
+
+    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
+        """Queued and retrying runs are cancelled now; running ones are asked to stop. Returns how many were open."""
+        ...
+
+    async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]: ...
+
+    async def dead_groups(self, tenant_id: str, page: Page, **filters: str | None) -> list[DeadGroup]: ...
+
+    async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]: ...
+
+    async def events(self, run_id: str, after: int, limit: int) -> list[Event]: ...
+
+    async def append(self, entries: Sequence[tuple[Fence, Sequence[Line]]]) -> set[str]:
+        """Add lines to running attempts; answers the ids whose fence still held."""
+        ...
+
+
+class Requests(Protocol):
+    """Idempotency keys and what was answered."""
+
+    async def begin(self, tenant_id: str, key: str, fingerprint: str, now: datetime) -> Answer | None:
+        """Reserve the key inside this transaction; the earlier answer when there is one."""
+        ...
+
+    async def answer(self, tenant_id: str, key: str, status: int, body: str) -> None: ...
+
+
+class Upkeep(Protocol):
+    """What keeps the house in order, and what it can say about itself."""
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Delete ended runs created before this moment; the ledger remembers their instants."""
+        ...
+
+    async def prune_requests(self, before: datetime, limit: int) -> int: ...
+
+    async def report(
+        self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
+    ) -> None: ...
+
+    async def forget_nodes(self, before: datetime) -> int: ...
+
+    async def nodes(self, since: datetime) -> list[Mapping[str, Any]]: ...
+
+    async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
+        """Schedules by status, runs by state, queues with depth and the oldest waiting moment."""
+        ...
+
+    async def time(self) -> datetime:
+        """What the database's clock says."""
+        ...
+
+
+class Transaction(Protocol):
+    """All of it happens, or nothing."""
+
+    @property
+    def firing(self) -> Firing: ...
+    @property
+    def claims(self) -> Claims: ...
+    @property
+    def schedules(self) -> Schedules: ...
+    @property
+    def runs(self) -> Runs: ...
+    @property
+    def requests(self) -> Requests: ...
+    @property
+    def upkeep(self) -> Upkeep: ...
+
+
+class Store(Protocol):
+    """The one truth."""
+
+    def begin(self) -> AbstractAsyncContextManager[Transaction]:
+        """A transaction that writes. Raises `Unavailable` when the database is away."""
+        ...
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        """A consistent look: everything read through it stands at one moment."""
+        ...

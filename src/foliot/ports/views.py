@@ -1,0 +1,165 @@
+"""What passes through the store's socket: claims, endings, requests, and runs as people see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.domain.event import Line
+from foliot.domain.run import Fence, Origin, RunState
+from foliot.domain.schedule import Spec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """A run in the hands of one attempt."""
+
+    fence: Fence
+    tenant_id: str
+    schedule_id: str | None
+    kind: str
+    attempt: int
+    max_attempts: int
+    timeout_seconds: int | None
+    scheduled_for: datetime | None
+    ready_at: datetime
+    started_at: datetime
+    cancel_requested: bool
+    spec: Spec | None
+    config: Mapping[str, Any]
+    """The action as configured; empty when its row is damaged, with `fault` saying how."""
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How an attempt ended, ready to be written."""
+
+    fence: Fence
+    state: RunState
+    outcome: str
+    at: datetime
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+    response: Mapping[str, Any] | None = None
+    ready_at: datetime | None = None
+    """When the run may be claimed again; only for `retrying` and `queued`."""
+    refund: bool = False
+    """A run handed back keeps its attempt."""
+    lines: Sequence[Line] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What became of a batch of endings."""
+
+    accepted: frozenset[str]
+    stale: frozenset[str]
+    released: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a batch of plans wrote."""
+
+    runs: int
+    latest_ready_at: datetime | None
+    lateness: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which part of a list is wanted: `limit` things after `cursor`, newest first."""
+
+    limit: int = 50
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run as people see it."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    schedule_id: str | None
+    version: int | None
+    kind: str
+    origin: Origin
+    state: RunState
+    scheduled_for: datetime | None
+    ready_at: datetime
+    queue: str
+    priority: int
+    attempt: int
+    max_attempts: int
+    worker: str | None
+    cancel_requested: bool
+    buffered: bool
+    event_seq: int
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    result: Any
+    error: Mapping[str, Any] | None
+    parent_id: str | None
+    resolved_by: str | None
+    action: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView:
+    """One ended attempt."""
+
+    epoch: int
+    number: int
+    worker: str | None
+    outcome: str
+    started_at: datetime
+    ended_at: datetime
+    error: Mapping[str, Any] | None
+    response: Mapping[str, Any] | None
+    retry_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """A run that somebody asked for, outside any instant."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    kind: str
+    origin: Origin
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: int | None
+    schedule_id: str | None = None
+    version: int | None = None
+    action: Mapping[str, Any] | None = None
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadGroup:
+    """Dead letters that failed alike."""
+
+    code: str
+    message: str
+    kind: str
+    count: int
+    first_at: datetime
+    last_at: datetime
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response that an idempotency key remembers."""
+
+    fingerprint: str
+    status: int | None
+    body: str | None

@@ -1,0 +1,83 @@
+"""Environment variables that are no setting of this version, and what becomes of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from foliot.domain.errors import Invalid
+
+CLIENT = {
+    "FOLIOT_URL": "Which server the client commands talk to (default http://127.0.0.1:8000).",
+    "FOLIOT_TOKEN": "The token they present; none is needed by a server in local mode.",
+}
+"""Read by the command line when it is a client, not by the server."""
+
+TESTS = "FOLIOT_TEST_"
+"""Keys with this beginning belong to the test suite."""
+
+ACCOUNTS = ("FOLIOT_JWT_SECRET", "FOLIOT_JWKS_URL", "FOLIOT_JWT_ISSUER", "FOLIOT_METRICS_TOKEN")
+"""Whoever sets one of these expects tokens to be asked for; a version that asks for none must not start."""
+
+LATER: dict[tuple[str, ...], str] = {
+    ("CELERY_BROKER_URL", "RABBITMQ_URL"): "workers on other machines",
+    ("CELERY_RESULT_BACKEND",): "not needed: results are rows of the database",
+    ("REDIS_URL",): "waking other processes",
+    ("REDIS_HOST",): "waking other processes",
+    ("REDIS_PORT",): "waking other processes",
+    ("REDIS_DB",): "waking other processes",
+    ("MONGO_URI", "MONGO_URL", "MONGODB_URL"): "a sink of results",
+    ("MONGO_DB_NAME",): "a sink of results",
+    ("SCRAPYD_URL",): "crawls",
+    ("SCRAPYD_PROJECT",): "crawls",
+    ("CRAWL_CACHE_TTL",): "crawls",
+    ("MAX_RETRY_ATTEMPTS",): "articles",
+    ("SCRAPE_TIMEOUT",): "articles",
+    ("FOLIOT_GRPC_PORT", "GRPC_PORT"): "the gRPC door",
+    ("FOLIOT_GRPC_REFLECTION",): "the gRPC door",
+    ("SCRAPER_SERVICE_URL",): "calls to gRPC services",
+    ("PRICING_SERVICE_URL",): "calls to gRPC services",
+    ("FOLIOT_SERVICES",): "calls to gRPC services",
+    ("FOLIOT_TASKS",): "tasks",
+    ("FOLIOT_PIPELINES", "PIPELINES_CONFIG"): "pipelines",
+    ("FOLIOT_PIPELINES_TENANT",): "pipelines",
+    ("FOLIOT_TRANSFORMS",): "pipelines",
+    ("SCHEDULER_MODE",): "pipelines",
+    ("DISCORD_TOKEN",): "the Discord door",
+}
+"""Accepted and not used in this version: spellings of one key, and what it will be for."""
+
+
+def unused(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Keys that are set and change nothing: (key, what it is for)."""
+    return [(key, what) for keys, what in LATER.items() for key in keys if environ.get(key)]
+
+
+def complaints(environ: Mapping[str, str], known: Iterable[str]) -> list[Invalid]:
+    """What is wrong with keys that are no setting. Their values are never shown: many hold passwords."""
+    found = [
+        Invalid(
+            key,
+            "cannot be honoured: this version runs in local mode only and asks nobody for a token; unset it",
+        )
+        for key in ACCOUNTS
+        if environ.get(key)
+    ]
+    for keys in LATER:
+        given = [key for key in keys if environ.get(key)]
+        if len({environ[key] for key in given}) > 1:
+            found.append(
+                Invalid(given[0], f"must not differ from {', '.join(given[1:])}, which means the same; keep one")
+            )
+    expected = {*known, *CLIENT, *ACCOUNTS, *(key for keys in LATER for key in keys)}
+    found += [_unknown(key, expected) for key in sorted(environ) if key.startswith("FOLIOT_") and _stray(key, expected)]
+    return found
+
+
+def _stray(key: str, expected: set[str]) -> bool:
+    return key not in expected and not key.startswith(TESTS)
+
+
+def _unknown(key: str, expected: set[str]) -> Invalid:
+    near = difflib.get_close_matches(key, expected, n=1, cutoff=0.6)
+    return Invalid(key, "is not a setting of Foliot" + (f"; did you mean {near[0]}?" if near else "; unset it"))

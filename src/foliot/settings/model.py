@@ -1,0 +1,309 @@
+"""The settings themselves, each with its keys, its rule and its sentence for the reference."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from foliot.domain.errors import Invalid
+from foliot.settings import keys, reading
+from foliot.settings.database import database_url, masked, sqlite_file, sqlite_path
+from foliot.settings.reading import Secret, SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is known about a setting besides its value; the first key is its own name, the others are aliases."""
+
+    name: str
+    keys: tuple[str, ...]
+    read: Callable[[str], Any]
+    doc: str
+    default: Any
+    secret: bool
+
+
+def _about(doc: str, *names: str, read: Callable[[str], Any], secret: bool = False) -> dict[str, Any]:
+    return {"keys": names, "read": read, "doc": doc, "secret": secret}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings:
+    """How this Foliot runs. Made by `load`, which checks."""
+
+    home: Path = field(
+        metadata=_about(
+            "Where local mode keeps its data. Default: the user's data directory "
+            "(Linux: `~/.local/share/foliot`, macOS: `~/Library/Application Support/foliot`).",
+            "FOLIOT_HOME",
+            read=reading.directory,
+        )
+    )
+    database_url: str = field(
+        metadata=_about(
+            "The database: `sqlite:///…`, `postgresql://…`, `mariadb://…` or `mysql://…`. "
+            "Default: the SQLite file `foliot.db` in `FOLIOT_HOME`.",
+            "FOLIOT_DATABASE_URL",
+            "DATABASE_URL",
+            "SCHEDULER_DB_URL",
+            read=database_url,
+        )
+    )
+    host: str = field(
+        default="127.0.0.1",
+        metadata=_about(
+            "Address the API listens on; a loopback address, since this version has no accounts.",
+            "FOLIOT_HOST",
+            read=reading.loopback,
+        ),
+    )
+    port: int = field(
+        default=8000,
+        metadata=_about(
+            "Port the API listens on; 0 takes any free one and prints it.",
+            "FOLIOT_PORT",
+            "API_PORT",
+            read=reading.whole(0, 65535),
+        ),
+    )
+    timezone: str = field(
+        default="UTC",
+        metadata=_about(
+            "Time zone of schedules that name none.", "FOLIOT_TIMEZONE", "SCHEDULER_TIMEZONE", read=reading.timezone
+        ),
+    )
+    tick_interval: float = field(
+        default=1.0,
+        metadata=_about(
+            "The most that a lost wake-up can delay a run; without a loss, runs start at their instant anyway.",
+            "FOLIOT_TICK_INTERVAL",
+            "SCHEDULER_TICK_INTERVAL",
+            read=reading.seconds(0.05, 60),
+        ),
+    )
+    batch_size: int = field(
+        default=1000,
+        metadata=_about(
+            "How many due schedules one transaction settles.",
+            "FOLIOT_BATCH_SIZE",
+            "SCHEDULER_BATCH_SIZE",
+            read=reading.whole(1, 10_000),
+        ),
+    )
+    concurrency: int = field(
+        default=100,
+        metadata=_about(
+            "How many runs this process has in flight at once.", "FOLIOT_CONCURRENCY", read=reading.whole(1, 10_000)
+        ),
+    )
+    queues: tuple[str, ...] = field(
+        default=(),
+        metadata=_about(
+            "Queues whose runs this process executes, separated by commas. Default: all.",
+            "FOLIOT_QUEUES",
+            read=reading.queues,
+        ),
+    )
+    lease_seconds: float = field(
+        default=30.0,
+        metadata=_about(
+            "How long an attempt holds its run without a heartbeat before another may take it.",
+            "FOLIOT_LEASE_SECONDS",
+            read=reading.seconds(1, 3600),
+        ),
+    )
+    heartbeat_seconds: float = field(
+        default=10.0,
+        metadata=_about(
+            "How often an attempt renews its lease; at most half of it.",
+            "FOLIOT_HEARTBEAT_SECONDS",
+            read=reading.seconds(0.1, 1800),
+        ),
+    )
+    sweep_seconds: float = field(
+        default=5.0,
+        metadata=_about(
+            "How often expired leases and waiting buffered runs are looked for.",
+            "FOLIOT_SWEEP_SECONDS",
+            read=reading.seconds(0.1, 600),
+        ),
+    )
+    time_scale: float = field(
+        default=1.0,
+        metadata=_about(
+            "Multiplies lease, heartbeat and sweep; tests that kill processes set it below 1 to see recovery sooner.",
+            "FOLIOT_TIME_SCALE",
+            read=reading.number(0.001, 1),
+        ),
+    )
+    retention_days: int = field(
+        default=30,
+        metadata=_about(
+            "Ended runs older than this are deleted; the ledger keeps account of their instants.",
+            "FOLIOT_RETENTION_DAYS",
+            read=reading.whole(1, 36_500),
+        ),
+    )
+    shutdown_seconds: float = field(
+        default=20.0,
+        metadata=_about(
+            "How long a stopping process waits for its runs before it hands them back.",
+            "FOLIOT_SHUTDOWN_SECONDS",
+            read=reading.seconds(0, 3600),
+        ),
+    )
+    log_level: str = field(
+        default="info",
+        metadata=_about(
+            "The least important log line that is written: debug, info, warning, error or critical.",
+            "FOLIOT_LOG_LEVEL",
+            "LOG_LEVEL",
+            read=reading.choice(*reading.LEVELS, warn="warning", fatal="critical"),
+        ),
+    )
+    log_format: str = field(
+        default="console",
+        metadata=_about(
+            "`console` for people, `json` for machines: one object per line.",
+            "FOLIOT_LOG_FORMAT",
+            "LOG_FORMAT",
+            read=reading.choice(*reading.FORMATS),
+        ),
+    )
+    log_dir: Path | None = field(
+        default=None,
+        metadata=_about(
+            "Directory of a rotating log file besides the terminal. Default: none.",
+            "FOLIOT_LOG_DIR",
+            "LOG_DIR",
+            read=reading.directory,
+        ),
+    )
+    egress_allow: tuple[str, ...] = field(
+        default=(),
+        metadata=_about(
+            "Private places that actions may call besides loopback: networks, hosts or host:port, separated by commas.",
+            "FOLIOT_EGRESS_ALLOW",
+            read=reading.entries,
+        ),
+    )
+    egress_ports: tuple[int, ...] = field(
+        default=(80, 443, 8080, 8443),
+        metadata=_about(
+            "Ports that actions may call; local mode allows any.", "FOLIOT_EGRESS_PORTS", read=reading.ports
+        ),
+    )
+    webhook_secret: Secret | None = field(
+        default=None,
+        metadata=_about(
+            "Signs webhooks (Standard Webhooks): `whsec_` and base64. Default: unsigned.",
+            "FOLIOT_WEBHOOK_SECRET",
+            read=reading.signing_secret,
+            secret=True,
+        ),
+    )
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str], **overrides: object) -> Settings:
+        """Settings from the environment, and from flags, which win; None is a flag that was not given.
+
+        Raises `SettingsError` with every complaint there is.
+        """
+        layers = _Layers(environ, overrides)
+        values = {declared.name: layers.value(declared) for declared in cls.declared()}
+        layers.complaints += keys.complaints(environ, (key for declared in cls.declared() for key in declared.keys))
+        if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
+            layers.complain(
+                "FOLIOT_HEARTBEAT_SECONDS", "must be at most half of FOLIOT_LEASE_SECONDS", values["heartbeat_seconds"]
+            )
+        if layers.complaints:
+            raise SettingsError(layers.complaints)
+        values["home"] = values["home"] or _data_home(environ)
+        values["database_url"] = values["database_url"] or sqlite_file(values["home"] / "foliot.db")
+        for name in ("lease_seconds", "heartbeat_seconds", "sweep_seconds"):
+            values[name] *= values["time_scale"]
+        return cls(**values)
+
+    @classmethod
+    def declared(cls) -> list[Declared]:
+        """Every setting, in the order of the reference."""
+        return [
+            Declared(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
+            for each in fields(cls)
+        ]
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.database_url.startswith("sqlite")
+
+    @property
+    def sqlite_path(self) -> Path | None:
+        """The database file; None on a server or in memory."""
+        return sqlite_path(self.database_url)
+
+    @property
+    def database_shown(self) -> str:
+        """The database URL without its password."""
+        return masked(self.database_url)
+
+    def __repr__(self) -> str:
+        shown = {each.name: getattr(self, each.name) for each in fields(self)} | {"database_url": self.database_shown}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+class _Layers:
+    """Defaults, the environment and flags, merged; gathers complaints on the way."""
+
+    def __init__(self, environ: Mapping[str, str], overrides: Mapping[str, object]) -> None:
+        names = {declared.name for declared in Settings.declared()}
+        if strange := set(overrides) - names:
+            raise TypeError(f"no such setting: {', '.join(sorted(strange))}")
+        self.environ = environ
+        self.overrides = overrides
+        self.complaints: list[Invalid] = []
+
+    def value(self, declared: Declared) -> Any:
+        """What the strongest layer says; the default where it is wrong, so that the other complaints are found too."""
+        given = self._given(declared)
+        read = []
+        for key, text in given.items():
+            try:
+                read.append(declared.read(text))
+            except ValueError as rule:
+                self.complain(key, str(rule), "a secret that is not shown" if declared.secret else masked(text))
+        if len(read) < len(given):
+            return declared.default
+        if any(value != read[0] for value in read[1:]):
+            self.complaints.append(_differing(declared, given))
+        return read[0] if read else declared.default
+
+    def complain(self, key: str, rule: str, got: object) -> None:
+        self.complaints.append(Invalid(key, rule, got=got))
+
+    def _given(self, declared: Declared) -> dict[str, str]:
+        flag = self.overrides.get(declared.name)
+        if flag is not None:
+            text = ",".join(str(part) for part in flag) if isinstance(flag, tuple | list) else str(flag)
+            return {f"--{declared.name.replace('_', '-')}": text}
+        # An empty variable is an unset one: that is how compose files and shells leave things out.
+        return {key: self.environ[key].strip() for key in declared.keys if self.environ.get(key, "").strip()}
+
+
+def _differing(declared: Declared, given: Mapping[str, str]) -> Invalid:
+    first, *others = given
+    shown = "" if declared.secret else ": " + " and ".join(repr(masked(text)) for text in given.values())
+    return Invalid(first, f"must not differ from {', '.join(others)}, which means the same{shown}; keep one")
+
+
+def _data_home(environ: Mapping[str, str]) -> Path:
+    home = Path(environ.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "foliot"
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "foliot"
+    shared = environ.get("XDG_DATA_HOME", "")
+    # The specification: a relative path there is invalid and to be ignored.
+    return (Path(shared) if shared.startswith("/") else home / ".local" / "share") / "foliot"

@@ -1,0 +1,1 @@
+"""The one transactional truth, on SQLite, PostgreSQL and MariaDB/MySQL."""

@@ -1,0 +1,207 @@
+"""Runs pass from hand to hand: picked fairly, claimed by one, renewed, and taken back from the dead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, literal, select, text, tuple_, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.errors import Invalid
+from foliot.domain.ids import new_id
+from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState
+from foliot.domain.schedule import Spec, load_spec
+from foliot.ports import Claimed, Ending, Finished
+from foliot.store import endings as ends
+from foliot.store.columns import Moment, moment_out
+from foliot.store.dialects import Dialect
+from foliot.store.tables import runs, versions
+
+SHARES = 100
+"""How many tenants and queues one pick is divided among at most."""
+
+_ROW = (
+    runs.c.id,
+    runs.c.tenant_id,
+    runs.c.schedule_id,
+    runs.c.version,
+    runs.c.kind,
+    runs.c.attempt,
+    runs.c.max_attempts,
+    runs.c.timeout_seconds,
+    runs.c.scheduled_for,
+    runs.c.ready_at,
+    runs.c.epoch,
+    runs.c.token,
+    runs.c.attempt_at,
+    runs.c.cancel_requested,
+    runs.c.action,
+)
+
+# Hops from one (queue, tenant) to the next through the index, instead of reading every ready row.
+_SHARES = text("""
+WITH RECURSIVE q(lane) AS (
+  SELECT min(lane) FROM runs WHERE lane IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(r.lane) FROM runs r WHERE r.lane > q.lane) FROM q WHERE q.lane IS NOT NULL
+), t(lane, tenant_id) AS (
+  SELECT q.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = q.lane) FROM q WHERE q.lane IS NOT NULL
+  UNION ALL
+  SELECT t.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = t.lane AND r.tenant_id > t.tenant_id)
+  FROM t WHERE t.tenant_id IS NOT NULL
+)
+SELECT lane, tenant_id FROM t WHERE tenant_id IS NOT NULL
+""")
+
+Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlClaims:
+    """The workers' view of the store."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+    bind_clock: bool
+    versions: Versions
+
+    async def ready(self, now: datetime, queues: Collection[str] | None, limit: int) -> list[str]:
+        shares = [
+            (lane, tenant) for lane, tenant in await self.conn.execute(_SHARES) if queues is None or lane in queues
+        ]
+        if not shares:
+            return []
+        shares = shares[:SHARES]
+        each = math.ceil(limit / len(shares))
+        part = (
+            "SELECT * FROM (SELECT id, order_key FROM runs WHERE lane = :lane{0} AND tenant_id = :tenant{0}"
+            " AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT :each) s{0}"
+        )
+        sql = " UNION ALL ".join(part.format(at) for at in range(len(shares)))
+        horizon = now + (len(PRIORITIES) - 1) * AGEING
+        bound: dict[str, Any] = {
+            "now": moment_out(self.dialect.name, now),
+            "horizon": moment_out(self.dialect.name, horizon),
+            "each": each,
+        }
+        for at, (lane, tenant) in enumerate(shares):
+            bound[f"lane{at}"], bound[f"tenant{at}"] = lane, tenant
+        found = [(key, run_id) for run_id, key in await self.conn.execute(text(sql), bound)]
+        return [run_id for _, run_id in sorted(found)[:limit]]
+
+    async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
+        takeable = (
+            self.dialect.among(runs.c.id, run_ids),
+            runs.c.state.in_(sorted(CLAIMABLE)),
+            runs.c.lane.is_not(None),
+            runs.c.ready_at <= now,
+        )
+        rows = (await self.conn.execute(self.dialect.lock(select(*_ROW).where(*takeable), skip=True))).all()
+        if not rows:
+            return []
+        token = new_id("tok")
+        await self.conn.execute(
+            update(runs)
+            .where(self.dialect.among(runs.c.id, [row.id for row in rows]), runs.c.state.in_(sorted(CLAIMABLE)))
+            .ordered_values(
+                (runs.c.started_seq, runs.c.event_seq + 1),
+                (runs.c.event_seq, runs.c.event_seq + 1),
+                (runs.c.epoch, runs.c.epoch + 1),
+                (runs.c.attempt, runs.c.attempt + 1),
+                (runs.c.state, RunState.RUNNING.value),
+                (runs.c.lane, None),
+                (runs.c.token, token),
+                (runs.c.lease_until, self._later(lease, now)),
+                (runs.c.worker, worker),
+                (runs.c.attempt_at, now),
+                (runs.c.started_at, func.coalesce(runs.c.started_at, literal(now, Moment()))),
+            )
+        )
+        await self._load_versions(rows)
+        return [self._claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+
+    async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
+        ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
+        ours = (
+            self.dialect.among(runs.c.id, ids),
+            self.dialect.among(runs.c.token, tokens),
+            runs.c.state == RunState.RUNNING,
+        )
+        await self.conn.execute(update(runs).where(*ours).values(lease_until=self._later(lease, now)))
+        held = {
+            (row.id, row.epoch, row.token)
+            for row in await self.conn.execute(select(runs.c.id, runs.c.epoch, runs.c.token).where(*ours))
+        }
+        return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
+
+    async def cancels(self, run_ids: Sequence[str]) -> set[str]:
+        query = select(runs.c.id).where(self.dialect.among(runs.c.id, run_ids), runs.c.cancel_requested.is_(True))
+        return set((await self.conn.execute(query)).scalars())
+
+    async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished:
+        return await ends.finish(self.conn, self.dialect, endings, now)
+
+    async def lock_expired(self, now: datetime, limit: int) -> list[Claimed]:
+        clock = None if self.bind_clock else self.dialect.now()
+        query = select(*_ROW).where(runs.c.lease_until < (now if clock is None else clock))
+        query = query.order_by(runs.c.lease_until).limit(limit)
+        rows = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
+        await self._load_versions(rows)
+        return [self._claimed(row, Fence(row.id, row.epoch, row.token), row.attempt, row.attempt_at) for row in rows]
+
+    async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
+        return await ends.release(self.conn, self.dialect, now, schedule_ids, limit)
+
+    def _later(self, delay: timedelta, now: datetime) -> ColumnElement[datetime] | datetime:
+        if self.bind_clock or self.dialect.now() is None:
+            return now + delay
+        return self.dialect.later(delay)
+
+    async def _load_versions(self, rows: Sequence[Any]) -> None:
+        """Versions never change, so what was read once is kept."""
+        wanted = {(row.schedule_id, row.version) for row in rows if row.schedule_id is not None}
+        missing = sorted(wanted - self.versions.keys())
+        if not missing:
+            return
+        if len(self.versions) > 10_000:
+            self.versions.clear()
+            missing = sorted(wanted)
+        query = select(versions).where(tuple_(versions.c.schedule_id, versions.c.version).in_(missing))
+        query = query.with_only_columns(
+            versions.c.schedule_id,
+            versions.c.version,
+            versions.c.spec,
+            versions.c.anchor,
+            versions.c.action.label("action"),
+        )
+        for row in await self.conn.execute(query):
+            try:
+                self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, None)
+            except Invalid as error:
+                self.versions[row.schedule_id, row.version] = (None, {}, str(error))
+
+    def _claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> Claimed:
+        absent: tuple[Spec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
+        spec, config, fault = (
+            self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)
+        )
+        return Claimed(
+            fence=fence,
+            tenant_id=row.tenant_id,
+            schedule_id=row.schedule_id,
+            kind=row.kind,
+            attempt=attempt,
+            max_attempts=row.max_attempts,
+            timeout_seconds=row.timeout_seconds,
+            scheduled_for=row.scheduled_for,
+            ready_at=row.ready_at,
+            started_at=started_at,
+            cancel_requested=row.cancel_requested,
+            spec=spec,
+            config=row.action if row.action is not None else config,
+            fault=fault,
+        )

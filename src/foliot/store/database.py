@@ -1,0 +1,113 @@
+"""Opens the database and hands out transactions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.errors import Unavailable
+from foliot.store.claims import SqlClaims, Versions
+from foliot.store.dialects import DIALECTS, Dialect, Engines
+from foliot.store.firing import SqlFiring
+from foliot.store.requests import SqlRequests
+from foliot.store.runs import SqlRuns
+from foliot.store.schedules import SqlSchedules
+from foliot.store.upkeep import SqlUpkeep
+
+POOL = 8
+
+_OUR_FAULT = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTransaction:
+    """One connection, seen by each asker through its own facet."""
+
+    firing: SqlFiring
+    claims: SqlClaims
+    schedules: SqlSchedules
+    runs: SqlRuns
+    requests: SqlRequests
+    upkeep: SqlUpkeep
+    conn: AsyncConnection
+
+
+@dataclass(slots=True)
+class Database:
+    """The store. `bind_clock` makes the caller's clock decide instead of the database's, for tests that stop time."""
+
+    url: str
+    pool: int = POOL
+    bind_clock: bool = False
+    dialect: Dialect = field(init=False)
+    engines: Engines = field(init=False)
+    _writer: asyncio.Lock | None = field(init=False, default=None)
+    _versions: Versions = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.dialect = DIALECTS[make_url(self.url).get_backend_name()]
+        self.engines = self.dialect.engines(self.url, self.pool)
+        if self.engines.single_writer:
+            self._writer = asyncio.Lock()
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[SqlTransaction]:
+        """A transaction that writes; where there is one writer, the next one waits its turn."""
+        if self._writer is None:
+            async with _translated(), self.engines.write.begin() as conn:
+                yield self._transaction(conn)
+        else:
+            async with self._writer, _translated(), self.engines.write.begin() as conn:
+                yield self._transaction(conn)
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[SqlTransaction]:
+        """One consistent look."""
+        if self.engines.read is self.engines.write and self._writer is not None:
+            async with self.begin() as tx:
+                yield tx
+            return
+        async with _translated(), self.engines.read.connect() as conn:
+            if not self.engines.single_writer:
+                await conn.execution_options(isolation_level="REPEATABLE READ")
+            yield self._transaction(conn)
+
+    def _transaction(self, conn: AsyncConnection) -> SqlTransaction:
+        return SqlTransaction(
+            firing=SqlFiring(conn, self.dialect, self.bind_clock),
+            claims=SqlClaims(conn, self.dialect, self.bind_clock, self._versions),
+            schedules=SqlSchedules(conn, self.dialect),
+            runs=SqlRuns(conn, self.dialect),
+            requests=SqlRequests(conn, self.dialect),
+            upkeep=SqlUpkeep(conn, self.dialect),
+            conn=conn,
+        )
+
+    async def close(self) -> None:
+        await self.engines.write.dispose()
+        if self.engines.read is not self.engines.write:
+            await self.engines.read.dispose()
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    """A database that is away, restarting, overloaded or broke a deadlock is `Unavailable`; a wrong statement is a bug."""
+    try:
+        yield
+    except _OUR_FAULT:
+        raise
+    except (DBAPIError, PoolTimeout, ConnectionError, TimeoutError) as error:
+        raise Unavailable(f"the database did not answer: {_brief(error)}") from error
+
+
+def _brief(error: Any) -> str:
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {cause}".splitlines()[0][:300]

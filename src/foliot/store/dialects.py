@@ -1,0 +1,360 @@
+"""What differs between the databases; everything else is common SQL.
+
+Six questions: how to connect, how a transaction begins, what time it is, how rows are locked, how many rows are
+inserted at once, and how many rows are updated at once, each with values of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    ColumnElement,
+    Integer,
+    Select,
+    SmallInteger,
+    Table,
+    Text,
+    bindparam,
+    event,
+    func,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+from sqlalchemy.sql import literal_column
+
+from foliot.store.columns import Document, Moment, moment_out
+
+Columns = Mapping[str, Sequence[Any]]
+"""Values by column: the shape in which a whole batch travels."""
+
+S = TypeVar("S", bound=Select[Any])
+
+STATEMENT_TIMEOUT = 10
+IDLE_TIMEOUT = 2
+CONNECT_TIMEOUT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Where writes and reads go; the same engine unless the database has a single writer."""
+
+    write: AsyncEngine
+    read: AsyncEngine
+    single_writer: bool = False
+
+
+class Dialect:
+    """The answers, as most databases give them."""
+
+    name = ""
+
+    def engines(self, url: str, pool: int) -> Engines:
+        raise NotImplementedError
+
+    def now(self) -> ColumnElement[datetime] | None:
+        """The database's own clock; None where the caller's clock is as good."""
+        raise NotImplementedError
+
+    def later(self, delay: timedelta) -> ColumnElement[datetime]:
+        """The database's clock, moved by a delay."""
+        raise NotImplementedError
+
+    def lock(self, query: S, *, skip: bool = False) -> S:
+        """Lock what the query reads; rows that another holds are waited for, or skipped."""
+        return query.with_for_update(skip_locked=skip)
+
+    def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
+        """The column's value is one of these, however many they are."""
+        return column.in_(values)
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        """Insert a batch with one statement. `conflict` is "" (raise), "ignore" or "add" (a ledger range grows)."""
+        raise NotImplementedError
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        """Update a batch with one statement where all keys match; returns how many rows did."""
+        raise NotImplementedError
+
+
+class PostgreSQL(Dialect):
+    """Arrays in, `unnest` on the server: one statement whatever the size of the batch."""
+
+    name = "postgresql"
+
+    def engines(self, url: str, pool: int) -> Engines:
+        settings = {
+            "application_name": "foliot",
+            "timezone": "UTC",
+            "jit": "off",
+            "statement_timeout": f"{STATEMENT_TIMEOUT}s",
+            # A frozen process must not hide the rows it locked.
+            "idle_in_transaction_session_timeout": f"{IDLE_TIMEOUT}s",
+            "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",
+        }
+        engine = create_async_engine(
+            url,
+            pool_size=pool,
+            max_overflow=pool,
+            pool_timeout=CONNECT_TIMEOUT,
+            pool_pre_ping=False,
+            isolation_level="READ COMMITTED",
+            connect_args={
+                "server_settings": settings,
+                "timeout": CONNECT_TIMEOUT,
+                "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT,
+            },
+        )
+        return Engines(engine, engine)
+
+    def now(self) -> ColumnElement[datetime]:
+        return func.clock_timestamp(type_=Moment())
+
+    def later(self, delay: timedelta) -> ColumnElement[datetime]:
+        return func.clock_timestamp(type_=Moment()) + bindparam(None, delay, postgresql.INTERVAL, unique=True)
+
+    def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
+        # One array parameter: the statement's text, and so its plan, is the same for every size.
+        return column == func.any(bindparam(None, list(values), postgresql.ARRAY(Text), unique=True))
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        await conn.exec_driver_sql(_pg_insert(table, tuple(columns), conflict), _arrays(table, columns))
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        arrays = _arrays(table, keys) + _arrays(table, values)
+        return (await conn.exec_driver_sql(_pg_update(table, tuple(keys), tuple(values)), arrays)).rowcount
+
+
+class SQLite(Dialect):
+    """One writer; `executemany` runs the whole batch inside the library."""
+
+    name = "sqlite"
+
+    def engines(self, url: str, pool: int) -> Engines:
+        memory = ":memory:" in url or url.endswith("://")
+        options: dict[str, Any] = {"poolclass": StaticPool} if memory else {"pool_size": 1, "max_overflow": 0}
+        write = create_async_engine(url, **options)
+        _prepare_sqlite(write, "BEGIN IMMEDIATE")
+        if memory:
+            return Engines(write, write, single_writer=True)
+        read = create_async_engine(url, pool_size=pool, max_overflow=0)
+        _prepare_sqlite(read, "BEGIN")
+        return Engines(write, read, single_writer=True)
+
+    def now(self) -> None:
+        return None
+
+    def lock(self, query: S, *, skip: bool = False) -> S:  # noqa: ARG002 -- the one writer holds every lock already
+        return query
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        await conn.exec_driver_sql(_lite_insert(table, tuple(columns), conflict), _rows(self.name, table, columns))
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        sql = _lite_update(table, tuple(keys), tuple(values))
+        made = zip(*_converted(self.name, table, values), *_converted(self.name, table, keys), strict=True)
+        return (await conn.exec_driver_sql(sql, list(made))).rowcount
+
+
+class MariaDB(Dialect):
+    """MariaDB and MySQL: multi-row VALUES in, `JSON_TABLE` for updates."""
+
+    name = "mysql"
+
+    def engines(self, url: str, pool: int) -> Engines:
+        engine = create_async_engine(
+            url,
+            pool_size=pool,
+            max_overflow=pool,
+            pool_timeout=CONNECT_TIMEOUT,
+            pool_recycle=3600,
+            isolation_level="READ COMMITTED",
+            connect_args={"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4"},
+        )
+
+        @event.listens_for(engine.sync_engine, "connect")
+        def prepare(connection: Any, _record: Any) -> None:
+            cursor = connection.cursor()
+            cursor.execute("SELECT VERSION()")
+            maria = "mariadb" in str(cursor.fetchone()[0]).lower()
+            settings = [
+                "time_zone='+00:00'",
+                "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+                "innodb_lock_wait_timeout=5",
+            ]
+            if maria:
+                settings += [f"max_statement_time={STATEMENT_TIMEOUT}", f"idle_transaction_timeout={IDLE_TIMEOUT}"]
+            else:
+                settings += [f"max_execution_time={STATEMENT_TIMEOUT * 1000}"]
+            cursor.execute("SET SESSION " + ", ".join(settings))
+            cursor.close()
+
+        return Engines(engine, engine)
+
+    def now(self) -> ColumnElement[datetime]:
+        return literal_column("UTC_TIMESTAMP(6)", type_=Moment())
+
+    def later(self, delay: timedelta) -> ColumnElement[datetime]:
+        seconds = delay.total_seconds()
+        return literal_column(f"TIMESTAMPADD(MICROSECOND, {int(seconds * 1e6)}, UTC_TIMESTAMP(6))", type_=Moment())
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        names = tuple(columns)
+        rows = _rows(self.name, table, columns)
+        # The driver would split a large executemany; one statement with all the rows is what is wanted.
+        marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(rows))
+        sql = f"INSERT INTO {table.name} ({_names(names)}) VALUES {marks}{_MARIA_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+        await conn.exec_driver_sql(sql, tuple(value for row in rows for value in row))
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        made = zip(*_converted("json", table, keys), *_converted("json", table, values), strict=True)
+        batch = orjson.dumps(list(made)).decode()
+        return (await conn.exec_driver_sql(_maria_update(table, tuple(keys), tuple(values)), (batch,))).rowcount
+
+
+DIALECTS: dict[str, Dialect] = {
+    "postgresql": PostgreSQL(),
+    "sqlite": SQLite(),
+    "mysql": MariaDB(),
+    "mariadb": MariaDB(),
+}
+
+
+def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
+    @event.listens_for(engine.sync_engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        # The driver's own implicit BEGIN is deferred, and would let two writers deadlock.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "busy_timeout=5000",
+            "foreign_keys=ON",
+            "cache_size=-65536",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def start(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+
+def _names(names: Sequence[str], prefix: str = "") -> str:
+    return ", ".join(f"{prefix}{name}" for name in names)
+
+
+def _pg_type(table: Table, name: str) -> str:
+    kind = table.c[name].type
+    if isinstance(kind, Moment):
+        return "timestamptz[]"
+    if isinstance(kind, Boolean):
+        return "bool[]"
+    if isinstance(kind, BigInteger):
+        return "int8[]"
+    if isinstance(kind, Integer | SmallInteger):
+        return "int4[]"
+    return "bytea[]" if kind.__class__.__name__ == "LargeBinary" else "text[]"
+
+
+def _arrays(table: Table, columns: Columns) -> tuple[list[Any], ...]:
+    return tuple(_converted("postgresql", table, columns))
+
+
+def _unnest(table: Table, names: Sequence[str], start: int = 1) -> str:
+    return ", ".join(f"${at}::{_pg_type(table, name)}" for at, name in enumerate(names, start))
+
+
+_PG_CONFLICT = {
+    "": "",
+    "ignore": " ON CONFLICT DO NOTHING",
+    "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE SET last_at = excluded.last_at, count = ledger.count + excluded.count",
+    "replace": " ON CONFLICT (id) DO UPDATE SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
+}
+_MARIA_CONFLICT = {
+    "": "",
+    "ignore": " ON DUPLICATE KEY UPDATE tenant_id = tenant_id",
+    # `count` must come first: assignments are made left to right.
+    "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
+    "replace": " ON DUPLICATE KEY UPDATE role = VALUES(role), seen_at = VALUES(seen_at), report = VALUES(report)",
+}
+
+
+@lru_cache(maxsize=256)
+def _pg_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
+    return f"INSERT INTO {table.name} ({_names(names)}) SELECT * FROM unnest({_unnest(table, names)}){_PG_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+
+
+@lru_cache(maxsize=256)
+def _pg_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+    made = ", ".join([f"k{at}" for at in range(len(keys))] + [f"v{at}" for at in range(len(values))])
+    where = " AND ".join(f"t.{name} = d.k{at}" for at, name in enumerate(keys))
+    assign = ", ".join(f"{name} = d.v{at}" for at, name in enumerate(values))
+    return f"UPDATE {table.name} t SET {assign} FROM unnest({_unnest(table, keys + values)}) AS d({made}) WHERE {where}"  # noqa: S608 -- names are ours
+
+
+@lru_cache(maxsize=256)
+def _lite_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
+    return f"INSERT INTO {table.name} ({_names(names)}) VALUES ({_names(['?'] * len(names))}){_PG_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+
+
+@lru_cache(maxsize=256)
+def _lite_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+    assign = ", ".join(f"{name} = ?" for name in values)
+    return f"UPDATE {table.name} SET {assign} WHERE " + " AND ".join(f"{name} = ?" for name in keys)  # noqa: S608 -- names are ours
+
+
+@lru_cache(maxsize=256)
+def _maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+    parts = [*((f"k{at}", name) for at, name in enumerate(keys)), *((f"v{at}", name) for at, name in enumerate(values))]
+    made = ", ".join(f"{alias} {_maria_type(table, name)} PATH '$[{at}]'" for at, (alias, name) in enumerate(parts))
+    where = " AND ".join(f"t.{name} = d.k{at}{_maria_collate(table, name)}" for at, name in enumerate(keys))
+    assign = ", ".join(f"t.{name} = d.v{at}" for at, name in enumerate(values))
+    return f"UPDATE {table.name} t JOIN JSON_TABLE(%s, '$[*]' COLUMNS ({made})) d ON {where} SET {assign}"  # noqa: S608 -- names are ours
+
+
+def _maria_collate(table: Table, name: str) -> str:
+    kind = table.c[name].type
+    return "" if isinstance(kind, Moment | Boolean | Integer | SmallInteger | BigInteger) else " COLLATE utf8mb4_bin"
+
+
+def _maria_type(table: Table, name: str) -> str:
+    kind = table.c[name].type
+    if isinstance(kind, Moment):
+        return "DATETIME(6)"
+    if isinstance(kind, Boolean | Integer | SmallInteger | BigInteger):
+        return "BIGINT"
+    length = getattr(kind, "length", None)
+    return f"VARCHAR({length}) CHARACTER SET utf8mb4" if length else "MEDIUMTEXT CHARACTER SET utf8mb4"
+
+
+def _converted(dialect: str, table: Table, columns: Columns) -> list[list[Any]]:
+    return [_convert(dialect, table.c[name].type, values) for name, values in columns.items()]
+
+
+def _convert(dialect: str, kind: Any, values: Sequence[Any]) -> list[Any]:
+    """Driver values for a whole column; what the driver takes as it is stays as it is."""
+    if isinstance(kind, Moment) and dialect != "postgresql":
+        form = "sqlite" if dialect == "json" else dialect
+        return [None if value is None else moment_out(form, value) for value in values]
+    if isinstance(kind, Document):
+        return [None if value is None else orjson.dumps(value).decode() for value in values]
+    if isinstance(kind, Boolean) and dialect != "postgresql":
+        return [None if value is None else int(value) for value in values]
+    return list(values)
+
+
+def _rows(dialect: str, table: Table, columns: Columns) -> list[tuple[Any, ...]]:
+    return list(zip(*_converted(dialect, table, columns), strict=True))
+
+
+__all__ = ["DIALECTS", "Columns", "Dialect", "Engines"]

@@ -1,0 +1,178 @@
+"""How runs end: recorded by their attempt, cancelled from outside, and what their end sets free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.run import CLAIMABLE, OPEN, Origin, RunState, order_key
+from foliot.ports import Ending, Finished
+from foliot.store.dialects import Dialect
+from foliot.store.logs import chunk_columns
+from foliot.store.tables import attempts, log_chunks, runs
+
+_HELD = (
+    runs.c.id,
+    runs.c.tenant_id,
+    runs.c.schedule_id,
+    runs.c.epoch,
+    runs.c.token,
+    runs.c.state,
+    runs.c.event_seq,
+    runs.c.started_seq,
+    runs.c.attempt,
+    runs.c.attempt_at,
+    runs.c.worker,
+    runs.c.priority,
+    runs.c.queue,
+    runs.c.origin,
+    runs.c.parent_id,
+    runs.c.ready_at,
+)
+
+
+async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime) -> Finished:
+    """Record a batch of endings; one that does not carry the current fence changes nothing."""
+    by_id = {ending.fence.run_id: ending for ending in endings}
+    query = select(*_HELD).where(dialect.among(runs.c.id, list(by_id))).order_by(runs.c.id)
+    held, repeated = [], set()
+    for row in await conn.execute(dialect.lock(query)):
+        ending = by_id[row.id]
+        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+            continue
+        if row.state == RunState.RUNNING:
+            held.append((row, ending))
+        else:
+            # Our own fence on an ended run: this ending was written before and its acknowledgement got lost.
+            repeated.add(row.id)
+    accepted = frozenset({row.id for row, _ in held} | repeated)
+    released = 0
+    if held:
+        await _write(conn, dialect, held)
+        ended = [row for row, ending in held if ending.state.final]
+        freed = {row.schedule_id for row in ended if row.schedule_id is not None}
+        released = await release(conn, dialect, now, sorted(freed)) if freed else 0
+        await _resolve(conn, dialect, held)
+    return Finished(accepted, frozenset(by_id) - accepted, released)
+
+
+async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
+    chunks = chunk_columns([(row.id, row.tenant_id, row.event_seq, ending.lines) for row, ending in held])
+    if chunks["run_id"]:
+        await dialect.insert(conn, log_chunks, chunks)
+    seqs = [row.event_seq + len(ending.lines) + 1 for row, ending in held]
+    ready = [ending.ready_at or row.ready_at for row, ending in held]
+    values: dict[str, list[Any]] = {
+        "state": [ending.state.value for _, ending in held],
+        "attempt": [row.attempt - ending.refund for row, ending in held],
+        "ready_at": ready,
+        "order_key": [order_key(at, row.priority) for at, (row, _) in zip(ready, held, strict=True)],
+        "lane": [None if ending.state.final else row.queue for row, ending in held],
+        "open_of": [None if ending.state.final else row.schedule_id for row, ending in held],
+        "lease_until": [None] * len(held),
+        "event_seq": seqs,
+        "final_seq": [seq if ending.state.final else None for seq, (_, ending) in zip(seqs, held, strict=True)],
+        "finished_at": [ending.at if ending.state.final else None for _, ending in held],
+        "result": [ending.result for _, ending in held],
+        "error": [ending.error for _, ending in held],
+    }
+    keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
+    await dialect.update(conn, runs, keys, values)
+    ended: dict[str, list[Any]] = {
+        "run_id": keys["id"],
+        "epoch": keys["epoch"],
+        "tenant_id": [row.tenant_id for row, _ in held],
+        "number": [row.attempt for row, _ in held],
+        "worker": [row.worker for row, _ in held],
+        "outcome": [ending.outcome for _, ending in held],
+        "state": values["state"],
+        "started_at": [row.attempt_at for row, _ in held],
+        "ended_at": [ending.at for _, ending in held],
+        "started_seq": [row.started_seq for row, _ in held],
+        "ended_seq": seqs,
+        "error": values["error"],
+        "response": [ending.response for _, ending in held],
+        "retry_at": [ending.ready_at for _, ending in held],
+    }
+    await dialect.insert(conn, attempts, ended)
+
+
+async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
+    """A replay that succeeded settles its dead letter."""
+    good = {RunState.SUCCESS, RunState.PARTIAL}
+    replays = [row for row, ending in held if row.origin == Origin.REPLAY and ending.state in good]
+    if replays:
+        letters = {"id": [row.parent_id for row in replays]}
+        await dialect.update(conn, runs, letters, {"resolved_by": [row.id for row in replays]})
+
+
+async def cancel_runs(
+    conn: AsyncConnection,
+    dialect: Dialect,
+    run_ids: Sequence[str],
+    now: datetime,
+    reason: str,
+    *,
+    at_once: Sequence[str] = (),
+) -> int:
+    """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
+    waiting = and_(dialect.among(runs.c.id, run_ids), runs.c.state.in_(sorted(CLAIMABLE)))
+    cut = and_(dialect.among(runs.c.id, at_once), runs.c.state.in_(sorted(OPEN)))
+    ended = update(runs).where(or_(waiting, cut) if at_once else waiting)
+    # Assignments run left to right on MariaDB: `final_seq` must see the old `event_seq`.
+    changed = await conn.execute(
+        ended.ordered_values(
+            (runs.c.final_seq, runs.c.event_seq + 1),
+            (runs.c.event_seq, runs.c.event_seq + 1),
+            (runs.c.epoch, runs.c.epoch + 1),
+            (runs.c.state, RunState.CANCELLED.value),
+            (runs.c.lane, None),
+            (runs.c.open_of, None),
+            (runs.c.buffered_of, None),
+            (runs.c.lease_until, None),
+            (runs.c.finished_at, now),
+            (runs.c.error, {"code": "cancelled", "message": reason}),
+        )
+    )
+    if not run_ids:
+        return changed.rowcount
+    running = and_(dialect.among(runs.c.id, run_ids), runs.c.state == RunState.RUNNING)
+    asked = await conn.execute(update(runs).where(running).values(cancel_requested=True))
+    return changed.rowcount + asked.rowcount
+
+
+async def release(
+    conn: AsyncConnection, dialect: Dialect, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000
+) -> int:
+    """Let the oldest buffered run of each schedule go when nothing stands before it any more."""
+    waiting = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None))
+    if schedule_ids is not None:
+        waiting = waiting.where(dialect.among(runs.c.buffered_of, schedule_ids))
+    queued = sorted(set((await conn.execute(waiting.limit(limit))).scalars()))
+    if not queued:
+        return 0
+    columns = (runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at)
+    query = select(*columns).where(dialect.among(runs.c.open_of, queued)).order_by(runs.c.id)
+    first: dict[str, Any] = {}
+    busy = set()
+    for row in await conn.execute(dialect.lock(query)):
+        if row.buffered_of is None:
+            busy.add(row.open_of)
+        else:
+            first.setdefault(row.open_of, row)
+    free = [row for schedule_id, row in first.items() if schedule_id not in busy]
+    if not free:
+        return 0
+    ready = [max(row.ready_at, now) for row in free]
+    values = {
+        "buffered_of": [None] * len(free),
+        "lane": [row.queue for row in free],
+        "ready_at": ready,
+        "order_key": [order_key(at, row.priority) for at, row in zip(ready, free, strict=True)],
+    }
+    keys = {"id": [row.id for row in free], "state": [RunState.QUEUED.value] * len(free)}
+    return await dialect.update(conn, runs, keys, values)

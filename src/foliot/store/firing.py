@@ -1,0 +1,159 @@
+"""Due schedules become runs: a handful of statements for a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.ids import RUN, new_id
+from foliot.domain.run import RunState, order_key
+from foliot.domain.schedule import Status
+from foliot.domain.settle import Due, OpenRun, Plan
+from foliot.ports import Recorded
+from foliot.store.dialects import Dialect
+from foliot.store.endings import cancel_runs
+from foliot.store.tables import ledger, runs, schedules, spans
+
+_DUE = (
+    schedules.c.id,
+    schedules.c.tenant_id,
+    schedules.c.user_id,
+    schedules.c.version,
+    schedules.c.spec,
+    schedules.c.anchor,
+    schedules.c.next_at,
+    schedules.c.fired,
+    schedules.c.gap_first,
+    schedules.c.gap_reason,
+    schedules.c.last_run_at,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFiring:
+    """The ticker's view of the store."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+    bind_clock: bool
+
+    async def lock_due(self, now: datetime, limit: int) -> list[Due]:
+        query = select(*_DUE).where(schedules.c.next_at <= now).order_by(schedules.c.next_at).limit(limit)
+        clock = None if self.bind_clock else self.dialect.now()
+        if clock is not None:
+            # Our clock follows the database's, but only the database's decides.
+            query = query.where(schedules.c.next_at <= clock)
+        rows = await self.conn.execute(self.dialect.lock(query, skip=True))
+        return [Due(*row) for row in rows]
+
+    async def lock_one(self, schedule_id: str) -> Due | None:
+        query = select(*_DUE).where(schedules.c.id == schedule_id)
+        row = (await self.conn.execute(self.dialect.lock(query))).first()
+        return Due(*row) if row is not None and row.next_at is not None else None
+
+    async def open_runs(self, schedule_ids: Sequence[str]) -> dict[str, list[OpenRun]]:
+        if not schedule_ids:
+            return {}
+        query = select(runs.c.open_of, runs.c.id, runs.c.state, runs.c.buffered_of)
+        query = query.where(self.dialect.among(runs.c.open_of, schedule_ids)).order_by(runs.c.id)
+        found: dict[str, list[OpenRun]] = {}
+        for schedule_id, run_id, state, buffered in await self.conn.execute(query):
+            found.setdefault(schedule_id, []).append(OpenRun(run_id, RunState(state), buffered is not None))
+        return found
+
+    async def record(self, plans: Sequence[Plan], now: datetime) -> Recorded:
+        """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
+        if not plans:
+            return Recorded(0, None, ())
+        moved = await self._advance(plans)
+        if moved != len(plans):
+            # Under the row lock this cannot be; without it somebody else settled these instants first.
+            raise RuntimeError(f"{len(plans) - moved} of {len(plans)} cursors moved while their rows were locked")
+        recorded = await self._create(plans, now)
+        await self._account(plans)
+        await self._complete(plans)
+        await self._replace(plans, now)
+        return recorded
+
+    async def _advance(self, plans: Sequence[Plan]) -> int:
+        damaged = any(plan.fault for plan in plans)
+        values: dict[str, list[Any]] = {
+            "next_at": [plan.next_at for plan in plans],
+            "fired": [plan.fired for plan in plans],
+            "status": [plan.status.value for plan in plans],
+            "gap_first": [plan.gap_first for plan in plans],
+            "gap_reason": [plan.gap_reason for plan in plans],
+            "last_run_at": [plan.last_run_at for plan in plans],
+        }
+        if damaged:
+            values["fault"] = [plan.fault for plan in plans]
+            values["fault_next_at"] = [plan.due.next_at if plan.fault else None for plan in plans]
+        keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
+        return await self.dialect.update(self.conn, schedules, keys, values)
+
+    async def _create(self, plans: Sequence[Plan], now: datetime) -> Recorded:
+        made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
+        if not made:
+            return Recorded(0, None, ())
+        count = len(made)
+        columns = {
+            "id": [new_id(RUN) for _ in made],
+            "tenant_id": [due.tenant_id for due, _, _ in made],
+            "user_id": [due.user_id for due, _, _ in made],
+            "schedule_id": [due.id for due, _, _ in made],
+            "open_of": [due.id for due, _, _ in made],
+            "version": [due.version for due, _, _ in made],
+            "kind": [spec.kind for _, spec, _ in made],
+            "state": [RunState.QUEUED.value] * count,
+            "scheduled_for": [run.scheduled_for for _, _, run in made],
+            "ready_at": [run.ready_at for _, _, run in made],
+            "queue": [spec.queue for _, spec, _ in made],
+            "priority": [spec.priority for _, spec, _ in made],
+            "order_key": [order_key(run.ready_at, spec.priority) for _, spec, run in made],
+            "lane": [None if run.buffered else spec.queue for _, spec, run in made],
+            "buffered_of": [due.id if run.buffered else None for due, _, run in made],
+            "max_attempts": [spec.retry.max_attempts for _, spec, _ in made],
+            "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
+            "created_at": [now] * count,
+        }
+        await self.dialect.insert(self.conn, runs, columns)
+        lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in made]
+        return Recorded(count, max(run.ready_at for _, _, run in made), lateness)
+
+    async def _account(self, plans: Sequence[Plan]) -> None:
+        entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]
+        if not entries:
+            return
+        columns = {
+            "schedule_id": [due.id for due, _ in entries],
+            "first_at": [entry.first for _, entry in entries],
+            "fate": [entry.fate.value for _, entry in entries],
+            "tenant_id": [due.tenant_id for due, _ in entries],
+            "last_at": [entry.last for _, entry in entries],
+            "count": [entry.count for _, entry in entries],
+            "version": [due.version for due, _ in entries],
+            "reason": [entry.reason.value for _, entry in entries],
+        }
+        await self.dialect.insert(self.conn, ledger, columns, conflict="add")
+
+    async def _complete(self, plans: Sequence[Plan]) -> None:
+        done = [plan for plan in plans if plan.status is Status.COMPLETED]
+        if not done:
+            return
+        ended = {"end_at": [plan.span_end for plan in done], "open_of": [None] * len(done)}
+        await self.dialect.update(self.conn, spans, {"open_of": [plan.due.id for plan in done]}, ended)
+
+    async def _replace(self, plans: Sequence[Plan], now: datetime) -> None:
+        cancel = [run_id for plan in plans for run_id in plan.cancel]
+        stop = [run_id for plan in plans for run_id in plan.terminate]
+        if cancel or stop:
+            await cancel_runs(self.conn, self.dialect, cancel, now, "replaced by a later instant", at_once=stop)
+
+    async def next_due(self) -> datetime | None:
+        found: datetime | None = await self.conn.scalar(select(func.min(schedules.c.next_at)))
+        return found

@@ -1,0 +1,1 @@
+"""The one chain of migrations, for every database."""

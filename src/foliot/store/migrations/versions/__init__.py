@@ -1,0 +1,1 @@
+"""Each file is one step; none is changed once released."""

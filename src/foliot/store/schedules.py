@@ -1,0 +1,206 @@
+"""Schedules, their versions, spans and ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.errors import Invalid
+from foliot.domain.ids import new_id
+from foliot.domain.ledger import Entry, Fate, Reason, Span
+from foliot.domain.run import RunState
+from foliot.domain.schedule import Schedule, Spec, Status, load_spec
+from foliot.domain.trigger import Once, Trigger
+from foliot.ports import Page
+from foliot.store.dialects import Dialect
+from foliot.store.tables import ledger, runs, schedules, spans, versions
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSchedules:
+    """What people ask of schedules."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+
+    async def add(self, schedule: Schedule) -> None:
+        await self.conn.execute(
+            insert(schedules).values(id=schedule.id, created_at=schedule.created_at, **_columns(schedule))
+        )
+        await self._add_version(schedule)
+
+    async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
+        query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        return None if row is None else _schedule(row)
+
+    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
+        query = select(schedules).where(schedules.c.tenant_id == tenant_id)
+        if page.cursor is not None:
+            query = query.where(schedules.c.id < page.cursor)
+        query = _filtered(query, filters).order_by(schedules.c.id.desc()).limit(page.limit)
+        return [_schedule(row) for row in await self.conn.execute(query)]
+
+    async def save(self, schedule: Schedule, *, new_version: bool) -> None:
+        where = (schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
+        values = _columns(schedule)
+        if new_version:
+            # The next ledger entry belongs to the new version: it merges with nothing.
+            values |= {"gap_first": None, "gap_reason": None}
+            await self._add_version(schedule)
+        if schedule.fault is None:
+            values["fault_next_at"] = None
+        await self.conn.execute(update(schedules).where(*where).values(**values))
+
+    async def _add_version(self, schedule: Schedule) -> None:
+        await self.conn.execute(
+            insert(versions).values(
+                schedule_id=schedule.id,
+                version=schedule.version,
+                tenant_id=schedule.tenant_id,
+                spec=schedule.spec.dump(),
+                action=dict(schedule.action),
+                anchor=schedule.spec.anchor,
+                created_at=schedule.updated_at,
+            )
+        )
+
+    async def turn_span(self, schedule: Schedule, now: datetime, *, active: bool, reason: str = "") -> None:
+        await self.end_span(schedule.id, now)
+        await self.conn.execute(
+            insert(spans).values(
+                id=new_id("spa"),
+                schedule_id=schedule.id,
+                open_of=schedule.id,
+                tenant_id=schedule.tenant_id,
+                start_at=now,
+                version=schedule.version,
+                active=active,
+                reason=reason,
+            )
+        )
+
+    async def end_span(self, schedule_id: str, now: datetime) -> None:
+        await self.conn.execute(update(spans).where(spans.c.open_of == schedule_id).values(end_at=now, open_of=None))
+
+    async def spans(self, schedule_id: str) -> list[Span]:
+        query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.id)
+        return [
+            Span(row.start_at, row.end_at, row.version, row.active, row.reason)
+            for row in await self.conn.execute(query)
+        ]
+
+    async def specs(self, schedule_id: str) -> dict[int, Spec | str]:
+        query = select(versions.c.version, versions.c.spec, versions.c.anchor).where(
+            versions.c.schedule_id == schedule_id
+        )
+        return {version: _spec(text, anchor) for version, text, anchor in await self.conn.execute(query)}
+
+    async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, Entry]]:
+        query = select(ledger).where(
+            ledger.c.schedule_id == schedule_id, ledger.c.first_at < end, ledger.c.last_at >= start
+        )
+        return [
+            (row.version, Entry(row.first_at, row.last_at, row.count, Fate(row.fate), Reason(row.reason)))
+            for row in await self.conn.execute(query.order_by(ledger.c.first_at))
+        ]
+
+    async def instants(
+        self, schedule_id: str, start: datetime, end: datetime, limit: int
+    ) -> list[tuple[datetime, str, RunState]]:
+        query = select(runs.c.scheduled_for, runs.c.id, runs.c.state).where(
+            runs.c.schedule_id == schedule_id, runs.c.scheduled_for >= start, runs.c.scheduled_for < end
+        )
+        found = await self.conn.execute(query.order_by(runs.c.scheduled_for).limit(limit))
+        return [(at, run_id, RunState(state)) for at, run_id, state in found]
+
+    async def ids(self, after: str, limit: int, tenant_id: str | None = None) -> list[tuple[str, str]]:
+        query = select(schedules.c.tenant_id, schedules.c.id).where(schedules.c.id > after)
+        if tenant_id is not None:
+            query = query.where(schedules.c.tenant_id == tenant_id)
+        return [
+            (tenant, found) for tenant, found in await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
+        ]
+
+    async def faults(self, limit: int) -> list[tuple[str, str]]:
+        query = select(schedules.c.id, schedules.c.fault).where(schedules.c.fault.is_not(None)).limit(limit)
+        return [(found, fault) for found, fault in await self.conn.execute(query)]
+
+
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    return {
+        "tenant_id": schedule.tenant_id,
+        "user_id": schedule.user_id,
+        "name": schedule.name,
+        "description": schedule.description,
+        "tags": _tags_out(schedule.tags),
+        "type": schedule.spec.type.value,
+        "kind": schedule.spec.kind,
+        "status": schedule.status.value,
+        "version": schedule.version,
+        "spec": schedule.spec.dump(),
+        "action": dict(schedule.action),
+        "anchor": schedule.spec.anchor,
+        "next_at": schedule.next_at,
+        "last_run_at": schedule.last_run_at,
+        "fired": schedule.fired,
+        "paused_reason": schedule.paused_reason,
+        "fault": schedule.fault,
+        "updated_at": schedule.updated_at,
+    }
+
+
+def _schedule(row: Any) -> Schedule:
+    spec = _spec(row.spec, row.anchor)
+    fault = row.fault
+    if isinstance(spec, str):
+        # A damaged row is still shown, so that a person can see and mend it; it names no instant.
+        fault = fault or spec
+        spec = Spec(trigger=Trigger(Once(row.created_at), end_at=row.created_at), kind=row.kind)
+    return Schedule(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        user_id=row.user_id,
+        name=row.name,
+        description=row.description,
+        tags=tuple(tag for tag in row.tags.split("\n") if tag),
+        spec=spec,
+        action=row.action,
+        status=Status(row.status),
+        version=row.version,
+        next_at=row.next_at,
+        last_run_at=row.last_run_at,
+        fired=row.fired,
+        paused_reason=row.paused_reason,
+        fault=fault,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+    )
+
+
+def _spec(text: str, anchor: datetime) -> Spec | str:
+    try:
+        return load_spec(text, anchor)
+    except Invalid as error:
+        return str(error)
+
+
+def _tags_out(tags: tuple[str, ...]) -> str:
+    return "\n" + "".join(f"{tag}\n" for tag in tags) if tags else ""
+
+
+def _filtered(query: Select[Any], filters: dict[str, str | None]) -> Select[Any]:
+    status = filters.get("status")
+    query = query.where(schedules.c.status == status) if status else query.where(schedules.c.status != Status.DELETED)
+    for name in ("type", "kind"):
+        if filters.get(name):
+            query = query.where(schedules.c[name] == filters[name])
+    if tag := filters.get("tag"):
+        query = query.where(schedules.c.tags.contains(f"\n{tag}\n", autoescape=True))
+    if words := filters.get("q"):
+        query = query.where(func.lower(schedules.c.name).contains(words.lower(), autoescape=True))
+    return query

@@ -1,0 +1,255 @@
+"""Every table, with the constraints that keep two writers honest even when the code is not.
+
+Hot columns (`next_at`, `lane`, `lease_until`, `open_of`, `buffered_of`) are NULL when cold, so their indexes stay as small as
+the work at hand, also on MariaDB, which has no partial indexes.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+    text,
+)
+
+from foliot.domain.ledger import Fate
+from foliot.domain.run import OPEN, Origin, RunState
+from foliot.domain.schedule import Status, Type
+from foliot.store.columns import Document, Moment, blob, key, prose
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def _one_of(column: str, values: object) -> str:
+    return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"  # type: ignore[attr-defined]
+
+
+def _tenant() -> Column[str]:
+    return Column("tenant_id", key(64), nullable=False)
+
+
+def _where(column: str) -> dict[str, object]:
+    """A partial index where the database knows them."""
+    condition = text(f"{column} IS NOT NULL")
+    return {"postgresql_where": condition, "sqlite_where": condition}
+
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    _tenant(),
+    Column("user_id", key(200), nullable=False, server_default=""),
+    Column("name", String(200), nullable=False),
+    Column("description", prose(), nullable=False),
+    # Each tag between line feeds, so that one LIKE finds a whole tag.
+    Column("tags", prose(), nullable=False),
+    Column("type", key(16), nullable=False),
+    Column("kind", key(64), nullable=False),
+    Column("status", key(16), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("spec", prose(), nullable=False),
+    Column("action", Document, nullable=False),
+    Column("anchor", Moment, nullable=False),
+    # The cursor: the first instant that is not settled. Moves only forward, by compare-and-set.
+    Column("next_at", Moment),
+    Column("last_run_at", Moment),
+    Column("fired", Integer, nullable=False, server_default="0"),
+    # The ledger range that the next equal entry extends.
+    Column("gap_first", Moment),
+    Column("gap_reason", key(32)),
+    Column("paused_reason", String(500), nullable=False, server_default=""),
+    # Why this row is silent although active: somebody damaged it. Its cursor waits in `fault_next_at`.
+    Column("fault", prose()),
+    Column("fault_next_at", Moment),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    CheckConstraint(_one_of("status", Status), name="status"),
+    CheckConstraint(_one_of("type", Type), name="type"),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("next_at IS NULL OR status = 'active'", name="cursor"),
+    Index("ix_schedules_next_at", "next_at", **_where("next_at")),  # type: ignore[arg-type]
+    Index(None, "tenant_id", "id"),
+    Index(None, "status"),
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("schedule_id", key(40), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    _tenant(),
+    Column("spec", prose(), nullable=False),
+    Column("action", Document, nullable=False),
+    Column("anchor", Moment, nullable=False),
+    Column("created_at", Moment, nullable=False),
+)
+
+spans = Table(
+    "spans",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    Column("schedule_id", key(40), nullable=False),
+    # The schedule's id while the span is open: there is never more than one.
+    Column("open_of", key(40), unique=True),
+    _tenant(),
+    Column("start_at", Moment, nullable=False),
+    Column("end_at", Moment),
+    Column("version", Integer, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("reason", String(500), nullable=False, server_default=""),
+    CheckConstraint("(end_at IS NULL) = (open_of IS NOT NULL)", name="open"),
+    Index(None, "schedule_id", "id"),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("schedule_id", key(40), primary_key=True),
+    Column("first_at", Moment, primary_key=True),
+    Column("fate", key(16), primary_key=True),
+    _tenant(),
+    Column("last_at", Moment, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("reason", key(32), nullable=False),
+    CheckConstraint(_one_of("fate", Fate), name="fate"),
+    CheckConstraint("count > 0", name="count"),
+    CheckConstraint("last_at >= first_at", name="range"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    _tenant(),
+    Column("user_id", key(200), nullable=False, server_default=""),
+    Column("schedule_id", key(40)),
+    Column("version", Integer),
+    Column("kind", key(64), nullable=False),
+    Column("origin", key(16), nullable=False, server_default=Origin.INSTANT),
+    Column("state", key(16), nullable=False),
+    Column("scheduled_for", Moment),
+    Column("ready_at", Moment, nullable=False),
+    Column("queue", key(64), nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("order_key", Moment, nullable=False),
+    # The queue while the run can be claimed: not buffered, not running, not ended.
+    Column("lane", key(64)),
+    # The schedule's id while the run is open, so that overlap is judged without reading history.
+    Column("open_of", key(40)),
+    # The schedule's id while the run waits for its predecessor.
+    Column("buffered_of", key(40)),
+    # `attempt` is the budget, `epoch` the fence: it rises with every claim and never falls.
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("max_attempts", Integer, nullable=False),
+    Column("timeout_seconds", Integer),
+    Column("epoch", Integer, nullable=False, server_default="0"),
+    # Stays after the finish: whoever lost the acknowledgement of a commit reads it back.
+    Column("token", key(40)),
+    Column("lease_until", Moment),
+    Column("worker", key(200)),
+    Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
+    # Events are numbered without gaps; 1 is the creation.
+    Column("event_seq", BigInteger, nullable=False, server_default="1"),
+    Column("started_seq", BigInteger),
+    Column("final_seq", BigInteger),
+    Column("created_at", Moment, nullable=False),
+    Column("started_at", Moment),
+    Column("attempt_at", Moment),
+    Column("finished_at", Moment),
+    # The action of this run when it is not the one of its schedule's version.
+    Column("action", Document),
+    Column("result", Document),
+    Column("error", Document),
+    Column("parent_id", key(40)),
+    Column("resolved_by", key(40)),
+    UniqueConstraint("schedule_id", "scheduled_for"),
+    CheckConstraint(_one_of("state", RunState), name="state"),
+    CheckConstraint(_one_of("origin", Origin), name="origin"),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("priority BETWEEN 1 AND 10", name="priority"),
+    CheckConstraint("attempt >= 0 AND attempt <= max_attempts", name="attempt"),
+    CheckConstraint("lane IS NULL OR state IN ('queued', 'retrying')", name="lane"),
+    CheckConstraint("buffered_of IS NULL OR (state = 'queued' AND lane IS NULL)", name="buffered"),
+    CheckConstraint("lease_until IS NULL OR state = 'running'", name="lease"),
+    CheckConstraint(f"open_of IS NULL OR {_one_of('state', sorted(OPEN))}", name="open"),
+    CheckConstraint(f"(finished_at IS NULL) = ({_one_of('state', sorted(OPEN))})", name="finished"),
+    Index("ix_runs_ready", "lane", "tenant_id", "order_key", **_where("lane")),  # type: ignore[arg-type]
+    Index("ix_runs_lease", "lease_until", **_where("lease_until")),  # type: ignore[arg-type]
+    Index("ix_runs_open", "open_of", **_where("open_of")),  # type: ignore[arg-type]
+    Index("ix_runs_buffered", "buffered_of", **_where("buffered_of")),  # type: ignore[arg-type]
+    Index(None, "tenant_id", "id"),
+    Index(None, "tenant_id", "state", "id"),
+    Index(None, "schedule_id", "id"),
+    # Runs change their indexed columns three times in a life; room on the page keeps that cheap.
+    postgresql_with={"fillfactor": "70"},
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("run_id", key(40), primary_key=True),
+    Column("epoch", Integer, primary_key=True),
+    _tenant(),
+    Column("number", Integer, nullable=False),
+    Column("worker", key(200)),
+    Column("outcome", key(16), nullable=False),
+    # Where the run went when this attempt ended.
+    Column("state", key(16), nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("ended_at", Moment, nullable=False),
+    Column("started_seq", BigInteger, nullable=False),
+    Column("ended_seq", BigInteger, nullable=False),
+    Column("error", Document),
+    Column("response", Document),
+    Column("retry_at", Moment),
+)
+
+log_chunks = Table(
+    "log_chunks",
+    metadata,
+    Column("run_id", key(40), primary_key=True),
+    Column("first_seq", BigInteger, primary_key=True),
+    _tenant(),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("data", blob(), nullable=False),
+)
+
+requests = Table(
+    "requests",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("request_key", key(200), primary_key=True),
+    Column("fingerprint", key(64), nullable=False),
+    Column("status", SmallInteger),
+    Column("body", prose()),
+    Column("created_at", Moment, nullable=False),
+    Index(None, "created_at"),
+)
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("id", key(200), primary_key=True),
+    Column("role", key(32), nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("seen_at", Moment, nullable=False),
+    Column("report", Document, nullable=False),
+)

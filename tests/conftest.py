@@ -1,0 +1,131 @@
+"""Fixtures every test may ask for, and the closing word about servers that were not there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import URL
+
+from tests import databases, services
+from tests.services import KINDS, Missing, wait_for
+
+SERVERS = [pytest.param(name, marks=pytest.mark.services) for name in KINDS]
+DATABASES = ["sqlite", *SERVERS]
+
+Session = Callable[[str, str], URL]
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path, databases_of_session: Session) -> str:
+    """A database without rows, once on SQLite, once on PostgreSQL, once on MariaDB.
+
+    Servers keep the tables from test to test, SQLite starts bare: migrate first, which costs nothing at the newest
+    revision. A test that changes the schema asks for `bare_database_url`.
+    """
+    return _empty(request.param, tmp_path, databases_of_session)
+
+
+@pytest.fixture(params=SERVERS)
+def server_database_url(request: pytest.FixtureRequest, tmp_path: Path, databases_of_session: Session) -> str:
+    """Like `database_url`, on the two servers only: for what several processes do to one database."""
+    return _empty(request.param, tmp_path, databases_of_session)
+
+
+@pytest.fixture
+def sqlite_database_url(tmp_path: Path) -> str:
+    """A bare SQLite database in a file of its own."""
+    return _sqlite(tmp_path)
+
+
+@pytest.fixture(params=DATABASES)
+def bare_database_url(request: pytest.FixtureRequest, tmp_path: Path, databases_of_session: Session) -> str:
+    """A database without tables, on all three: for migrations."""
+    if request.param == "sqlite":
+        return _sqlite(tmp_path)
+    url = databases_of_session(request.param, "bare")
+    wait_for(databases.raze(url))
+    return url.render_as_string(hide_password=False)
+
+
+def _sqlite(tmp_path: Path) -> str:
+    return f"sqlite+aiosqlite:///{tmp_path / 'foliot.db'}"
+
+
+def _empty(name: str, tmp_path: Path, databases_of_session: Session) -> str:
+    if name == "sqlite":
+        return _sqlite(tmp_path)
+    url = databases_of_session(name, "main")
+    wait_for(databases.clean(url))
+    return url.render_as_string(hide_password=False)
+
+
+@pytest.fixture(scope="session")
+def databases_of_session(worker_id: str) -> Iterator[Session]:
+    """Gives this process's own database on a server, made when first asked for and dropped at the end."""
+    made: dict[tuple[str, str], tuple[URL, URL]] = {}
+
+    def give(kind: str, purpose: str) -> URL:
+        if (kind, purpose) not in made:
+            server = _server(kind)
+            name = f"{databases.PREFIX}{os.getpid()}_{worker_id}" + ("" if purpose == "main" else f"_{purpose}")
+            wait_for(databases.drop(server, name))
+            made[kind, purpose] = server, wait_for(databases.create(server, name))
+        return made[kind, purpose][1]
+
+    yield give
+    for server, url in made.values():
+        assert url.database is not None
+        wait_for(databases.drop(server, url.database))
+
+
+def _server(kind: str) -> URL:
+    try:
+        return services.find(KINDS[kind])
+    except Missing as missing:
+        if os.environ.get("REQUIRE_SERVICES", "") not in ("", "0"):
+            pytest.fail(f"{missing} (REQUIRE_SERVICES is set)", pytrace=False)
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def worker_id(request: pytest.FixtureRequest) -> str:
+    """Which of the parallel test processes this is; `main` when there is one."""
+    return os.environ.get("PYTEST_XDIST_WORKER", "main")
+
+
+# --- private servers live as long as the run --------------------------------------------------------------------------
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if _is_worker(config):
+        return
+    directory = tempfile.mkdtemp(prefix="foliot-services-")
+    os.environ[services.SHARED] = directory
+    config.add_cleanup(lambda: shutil.rmtree(directory, ignore_errors=True))
+    config.add_cleanup(services.stop_private)
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the suites that did not run for want of a server, and the command that would make them run."""
+    for kind in KINDS.values():
+        reason = str(Missing(kind))
+        suites = Counter(
+            report.nodeid.partition("::")[0]
+            for report in terminalreporter.stats.get("skipped", [])
+            if isinstance(report.longrepr, tuple) and reason in report.longrepr[2]
+        )
+        if suites:
+            terminalreporter.section(f"not run: no {kind.title} here", yellow=True, bold=True)
+            for suite, count in sorted(suites.items()):
+                terminalreporter.line(f"{suite}: {count} test{'s' if count > 1 else ''}")
+            terminalreporter.line(f"Install it with: {kind.install}   (or name a server in {kind.variable})")

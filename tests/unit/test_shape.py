@@ -1,0 +1,192 @@
+"""The shape of the house, as far as a linter cannot see it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "foliot"
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+LINES = 400
+VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers", "service", "services", "base"}
+
+LOOPS = {"engine/loop.py"}
+"""The only places that go round for ever."""
+
+WAITS = {
+    "engine/loop.py": "the loop decides how long to sleep",
+}
+"""The only places that wait for time to pass, each with its reason."""
+
+
+def place(module: Path) -> str:
+    return module.relative_to(SOURCE).as_posix()
+
+
+@cache
+def tree(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(), filename=str(module))
+
+
+@pytest.fixture(params=MODULES, ids=place)
+def module(request: pytest.FixtureRequest) -> Path:
+    return Path(request.param)
+
+
+def test_a_module_is_one_reading(module: Path) -> None:
+    assert len(module.read_text().splitlines()) <= LINES, "split it by what its parts do"
+
+
+def test_a_module_is_named_for_what_it_does(module: Path) -> None:
+    assert not VAGUE & set(module.relative_to(SOURCE).with_suffix("").parts)
+
+
+def test_a_module_says_what_it_is_for(module: Path) -> None:
+    assert ast.get_docstring(tree(module)), "write one sentence at its top"
+
+
+def test_only_the_loop_goes_round_for_ever(module: Path) -> None:
+    endless = [
+        node.lineno
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value
+    ]
+
+    assert not endless or place(module) in LOOPS, (
+        f"line {endless}: give it a run_once() and let engine/loop.py repeat it"
+    )
+
+
+def test_only_the_loop_waits(module: Path) -> None:
+    sleeps = [getattr(node, "lineno", 0) for node in ast.walk(tree(module)) if waits(node)]
+
+    assert not sleeps or place(module) in WAITS, (
+        f"line {sleeps}: wait for an event, or list it in WAITS with its reason"
+    )
+
+
+def waits(node: ast.AST) -> bool:
+    """Whether this is `asyncio.sleep(x)`, by that name or imported; `sleep(0)` only lets others go first."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="asyncio" | "anyio"), attr="sleep"), args=[ast.Constant(value=0)]
+        ):
+            return False
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="asyncio" | "anyio"), attr="sleep")):
+            return True
+        case ast.ImportFrom(module="asyncio" | "anyio", names=names):
+            return any(name.name == "sleep" for name in names)
+        case _:
+            return False
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict"),
+    [
+        ("asyncio.sleep(1)", True),
+        ("asyncio.sleep(pause)", True),
+        ("from asyncio import sleep", True),
+        ("asyncio.sleep(0)", False),
+        ("asyncio.wait_for(event.wait(), 1)", False),
+    ],
+)
+def test_the_check_on_waiting_knows_a_wait_when_it_sees_one(code: str, verdict: bool) -> None:
+    assert any(waits(node) for node in ast.walk(ast.parse(code))) is verdict
+
+
+def test_every_listed_exception_is_still_needed() -> None:
+    if (SOURCE / "engine").exists() and any((SOURCE / "engine").glob("*.py")):
+        assert [name for name in {*LOOPS, *WAITS} if not (SOURCE / name).exists()] == []
+
+
+# --- the repository ---------------------------------------------------------------------------------------------------
+
+# Written in pieces, so that this file passes its own check.
+FOREIGN = re.compile(
+    "|".join(
+        [
+            r"(?<![\w.{}$~-])/(?:root|work|Users" + r")/\w",  # a path of somebody's machine
+            r"(?<![\w.{}$~-])/home" + r"/\w",
+            r"(?<![\w.{}$~-])/opt/(?:pypi" + r"|wheels)",
+            r"py" + r"pi\.org",  # the host of a registry: which one is used is the reader's affair
+            r"python" + r"hosted\.org",
+            r"registry\.npm" + r"js",
+            r"registry\.yarn" + r"pkg",
+            r"static\.crates" + r"\.io",
+        ]
+    )
+)
+
+
+def repository_files() -> list[Path]:
+    """Everything tracked, and everything about to be."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        capture_output=True,
+        check=False,
+    )
+    if listed.returncode != 0:  # an unpacked archive has no history to ask
+        pytest.skip("not a git working tree")
+    return [path for name in listed.stdout.decode().split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    findings = []
+    for path in repository_files():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        findings += [
+            f"{path.relative_to(ROOT)}:{number}: {found.group()}"
+            for number, line in enumerate(text.splitlines(), 1)
+            if (found := FOREIGN.search(line))
+        ]
+
+    assert findings == []
+
+
+@pytest.mark.parametrize("line", ["see /ro" + "ot/x", 'path = "/wo' + 'rk/main"', "https://py" + "pi.org/simple"])
+def test_the_check_on_machine_names_finds_them(line: str) -> None:
+    assert FOREIGN.search(line)
+
+
+@pytest.mark.parametrize("line", ["GET /api/work/queue", "{base}/root/x", "the /metrics route", "~/work/x"])
+def test_the_check_on_machine_names_leaves_routes_alone(line: str) -> None:
+    assert not FOREIGN.search(line)
+
+
+def test_no_file_is_larger_than_text_needs() -> None:
+    assert [str(path) for path in repository_files() if path.stat().st_size > 1_000_000] == []
+
+
+def test_constraints_are_bare_names_and_versions() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+
+    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.!+-]+", line)] == []
+    assert lines == sorted(lines, key=str.upper)
+
+
+def test_decisions_are_numbered_without_gaps() -> None:
+    names = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("*.md"))
+
+    assert [name for name in names if not re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", name)] == []
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+
+
+def test_a_decision_is_read_in_a_minute() -> None:
+    long = {path.name for path in (ROOT / "docs" / "decisions").glob("*.md") if len(path.read_text().splitlines()) > 70}
+
+    assert long == set()
+
+
+def test_the_changelog_has_a_place_for_the_next_change() -> None:
+    assert re.search(r"^## \[Unreleased\]$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)

@@ -138,7 +138,7 @@ async def clean(url: str | URL) -> None:
 
 
 async def raze(url: str | URL) -> None:
-    """Drop every table (and what else a schema holds): a bare database again."""
+    """Drop every table, view and whatever else is there: a bare database again."""
     url = make_url(url)
     match url.get_backend_name():
         case "sqlite":
@@ -151,10 +151,10 @@ async def raze(url: str | URL) -> None:
                     "GRANT ALL ON SCHEMA public TO public"
                 )
         case _:
-            async with connect(ours(url)) as connection:
-                tables = await connection.column(TABLES_MYSQL)
-                deletions = [f"DROP TABLE `{name}`" for name in tables]
-                await _run_together(connection, ["SET foreign_key_checks = 0, lock_wait_timeout = 10", *deletions])
+            # A schema is a database here: views, triggers and routines go with it.
+            server, name = ours(url).set(database=""), url.database or ""
+            await drop(server, name)
+            await create(server, name)
 
 
 def ours(url: URL) -> URL:

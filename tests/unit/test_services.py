@@ -54,10 +54,14 @@ async def test_cleaning_deletes_rows_whatever_refers_to_them_and_keeps_tables_an
 
 
 @pytest.mark.parametrize("round_", [1, 2])
-async def test_a_bare_database_has_no_tables_even_after_a_test_that_left_some(
+async def test_a_bare_database_has_no_tables_or_views_even_after_a_test_that_left_some(
     bare_database_url: str, round_: int
 ) -> None:
-    await run(bare_database_url, "CREATE TABLE left_behind (id INTEGER PRIMARY KEY)")
+    await run(
+        bare_database_url,
+        "CREATE TABLE left_behind (id INTEGER PRIMARY KEY)",
+        "CREATE VIEW seen_behind AS SELECT id FROM left_behind",
+    )
 
 
 @pytest.mark.parametrize("round_", [1, 2])

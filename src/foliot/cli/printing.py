@@ -125,3 +125,9 @@ def moment(text: object, *, utc: bool) -> str:
     if utc:
         return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
     return f"{at.astimezone():%Y-%m-%d %H:%M:%S %z}"
+
+
+def more(found: dict[str, Any]) -> None:
+    """How to see the rest of a list that has one."""
+    if found.get("next_cursor"):
+        note(f"there is more: --cursor {found['next_cursor']}")

@@ -22,6 +22,7 @@ LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning, error 
 
 
 def up(  # noqa: PLR0913 -- a command has as many arguments as flags
+    *,
     host: Host = None,
     port: Port = None,
     home: Home = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,8 @@ class Finding:
 
 def migrate(home: Home = None) -> None:
     """Bring the database to the newest revision. `foliot up` does it by itself."""
+    import asyncio
+
     from foliot.cli.lock import only_one
     from foliot.settings import Settings
 
@@ -47,6 +48,8 @@ def migrate(home: Home = None) -> None:
 
 def check(home: Home = None, as_json: Json = False) -> None:
     """Check settings and connections; every complaint names the key, the rule and what it got."""
+    import asyncio
+
     from foliot.settings import Settings, SettingsError
 
     with one_line_errors():
@@ -123,13 +126,15 @@ async def _database(settings: Settings) -> list[Finding]:
     except (FoliotError, OSError) as failed:
         return [Finding("error", key, f"must be reachable, got {settings.database_shown}: {failed}")]
     if found != newest:
-        state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it by itself)"
+        state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]
     return [Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")]
 
 
 def audit(home: Home = None, as_json: Json = False) -> None:
     """Prove the ledger: every instant of every schedule is accounted for. Exit 1 and the first hole otherwise."""
+    import asyncio
+
     from foliot.settings import Settings
 
     with one_line_errors():

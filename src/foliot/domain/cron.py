@@ -155,6 +155,8 @@ def _term(unit: Unit, text: str) -> Term:
     if not dash:
         return Term(_text(unit, first) + suffix, tuple(range(low, unit.high + 1, step)) if suffix else (low,))
     high = _value(unit, last)
+    if high == low:  # CronSim would read 5-5/2 as 5/2
+        return Term(_text(unit, first), (low,))
     if high < low:
         return _wrapped(unit, low, high, step)
     return Term(f"{_text(unit, first)}-{_text(unit, last)}{suffix}", tuple(range(low, high + 1, step)))

@@ -112,7 +112,7 @@ class Fires:
             # A time that was skipped lies before the span's first wall-clock time: it fires as the span begins.
             fire = max(wall - span.offset, span.start)
             if fire < span.end:
-                return fire if fire < LATEST else None
+                return fire
         return None
 
     def _count(self, low: int, high: int) -> int:

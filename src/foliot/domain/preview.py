@@ -12,6 +12,7 @@ from foliot.domain.trigger import Cron, Trigger
 from foliot.domain.wallclock import WallTimes
 from foliot.domain.zone import Span, spans, zone_info
 
+TICK = timedelta(microseconds=1)
 YEAR = timedelta(days=366)
 FARTHEST = 10 * YEAR
 MOST_NOTES = 20
@@ -55,12 +56,12 @@ def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
     if trigger.start_at is not None:
         moment = max(moment, trigger.start_at)
     if trigger.end_at is not None:
-        until = min(until, trigger.end_at)
+        until = min(until, trigger.end_at - TICK)
     times = parse(rule.expression).times
     found = 0
     for span in spans(rule.zone, (moment - EPOCH) // SECOND):
         change = EPOCH + timedelta(seconds=span.start)
-        if change >= until or found == MOST_NOTES:
+        if change > until or found == MOST_NOTES:
             return
         if change > moment and span.offset != span.before and (note := _note(times, span, rule.zone)):
             found += 1

@@ -181,3 +181,11 @@ def _advance(plan: Plan, spec: Spec, following: datetime | None, now: datetime) 
         plan.span_end = plan.runs[-1].scheduled_for if exhausted and plan.runs else now
     else:
         plan.next_at = following
+
+
+def judges_overlap(due: Due) -> bool:
+    """Whether settling this schedule needs to know its open runs."""
+    try:
+        return load_spec(due.spec, due.anchor).overlap is not Overlap.ALLOW_ALL
+    except Invalid:
+        return False

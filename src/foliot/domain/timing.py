@@ -102,10 +102,10 @@ def _seconds(seconds: object, fields: Fields) -> Any:
 
 def _anchor(rule: Every, start_at: datetime | None, before: Trigger | None) -> datetime:
     """Kept by edits that change neither the interval nor its start, so that the rhythm goes on."""
-    if before is not None and isinstance(before.rule, Every) and before.start_at == start_at:
-        if before.rule.seconds == rule.seconds:
-            return before.rule.anchor
-    return rule.anchor
+    if before is None or not isinstance(before.rule, Every):
+        return rule.anchor
+    unchanged = before.rule.seconds == rule.seconds and before.start_at == start_at
+    return before.rule.anchor if unchanged else rule.anchor
 
 
 def _refuse_never(trigger: Trigger, now: datetime) -> None:

@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo, available_timezones
 from foliot.domain.errors import Invalid
 
 LIMIT = 64
-EARLIEST = 0  # 1970: no schedule is older
-LATEST = 253_370_764_800  # 9999-01-01: a zone could carry later instants out of the calendar
 
 # Offsets are sampled, since zoneinfo does not tell its transitions. No zone of tzdata has changed its offset twice
 # within 601,200 s since 1970 (Asia/Gaza in 2040 is the closest), and STRIDE is shorter than that.
 STRIDE = 1 << 19
 CHUNK = STRIDE << 6
+
+# From 1970 into 3033: more than the moments that Foliot accepts, and an end to searches that find nothing.
+EARLIEST, LATEST = 0, 1000 * CHUNK
 
 # Present on some machines only, or counting leap seconds.
 UNPORTABLE = ("posix/", "right/", "localtime", "posixrules", "Factory")
@@ -46,7 +47,7 @@ def zone_info(name: object) -> ZoneInfo:
 def spans(name: str, moment: int) -> Iterator[Span]:
     """Every span from the one that holds `moment` on."""
     chunk = max(moment, EARLIEST) // CHUNK
-    while chunk * CHUNK < LATEST:
+    while chunk < LATEST // CHUNK:
         for span in _chunk(name, chunk):
             if span.end > moment:
                 yield span

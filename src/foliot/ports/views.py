@@ -64,9 +64,10 @@ class Finished:
 class Recorded:
     """What a batch of plans wrote."""
 
-    runs: int
-    latest_ready_at: datetime | None
-    lateness: Sequence[float]
+    runs: int = 0
+    later: Sequence[datetime] = ()
+    """When those that are not ready yet will be."""
+    lateness: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ class SqlFiring:
     async def record(self, plans: Sequence[Plan], now: datetime) -> Recorded:
         """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
         if not plans:
-            return Recorded(0, None, ())
+            return Recorded()
         moved = await self._advance(plans)
         if moved != len(plans):
             # Under the row lock this cannot be; without it somebody else settled these instants first.
@@ -99,7 +99,7 @@ class SqlFiring:
     async def _create(self, plans: Sequence[Plan], now: datetime) -> Recorded:
         made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
         if not made:
-            return Recorded(0, None, ())
+            return Recorded()
         count = len(made)
         columns = {
             "id": [new_id(RUN) for _ in made],
@@ -123,7 +123,7 @@ class SqlFiring:
         }
         await self.dialect.insert(self.conn, runs, columns)
         lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in made]
-        return Recorded(count, max(run.ready_at for _, _, run in made), lateness)
+        return Recorded(count, [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
 
     async def _account(self, plans: Sequence[Plan]) -> None:
         entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]

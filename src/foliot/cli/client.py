@@ -1,0 +1,213 @@
+"""A small client of the HTTP API; the standard library's, so that a command starts in the blink of an eye."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import foliot
+from foliot.cli.printing import Exit, Failure
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection, HTTPResponse
+
+TIMEOUT = 30
+# The server sends a comment every 15 s: a stream that is silent for longer is cut.
+STREAM_TIMEOUT = 45
+_HINTS = {
+    401: "set FOLIOT_TOKEN to a token of this server",
+    403: "the role of your token does not allow this",
+    412: "somebody changed it in the meantime: look at it again and repeat your change",
+}
+_REFUSED = range(400, 500)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEvent:
+    """One event of a stream."""
+
+    id: str | None
+    name: str
+    data: Any
+
+
+class Cut(Exception):
+    """A stream ended before its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Knows one server."""
+
+    scheme: str
+    host: str
+    port: int | None
+    prefix: str
+    token: str | None
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Client:
+        """The server of `FOLIOT_URL`, else the local one."""
+        environ = os.environ if environ is None else environ
+        port = environ.get("FOLIOT_PORT") or environ.get("API_PORT") or "8000"
+        url = environ.get("FOLIOT_URL") or f"http://127.0.0.1:{port}"
+        try:
+            parts = urlsplit(url)
+            number = parts.port
+        except ValueError:
+            parts, number = urlsplit(""), None
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+            raise Failure("FOLIOT_URL: must be the address of a server, such as http://127.0.0.1:8000", Exit.USAGE)
+        return cls(parts.scheme, parts.hostname, number, parts.path.rstrip("/"), environ.get("FOLIOT_TOKEN") or None)
+
+    @property
+    def address(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "") + self.prefix
+
+    def get(self, path: str, **query: object) -> Any:
+        return self._checked(self.send("GET", path, query=query))
+
+    def post(self, path: str, body: object = None) -> Any:
+        return self._checked(self.send("POST", path, body=body))
+
+    def delete(self, path: str) -> None:
+        self._checked(self.send("DELETE", path))
+
+    def send(
+        self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None
+    ) -> tuple[int, Any]:
+        """Status and decoded body, whatever the status."""
+        headers = self._headers()
+        data = None
+        if method == "POST":
+            # The same key on the second try: an answer lost on the way does not make a second effect.
+            headers["Idempotency-Key"] = os.urandom(16).hex()
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            data = json.dumps(body).encode()
+        target = self._target(path, query)
+        try:
+            return self._exchange(method, target, data, headers)
+        except ConnectionError:
+            return self._exchange(method, target, data, headers)
+
+    def stream(self, path: str, last_id: str | None) -> Iterator[StreamEvent]:
+        """Events after `last_id` until the server says end; `Cut` when it stops without having said so."""
+        from http.client import HTTPException
+
+        headers = self._headers() | {"Accept": "text/event-stream", "Cache-Control": "no-cache"}
+        if last_id is not None:
+            headers["Last-Event-ID"] = last_id
+        connection = self._connection(STREAM_TIMEOUT)
+        try:
+            connection.request("GET", self._target(path, None), headers=headers)
+            response = connection.getresponse()
+            if response.status in (502, 503, 504):
+                raise Cut(f"the server answered {response.status}")
+            if response.status != 200:
+                self._checked((response.status, _decoded(response.read())))
+            yield from _events(response)
+        except (OSError, HTTPException) as failed:
+            raise Cut(_reason(failed)) from None
+        finally:
+            connection.close()
+        raise Cut("the server closed the stream")
+
+    def _exchange(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, Any]:
+        from http.client import HTTPException
+
+        connection = self._connection(TIMEOUT)
+        try:
+            connection.request(method, target, body=data, headers=headers)
+            response = connection.getresponse()
+            return response.status, _decoded(response.read())
+        except ConnectionError:
+            raise
+        except (OSError, HTTPException) as failed:
+            raise self._unreachable(failed) from None
+        finally:
+            connection.close()
+
+    def _unreachable(self, failed: Exception) -> Failure:
+        return Failure(
+            f"no answer from {self.address} ({_reason(failed)}): start a server with foliot up, or set FOLIOT_URL",
+            Exit.UNREACHABLE,
+        )
+
+    def _connection(self, timeout: float) -> HTTPConnection:
+        from http.client import HTTPConnection, HTTPSConnection
+
+        if self.scheme == "https":
+            import ssl
+
+            return HTTPSConnection(self.host, self.port, timeout=timeout, context=ssl.create_default_context())
+        return HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def _headers(self) -> dict[str, str]:
+        headers = {"Accept": "application/json", "User-Agent": f"foliot-cli/{foliot.__version__}"}
+        return headers | ({"Authorization": f"Bearer {self.token}"} if self.token else {})
+
+    def _target(self, path: str, query: Mapping[str, object] | None) -> str:
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        return self.prefix + path + (f"?{urlencode(given)}" if given else "")
+
+    def _checked(self, answer: tuple[int, Any]) -> Any:
+        status, body = answer
+        if 200 <= status < 300:
+            return body
+        raise self.failure(status, body)
+
+    def failure(self, status: int, body: Any) -> Failure:
+        """What an answer that is no success means to whoever gave the command."""
+        code = Exit.NOT_FOUND if status == 404 else Exit.REFUSED if status in _REFUSED else Exit.FAILED
+        return Failure(problem(status, body), code)
+
+
+def segment(text: str) -> str:
+    """An id as part of a path, whatever was typed."""
+    return quote(text, safe="")
+
+
+def problem(status: int, body: Any) -> str:
+    """A problem document in words: what, field by field, hint."""
+    if not isinstance(body, dict):
+        return f"the server answered {status} without saying why: is FOLIOT_URL the address of a Foliot?"
+    what = body.get("detail") or body.get("title") or "the server refused"
+    lines = [f"{what} ({status})"]
+    for error in body.get("errors") or []:
+        got = f", got {json.dumps(error['got'], ensure_ascii=False)}" if error.get("got") is not None else ""
+        lines.append(f"  {error.get('field', '?')}: {error.get('message', '')}{got}")
+    if hint := body.get("hint") or _HINTS.get(status):
+        lines.append(f"  hint: {hint}")
+    return "\n".join(lines)
+
+
+def _events(response: HTTPResponse) -> Iterator[StreamEvent]:
+    fields: dict[str, str] = {}
+    for raw in response:
+        line = raw.decode(errors="replace").rstrip("\r\n")
+        if line:
+            name, _, value = line.partition(":")
+            if name == "data" and "data" in fields:
+                value = f"{fields['data']}\n{value.removeprefix(' ')}"
+            fields[name] = value.removeprefix(" ")
+        elif "data" in fields:
+            yield StreamEvent(fields.get("id"), fields.get("event", "message"), _decoded(fields["data"].encode()))
+            fields = {}
+
+
+def _decoded(raw: bytes) -> Any:
+    """JSON as its value; anything else as text."""
+    try:
+        return json.loads(raw) if raw else None
+    except ValueError:
+        return raw.decode(errors="replace")
+
+
+def _reason(failed: Exception) -> str:
+    return getattr(failed, "strerror", None) or str(failed) or type(failed).__name__

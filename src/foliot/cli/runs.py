@@ -1,0 +1,224 @@
+"""`foliot run …`, `foliot dead-letter …` and `foliot health`: what happened, and why."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from foliot.cli.client import Client, segment
+from foliot.cli.options import Cursor, Json, Limit, RunId, Utc
+from foliot.cli.printing import Exit, Failure, facts, moment, more, one_line_errors, print_json, table
+
+group = typer.Typer(help="Look at runs, follow their logs, cancel and retry them.", no_args_is_help=True)
+dead_letters = typer.Typer(help="Runs that gave up, and how to send them again.", no_args_is_help=True)
+
+
+@group.command("list")
+def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
+    *,
+    status: Annotated[str | None, typer.Option(help="Only this state, or several separated by commas.")] = None,
+    schedule: Annotated[str | None, typer.Option(help="Only runs of this schedule (its id).")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
+    queue: Annotated[str | None, typer.Option(help="Only runs of this queue.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """List runs, newest first."""
+    with one_line_errors():
+        found = Client.from_environment().get(
+            "/api/runs", status=status, schedule_id=schedule, kind=kind, queue=queue, limit=limit, cursor=cursor
+        )
+        show_runs(found, as_json=as_json, utc=utc)
+
+
+@group.command()
+def show(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
+    """Show a run with its attempts."""
+    with one_line_errors():
+        show_run(Client.from_environment().get(f"/api/runs/{segment(run)}"), as_json=as_json, utc=utc)
+
+
+@group.command()
+def logs(
+    run: RunId,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Stay until the run has ended.")] = False,
+    after: Annotated[int, typer.Option(min=0, help="Only events after this number.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
+    utc: Utc = False,
+) -> None:
+    """Print a run's events and log lines; with -f as they happen, resuming where a cut connection left off."""
+    from foliot.cli.following import follow_run, stored_events
+
+    with one_line_errors():
+        client = Client.from_environment()
+        events = follow_run(client, run, after) if follow else stored_events(client, run, after)
+        for event in events:
+            _print_event(event, as_json=as_json, utc=utc)
+
+
+@group.command()
+def cancel(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
+    """Cancel a run: a waiting one at once, a running one within seconds."""
+    with one_line_errors():
+        show_run(Client.from_environment().post(f"/api/runs/{segment(run)}/cancel"), as_json=as_json, utc=utc)
+
+
+@group.command()
+def retry(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
+    """Make a new run of the same work, linked to this one."""
+    with one_line_errors():
+        show_run(Client.from_environment().post(f"/api/runs/{segment(run)}/retry"), as_json=as_json, utc=utc)
+
+
+@dead_letters.command("list")
+def list_dead(
+    schedule: Annotated[str | None, typer.Option(help="Only those of this schedule (its id).")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
+    limit: Limit = 50,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """List dead letters, grouped by what went wrong."""
+    with one_line_errors():
+        found = Client.from_environment().get("/api/dead-letters", schedule_id=schedule, kind=kind, limit=limit)
+        if as_json:
+            print_json(found)
+            return
+        rows = [
+            (
+                each["count"],
+                each.get("code"),
+                each.get("message"),
+                each.get("kind"),
+                moment(each.get("last_at"), utc=utc),
+                (each.get("ids") or [""])[0],
+            )
+            for each in found["items"]
+        ]
+        table(("count", "code", "what", "kind", "last", "run"), rows, empty="No dead letters.")
+
+
+@dead_letters.command()
+def replay(
+    runs: Annotated[list[str] | None, typer.Argument(help="Ids of dead runs.", metavar="[RUN]...")] = None,
+    schedule: Annotated[str | None, typer.Option(help="All of this schedule (its id).")] = None,
+    kind: Annotated[str | None, typer.Option(help="All of this kind of action.")] = None,
+    code: Annotated[str | None, typer.Option(help="All with this error code.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Send dead letters again, each as a new run; the letter stays until the new run succeeds."""
+    with one_line_errors():
+        wanted = {"schedule_id": schedule, "kind": kind, "code": code}
+        chosen = {name: value for name, value in wanted.items() if value is not None}
+        if bool(runs) == bool(chosen):
+            raise Failure("give either ids of runs, or --schedule, --kind or --code to choose them by", Exit.USAGE)
+        body: dict[str, Any] = {"ids": runs} if runs else {"filter": chosen}
+        made = Client.from_environment().post("/api/dead-letters/replay", body)
+        if as_json:
+            print_json(made)
+            return
+        rows = [(each["id"], each["state"], each.get("links", {}).get("parent")) for each in made.get("items", [])]
+        table(("run", "state", "replays"), rows, empty="No dead letters were found to replay.")
+
+
+def health(as_json: Json = False) -> None:
+    """Ask a running server how it is, part by part. Exit 1 when something it needs is down."""
+    with one_line_errors():
+        client = Client.from_environment()
+        status, found = client.send("GET", "/health/detailed")
+        if status not in (200, 503) or not isinstance(found, dict):
+            raise client.failure(status, found)
+        if as_json:
+            print_json(found)
+        else:
+            _print_health(found)
+        raise typer.Exit(Exit.DONE if status == 200 else Exit.FAILED)
+
+
+def show_runs(found: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            each["id"],
+            each["state"],
+            each.get("kind"),
+            moment(each.get("scheduled_for") or each.get("created_at"), utc=utc),
+            f"{each.get('attempt')}/{each.get('max_attempts')}",
+            _took(each.get("duration_ms")),
+            (each.get("error") or {}).get("message"),
+        )
+        for each in found["items"]
+    ]
+    table(("id", "state", "kind", "due", "attempt", "took", "error"), rows, empty="No runs.")
+    more(found)
+
+
+def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+    if as_json:
+        print_json(run)
+        return
+    facts(
+        [
+            ("id", run["id"]),
+            ("schedule", run.get("schedule_id")),
+            ("kind", run.get("kind")),
+            ("state", run["state"]),
+            ("due", moment(run.get("scheduled_for"), utc=utc)),
+            ("created", moment(run.get("created_at"), utc=utc)),
+            ("started", moment(run.get("started_at"), utc=utc)),
+            ("finished", moment(run.get("finished_at"), utc=utc)),
+            ("took", _took(run.get("duration_ms"))),
+            ("late", _took(run.get("lateness_ms"))),
+            ("queue", f"{run.get('queue')}, priority {run.get('priority')}"),
+            ("attempt", f"{run.get('attempt')} of {run.get('max_attempts')}"),
+            ("worker", run.get("worker")),
+            ("result", run.get("result")),
+            ("error", run.get("error")),
+        ]
+    )
+    if attempts := run.get("attempts"):
+        rows = [
+            (
+                each.get("number"),
+                each.get("outcome"),
+                moment(each.get("started_at"), utc=utc),
+                moment(each.get("ended_at"), utc=utc),
+                (each.get("response") or {}).get("status"),
+                (each.get("error") or {}).get("message"),
+            )
+            for each in attempts
+        ]
+        table(("attempt", "outcome", "started", "ended", "status", "error"), rows, empty="")
+
+
+def _print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+    import json
+
+    from foliot.cli.printing import printable
+
+    if as_json:
+        typer.echo(json.dumps(event, ensure_ascii=False))
+        return
+    what = event.get("message") or event.get("data") or ""
+    label = event.get("state") if event.get("type") == "state" else event.get("level") or event.get("type")
+    at = moment(event.get("at") or event.get("ts"), utc=utc)
+    typer.echo(printable(f"{at}  {label or '':<8}  {what}").rstrip())
+
+
+def _print_health(found: dict[str, Any]) -> None:
+    typer.echo(f"{found.get('status')}, version {found.get('version')}")
+    parts = found.get("dependencies") or found.get("checks") or {}
+    each = parts.items() if isinstance(parts, dict) else ((part.get("name"), part) for part in parts)
+    rows = [(name, part.get("status"), part.get("latency_ms"), part.get("detail")) for name, part in each]
+    table(("part", "status", "ms", "detail"), rows, empty="")
+
+
+def _took(milliseconds: object) -> str:
+    if not isinstance(milliseconds, int | float):
+        return ""
+    return f"{milliseconds:.0f} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:.1f} s"

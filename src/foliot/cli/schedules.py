@@ -1,0 +1,261 @@
+"""`foliot schedule …`: what is to be done, and when."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from foliot.cli import drafting
+from foliot.cli.client import Client, segment
+from foliot.cli.options import Cursor, Json, Limit, ScheduleId, Utc
+from foliot.cli.printing import facts, moment, more, one_line_errors, print_json, table
+from foliot.cli.runs import show_run, show_runs
+
+group = typer.Typer(help="Create, look at and control schedules.", no_args_is_help=True)
+
+Cron = Annotated[str | None, typer.Option(help="A cron expression: 5 fields, 6 with seconds first, or @daily.")]
+Every = Annotated[str | None, typer.Option(help="An interval: 30s, 15m, 4h, 1h30m.")]
+At = Annotated[str | None, typer.Option(help="One moment, with its offset: 2027-01-01T09:00:00Z.")]
+Timezone = Annotated[str | None, typer.Option(help="Time zone of the trigger, such as Europe/Stockholm.")]
+
+
+@group.command()
+def create(  # noqa: PLR0913 -- a command has as many arguments as flags
+    name: Annotated[str | None, typer.Argument(help="What people call it.")] = None,
+    *,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    timezone: Timezone = None,
+    url: Annotated[str | None, typer.Option(help="Where the webhook goes.")] = None,
+    method: Annotated[str | None, typer.Option(help="Its method.", show_default="POST")] = None,
+    header: Annotated[list[str] | None, typer.Option(help="A header, 'Name: value'; may be repeated.")] = None,
+    body: Annotated[str | None, typer.Option(help="Its body: JSON, or @FILE.")] = None,
+    overlap: Annotated[
+        str | None,
+        typer.Option(help="skip, buffer_one, buffer_all, cancel_other, terminate_other or allow_all."),
+    ] = None,
+    catchup: Annotated[str | None, typer.Option(help="After an outage: none, latest or all.")] = None,
+    retries: Annotated[int | None, typer.Option(help="How often a failed run is tried again.")] = None,
+    queue: Annotated[str | None, typer.Option(help="The queue of its runs.")] = None,
+    priority: Annotated[int | None, typer.Option(help="1 (most urgent) to 10.")] = None,
+    timeout: Annotated[str | None, typer.Option(help="How long an attempt may take: 30s, 5m.")] = None,
+    jitter: Annotated[str | None, typer.Option(help="Spread the starts over this long: 30s.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A tag; may be repeated.")] = None,
+    description: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    file: Annotated[
+        str | None, typer.Option(help="The whole document as JSON (- for standard input); flags add to it and win.")
+    ] = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Create a schedule, from flags or from a file.
+
+    foliot schedule create prices --cron '0 2 * * *' --timezone Europe/Stockholm --url https://example.com/hook
+    """
+    with one_line_errors():
+        draft = drafting.document("--file", file) if file is not None else {}
+        draft |= drafting.trigger(cron, every, at, timezone) | drafting.webhook(url, method, header or [], body)
+        flags = {
+            "name": name,
+            "overlap": overlap,
+            "catchup": None if catchup is None else {"mode": catchup},
+            "retry_policy": None if retries is None else {"max_retries": retries},
+            "queue": queue,
+            "priority": priority,
+            "timeout_seconds": None if timeout is None else drafting.duration("--timeout", timeout),
+            "jitter_seconds": None if jitter is None else drafting.duration("--jitter", jitter),
+            "tags": tag or None,
+            "description": description,
+        }
+        draft |= {key: value for key, value in flags.items() if value is not None}
+        made = Client.from_environment().post("/api/schedules", drafting.complete(draft))
+        _show(made, as_json=as_json, utc=utc)
+
+
+@group.command("list")
+def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
+    *,
+    status: Annotated[str | None, typer.Option(help="active, paused, completed or deleted.")] = None,
+    type_: Annotated[str | None, typer.Option("--type", help="cron, interval or oneoff.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
+    tag: Annotated[str | None, typer.Option(help="Only those with this tag.")] = None,
+    search: Annotated[str | None, typer.Option(help="Only those whose name or description holds this text.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """List schedules, newest first."""
+    with one_line_errors():
+        found = Client.from_environment().get(
+            "/api/schedules", status=status, type=type_, kind=kind, tag=tag, q=search, limit=limit, cursor=cursor
+        )
+        if as_json:
+            print_json(found)
+            return
+        rows = [
+            (each["id"], each["name"], each["status"], each.get("summary"), moment(each.get("next_run_at"), utc=utc))
+            for each in found["items"]
+        ]
+        table(
+            ("id", "name", "status", "when", "next run"),
+            rows,
+            empty="No schedules. Make one: foliot schedule create NAME --every 15m --url https://…",
+        )
+        more(found)
+
+
+@group.command()
+def show(schedule: ScheduleId, as_json: Json = False, utc: Utc = False) -> None:
+    """Show a schedule."""
+    with one_line_errors():
+        _show(Client.from_environment().get(f"/api/schedules/{segment(schedule)}"), as_json=as_json, utc=utc)
+
+
+@group.command()
+def pause(
+    schedule: ScheduleId,
+    reason: Annotated[str | None, typer.Option(help="Why; shown with the schedule.")] = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Pause a schedule: no later instant fires, and paused time is never caught up."""
+    with one_line_errors():
+        body = {} if reason is None else {"reason": reason}
+        _show(
+            Client.from_environment().post(f"/api/schedules/{segment(schedule)}/pause", body), as_json=as_json, utc=utc
+        )
+
+
+@group.command()
+def resume(schedule: ScheduleId, as_json: Json = False, utc: Utc = False) -> None:
+    """Resume a paused schedule."""
+    with one_line_errors():
+        _show(Client.from_environment().post(f"/api/schedules/{segment(schedule)}/resume"), as_json=as_json, utc=utc)
+
+
+@group.command("run-now")
+def run_now(
+    schedule: ScheduleId,
+    payload: Annotated[str | None, typer.Option(help="Overrides for this one run: JSON, or @FILE.")] = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Make a run now, besides the schedule's instants."""
+    with one_line_errors():
+        body = {} if payload is None else {"payload": drafting.json_or_file("--payload", payload)}
+        run = Client.from_environment().post(f"/api/schedules/{segment(schedule)}/run-now", body)
+        show_run(run, as_json=as_json, utc=utc)
+
+
+@group.command()
+def delete(
+    schedule: ScheduleId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Delete a schedule and cancel its queued runs; what it did stays on record."""
+    with one_line_errors():
+        if not yes and sys.stdin.isatty():
+            typer.confirm(f"Delete {schedule} and cancel its queued runs?", abort=True)
+        Client.from_environment().delete(f"/api/schedules/{segment(schedule)}")
+        typer.echo(f"{schedule} is deleted.")
+
+
+@group.command()
+def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
+    *,
+    cron: Cron = None,
+    every: Every = None,
+    at: At = None,
+    timezone: Timezone = None,
+    start: Annotated[str | None, typer.Option("--from", help="Count from this moment instead of now.")] = None,
+    count: Annotated[int, typer.Option(min=1, max=100, help="How many instants.")] = 10,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Show when a trigger would fire, without creating anything."""
+    with one_line_errors():
+        body = drafting.trigger(cron, every, at, timezone) | {"count": count}
+        if "type" not in body:
+            raise drafting.usage("a preview needs a trigger: give one of --cron, --every, --at")
+        if start is not None:
+            body["start_at"] = start
+        found = Client.from_environment().post("/api/schedules/preview", body)
+        if as_json:
+            print_json(found)
+            return
+        typer.echo(found["summary"])
+        rows = [(each.get("local"), moment(each["at"], utc=utc)) for each in found["next"]]
+        table(("in its zone", "UTC" if utc else "here"), rows, empty="It never fires.")
+        for remark in found.get("notes") or []:
+            typer.echo(f"Note: {remark}")
+
+
+@group.command()
+def instants(
+    schedule: ScheduleId,
+    start: Annotated[str | None, typer.Option("--from", help="Beginning of the span: 2027-01-01T00:00:00Z.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Its end.")] = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Show every instant of a span, and what became of it or is planned."""
+    with one_line_errors():
+        found = Client.from_environment().get(
+            f"/api/schedules/{segment(schedule)}/instants", **{"from": start, "to": end}
+        )
+        if as_json:
+            print_json(found)
+            return
+        rows = [
+            (moment(each["at"], utc=utc), each["outcome"], each.get("reason"), each.get("run_id"))
+            for each in found["items"]
+        ]
+        table(("at", "outcome", "reason", "run"), rows, empty="No instants in this span.")
+        more(found)
+
+
+@group.command("runs")
+def runs_(
+    schedule: ScheduleId,
+    status: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """List a schedule's runs, newest first."""
+    with one_line_errors():
+        found = Client.from_environment().get(
+            f"/api/schedules/{segment(schedule)}/runs", status=status, limit=limit, cursor=cursor
+        )
+        show_runs(found, as_json=as_json, utc=utc)
+
+
+def _show(schedule: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+    if as_json:
+        print_json(schedule)
+        return
+    zone = schedule.get("timezone")
+    facts(
+        [
+            ("id", schedule["id"]),
+            ("name", schedule["name"]),
+            ("description", schedule.get("description")),
+            ("status", schedule["status"]),
+            ("reason", schedule.get("pause_reason")),
+            ("when", f"{schedule.get('summary')} ({zone})" if zone else schedule.get("summary")),
+            ("next run", moment(schedule.get("next_run_at"), utc=utc)),
+            ("last run", moment(schedule.get("last_run_at"), utc=utc)),
+            ("action", schedule.get("action")),
+            ("queue", f"{schedule.get('queue')}, priority {schedule.get('priority')}"),
+            ("overlap", schedule.get("overlap")),
+            ("catch-up", schedule.get("catchup")),
+            ("retries", schedule.get("retry_policy")),
+            ("tags", ", ".join(schedule.get("tags") or [])),
+            ("version", schedule.get("version")),
+        ]
+    )

@@ -1,0 +1,70 @@
+"""What an attempt's outcome makes of its run. Every way an attempt can end is one case here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.domain.retry import RetryAt, RetryPolicy
+from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem, RunState, Succeeded
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What the judge must know about the attempt."""
+
+    run_id: str
+    attempt: int
+    max_attempts: int
+    policy: RetryPolicy
+    cancel_requested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The run's next state, and what to keep about the attempt."""
+
+    state: RunState
+    outcome: str
+    result: Any = None
+    error: Mapping[str, Any] | None = None
+    response: Mapping[str, Any] | None = None
+    ready_at: datetime | None = None
+    refund: bool = False
+
+
+def judge(tried: Tried, outcome: Outcome, now: datetime) -> Verdict:
+    """Success wins over a cancel that came too late; a cancel wins over another try."""
+    match outcome:
+        case Succeeded(result=result, partial=partial, response=response):
+            state = RunState.PARTIAL if partial else RunState.SUCCESS
+            return Verdict(state, state.value, result=result, response=response)
+        case Cancelled(reason=reason):
+            return Verdict(RunState.CANCELLED, "cancelled", error=Problem("cancelled", reason).as_dict())
+        case HandedBack(reason=reason):
+            error = Problem("handed_back", reason).as_dict()
+            return Verdict(RunState.QUEUED, "handed_back", error=error, ready_at=now, refund=True)
+        case Failed(problem=problem, response=response):
+            return _failure(tried, outcome, "failed", problem, response, now)
+        case Lost(problem=problem):
+            return _failure(tried, outcome, "lost", problem, None, now)
+
+
+def _failure(
+    tried: Tried,
+    failure: Failed | Lost,
+    word: str,
+    problem: Problem,
+    response: Mapping[str, Any] | None,
+    now: datetime,
+) -> Verdict:
+    error = problem.as_dict()
+    if tried.cancel_requested:
+        return Verdict(RunState.CANCELLED, "cancelled", error=error, response=response)
+    decision = tried.policy.decide(tried.run_id, tried.attempt, tried.max_attempts, failure, now)
+    if isinstance(decision, RetryAt):
+        return Verdict(RunState.RETRYING, word, error=error, response=response, ready_at=decision.moment)
+    state = RunState.DEAD_LETTER if decision.dead_letter else RunState.FAILED
+    return Verdict(state, word, error=error, response=response)

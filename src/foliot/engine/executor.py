@@ -1,0 +1,200 @@
+"""Performs runs: claim, perform, judge, record."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from foliot.domain.judge import Tried, judge
+from foliot.domain.retry import RetryPolicy
+from foliot.domain.run import Cancelled, Failed, HandedBack, Outcome, Problem
+from foliot.engine.flight import Flight, Stop
+from foliot.engine.meter import Meter
+from foliot.engine.recorder import Recorder
+from foliot.ports import RUNS_TOPIC, Action, Actions, Claimed, Clock, Context, Ending, Feed, Store
+
+SOFT = 0.9
+"""The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
+
+MARGIN = 0.1
+"""The share of its lease that a worker leaves unused, so that its effect ends before the lease does."""
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(slots=True, kw_only=True)
+class Executor:
+    """Takes runs that are ready and sees each attempt through to its recorded end."""
+
+    clock: Clock
+    store: Store
+    feed: Feed
+    actions: Actions
+    recorder: Recorder
+    meter: Meter
+    worker: str
+    lease: timedelta
+    flights: dict[str, Flight] = field(default_factory=dict)
+
+    async def take(self, run_ids: Sequence[str]) -> int:
+        """Claim these runs, as far as nobody else has, and start them."""
+        loop = asyncio.get_running_loop()
+        # Our own clock starts before the database's does, so our lease ends before the database's.
+        asked_at, now = loop.time(), self.clock.now()
+        async with self.store.begin() as tx:
+            claimed = await tx.claims.claim(run_ids, self.worker, self.lease, now)
+        for one in claimed:
+            self._start(one, asked_at)
+        self.meter.start_lateness.observe_all((now - one.ready_at).total_seconds() for one in claimed)
+        return len(claimed)
+
+    def _start(self, claimed: Claimed, asked_at: float) -> None:
+        action = self.actions.get(claimed.kind)
+        limit = float(claimed.timeout_seconds or (action.timeout.total_seconds() if action else 60))
+        flight = Flight(claimed, self.clock, asked_at, asyncio.get_running_loop().time() + limit)
+        self.flights[flight.run_id] = flight
+        self.renew(flight, asked_at)
+        flight.task = asyncio.create_task(self._fly(flight, action, limit))
+
+    def renew(self, flight: Flight, asked_at: float) -> None:
+        """The lease holds from `asked_at`; before it ends, the effect is stopped."""
+        if flight.timer is not None:
+            flight.timer.cancel()
+        flight.leased_at = asked_at
+        until = asked_at + self.lease.total_seconds() * (1 - MARGIN)
+        flight.timer = asyncio.get_running_loop().call_at(until, flight.halt, Stop.LEASE)
+
+    async def _fly(self, flight: Flight, action: Action | None, limit: float) -> None:
+        try:
+            outcome = await self._perform(flight, action, limit)
+            flight.performing = False
+            if flight.stop is Stop.LEASE or outcome is None:
+                log.warning("lost its lease and stopped", action="lease_lost", run_id=flight.run_id)
+                self.meter.stale_writes += 1
+            else:
+                await self._record(flight, outcome)
+        finally:
+            self._land(flight)
+
+    async def _perform(self, flight: Flight, action: Action | None, limit: float) -> Outcome | None:
+        claimed = flight.claimed
+        if claimed.fault is not None:
+            return Failed(
+                Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}"), permanent=True
+            )
+        if action is None:
+            return Failed(Problem("unknown_action", f"this version has no action {claimed.kind!r}"), permanent=True)
+        try:
+            async with asyncio.timeout(limit * SOFT) as patience:
+                return await action.perform(self._context(flight, limit))
+        except TimeoutError as error:
+            if patience.expired():
+                return Failed(Problem("timeout", f"did not finish within {limit * SOFT:g} s"))
+            return _crashed(flight, error)
+        except asyncio.CancelledError:
+            return _stopped(flight)
+        except Exception as error:  # noqa: BLE001 -- the one place where an action's surprise becomes a value
+            return _crashed(flight, error)
+
+    def _context(self, flight: Flight, limit: float) -> Context:
+        claimed = flight.claimed
+        return Context(
+            run_id=flight.run_id,
+            tenant_id=claimed.tenant_id,
+            schedule_id=claimed.schedule_id,
+            kind=claimed.kind,
+            attempt=claimed.attempt,
+            max_attempts=claimed.max_attempts,
+            scheduled_for=claimed.scheduled_for,
+            config=claimed.config,
+            timeout=timedelta(seconds=limit * SOFT),
+            now=self.clock.now(),
+            log=flight.log,
+            progress=flight.progress,
+        )
+
+    async def _record(self, flight: Flight, outcome: Outcome) -> None:
+        now = self.clock.now()
+        ending = conclude(flight.claimed, outcome, now, lines=flight, cancelled=flight.stop is Stop.CANCEL)
+        if not await self.recorder.put(ending):
+            self.meter.stale_writes += 1
+            return
+        self.meter.ended(ending.state.value, (now - flight.claimed.started_at).total_seconds())
+
+    def _land(self, flight: Flight) -> None:
+        if flight.timer is not None:
+            flight.timer.cancel()
+        if self.flights.get(flight.run_id) is flight:
+            del self.flights[flight.run_id]
+        self.feed.wake(RUNS_TOPIC)
+
+    async def abandon(self, flight: Flight) -> None:
+        """Give up on an attempt that ignored being stopped: its time limit is over, whatever it still does."""
+        flight.halt(Stop.LEASE)
+        limit = f"{flight.hard_at - flight.leased_at:.0f} s"
+        problem = Problem(
+            "timeout", f"did not stop when its time limit was over (after about {limit}) and was abandoned"
+        )
+        self._land(flight)
+        await self.recorder.put(conclude(flight.claimed, Failed(problem), self.clock.now(), lines=flight))
+
+    async def drain(self, grace: float) -> int:
+        """Let what runs finish; hand back what does not. Answers how many were handed back."""
+        tasks = [flight.task for flight in self.flights.values() if flight.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        late = [flight for flight in self.flights.values() if flight.task is not None]
+        for flight in late:
+            flight.halt(Stop.SHUTDOWN)
+        if late:
+            await asyncio.wait([flight.task for flight in late if flight.task is not None], timeout=5)
+        return len(late)
+
+
+def conclude(
+    claimed: Claimed, outcome: Outcome, now: datetime, *, lines: Flight | None = None, cancelled: bool = False
+) -> Ending:
+    """The judge's verdict on an attempt, ready to be written."""
+    tried = Tried(
+        claimed.fence.run_id,
+        claimed.attempt,
+        claimed.max_attempts,
+        claimed.spec.retry if claimed.spec is not None else RetryPolicy(),
+        cancelled or claimed.cancel_requested,
+    )
+    verdict = judge(tried, outcome, now)
+    return Ending(
+        fence=claimed.fence,
+        state=verdict.state,
+        outcome=verdict.outcome,
+        at=now,
+        result=verdict.result,
+        error=verdict.error,
+        response=verdict.response,
+        ready_at=verdict.ready_at,
+        refund=verdict.refund,
+        lines=lines.take_lines() if lines is not None else (),
+    )
+
+
+def _stopped(flight: Flight) -> Outcome | None:
+    match flight.stop:
+        case Stop.CANCEL:
+            return Cancelled("cancelled on request")
+        case Stop.SHUTDOWN:
+            return HandedBack()
+        case Stop.LEASE:
+            return None
+        case None:
+            raise asyncio.CancelledError
+
+
+def _crashed(flight: Flight, error: BaseException) -> Failed:
+    log.error(
+        "an action raised", action="action_crashed", run_id=flight.run_id, kind=flight.claimed.kind, exc_info=error
+    )
+    return Failed(Problem("action_crashed", f"{type(error).__name__}: {error}"[:1000]))

@@ -1,0 +1,86 @@
+"""Takes runs back from workers that vanished, lets forgotten buffered runs go, and prunes old rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import structlog
+
+from foliot.domain.run import Lost
+from foliot.engine.alarm import Alarm
+from foliot.engine.executor import conclude
+from foliot.ports import RUNS_TOPIC, Clock, Feed, Store, run_topic
+
+BATCH = 200
+PRUNE_BATCH = 500
+BUSY = 0.1
+"""How long to rest between two batches of pruning, so that it never stands in the way."""
+
+REQUESTS_KEPT = timedelta(hours=24)
+NODES_KEPT = timedelta(hours=24)
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """What one round did."""
+
+    lost: int
+    released: int
+    pruned: int
+    rest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Janitor:
+    """Safe on every node: rows are locked, and what another holds is skipped."""
+
+    clock: Clock
+    store: Store
+    feed: Feed
+    alarm: Alarm
+    period: float
+    retention: timedelta | None
+    name: str = "janitor"
+    topics: Sequence[str] = ()
+
+    async def run_once(self) -> Swept:
+        lost = await self._reclaim()
+        released = await self._release()
+        pruned = await self._prune()
+        if released:
+            self.feed.wake(RUNS_TOPIC)
+        more = lost == BATCH or pruned == PRUNE_BATCH
+        return Swept(lost, released, pruned, BUSY if more else self.period)
+
+    async def _reclaim(self) -> int:
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            expired = await tx.claims.lock_expired(now, BATCH)
+            endings = [conclude(claimed, Lost(), now) for claimed in expired]
+            if endings:
+                await tx.claims.finish(endings, now)
+        for ending in endings:
+            log.warning(
+                "took a run back from a lost worker", action="run_lost", run_id=ending.fence.run_id, state=ending.state
+            )
+            self.feed.wake(run_topic(ending.fence.run_id))
+        self.alarm.set(ending.ready_at for ending in endings if ending.ready_at is not None)
+        return len(endings)
+
+    async def _release(self) -> int:
+        async with self.store.begin() as tx:
+            return await tx.claims.release(self.clock.now())
+
+    async def _prune(self) -> int:
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            await tx.upkeep.prune_requests(now - REQUESTS_KEPT, PRUNE_BATCH)
+            await tx.upkeep.forget_nodes(now - NODES_KEPT)
+        if self.retention is None:
+            return 0
+        async with self.store.begin() as tx:
+            return await tx.upkeep.prune(now - self.retention, PRUNE_BATCH)

@@ -1,0 +1,112 @@
+"""Drives the actors: wake, run once, rest, back off. Nothing else in the house waits in a loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+import structlog
+
+from foliot.domain.errors import Unavailable
+from foliot.ports import Clock, Feed
+
+FIRST_BACKOFF = 0.05
+LONGEST_BACKOFF = 1.0
+
+log = structlog.get_logger("foliot.engine")
+
+
+class Did(Protocol):
+    """What one round did, and how long the actor would like to rest: 0 means there is more to do now."""
+
+    @property
+    def rest(self) -> float: ...
+
+
+class Actor(Protocol):
+    """One verb, done once per round."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def topics(self) -> Sequence[str]:
+        """What wakes this actor before its rest is over."""
+        ...
+
+    async def run_once(self) -> Did: ...
+
+
+@dataclass(slots=True)
+class Progress:
+    """How an actor is doing, for people who ask."""
+
+    rounds: int = 0
+    last_at: datetime | None = None
+    failures: int = 0
+    error: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        last_at = None if self.last_at is None else self.last_at.isoformat()
+        return {"rounds": self.rounds, "last_at": last_at, "failures": self.failures, "error": self.error}
+
+
+@dataclass(slots=True)
+class Loop:
+    """Runs each actor in a task of its own; a failing one backs off and tries again, and disturbs no other."""
+
+    clock: Clock
+    feed: Feed
+    progress: dict[str, Progress] = field(default_factory=dict)
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _stopping: set[str] = field(default_factory=set)
+
+    def start(self, actors: Sequence[Actor]) -> None:
+        for actor in actors:
+            self.progress[actor.name] = Progress()
+            self._stopping.discard(actor.name)
+            self._tasks[actor.name] = asyncio.create_task(self._drive(actor), name=f"foliot-{actor.name}")
+
+    async def stop(self, names: Sequence[str] | None = None) -> None:
+        """Let each finish its round, then rest for good."""
+        chosen = [name for name in (names or list(self._tasks)) if name in self._tasks]
+        self._stopping.update(chosen)
+        for name in chosen:
+            self.feed.wake(_stop_topic(self, name))
+        await asyncio.gather(*(self._tasks.pop(name) for name in chosen), return_exceptions=True)
+
+    def report(self) -> Mapping[str, Any]:
+        return {name: progress.as_dict() for name, progress in self.progress.items()}
+
+    async def _drive(self, actor: Actor) -> None:
+        progress = self.progress[actor.name]
+        async with self.feed.listen(*actor.topics, _stop_topic(self, actor.name)) as waiter:
+            while actor.name not in self._stopping:
+                rest = await self._round(actor, progress)
+                if rest > 0:
+                    await waiter.wait(rest)
+                else:
+                    await asyncio.sleep(0)
+
+    async def _round(self, actor: Actor, progress: Progress) -> float:
+        try:
+            did = await actor.run_once()
+        except Exception as error:  # noqa: BLE001 -- an actor that dies silently is the worst failure there is
+            progress.failures += 1
+            progress.error = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+            rest = min(FIRST_BACKOFF * 2 ** min(progress.failures - 1, 10), LONGEST_BACKOFF)
+            told = log.warning if isinstance(error, Unavailable) else log.exception
+            told("a round failed and will be repeated", action="round_failed", actor=actor.name, error=progress.error)
+            return rest
+        if progress.failures:
+            log.info("works again", action="round_recovered", actor=actor.name, failures=progress.failures)
+        progress.rounds += 1
+        progress.last_at = self.clock.now()
+        progress.failures, progress.error = 0, None
+        return did.rest
+
+
+def _stop_topic(loop: Loop, name: str) -> str:
+    return f"stop:{id(loop)}:{name}"

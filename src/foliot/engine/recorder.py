@@ -1,0 +1,97 @@
+"""Writes endings down in groups: while one group is being written, the next one gathers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import structlog
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.run import Problem, RunState
+from foliot.engine.alarm import Alarm
+from foliot.ports import RUNS_TOPIC, Clock, Ending, Feed, Finished, Store, run_topic
+
+GROUP = 500
+RECORDER_TOPIC = "endings"
+
+log = structlog.get_logger("foliot.engine")
+
+Pending = tuple[Ending, asyncio.Future[bool]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """How many endings one round wrote, and how many of them were stale."""
+
+    written: int
+    stale: int
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorder:
+    """One transaction per group; nothing is forgotten while the database is away."""
+
+    clock: Clock
+    store: Store
+    feed: Feed
+    alarm: Alarm
+    longest_rest: float
+    name: str = "recorder"
+    topics: Sequence[str] = (RECORDER_TOPIC,)
+    _pending: deque[Pending] = field(default_factory=deque)
+
+    async def put(self, ending: Ending) -> bool:
+        """Wait until the ending is durable; False when its fence no longer held, so that it changed nothing."""
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._pending.append((ending, done))
+        self.feed.wake(RECORDER_TOPIC)
+        return await done
+
+    async def run_once(self) -> Wrote:
+        group = [self._pending.popleft() for _ in range(min(len(self._pending), GROUP))]
+        if not group:
+            return Wrote(0, 0, self.longest_rest)
+        try:
+            finished = await self._write([ending for ending, _ in group])
+        except Exception as error:
+            if isinstance(error, Unavailable):
+                self._pending.extendleft(reversed(group))
+                raise
+            finished = await self._write_singly(group)
+        for ending, done in group:
+            if not done.done():
+                done.set_result(ending.fence.run_id in finished.accepted)
+        self.alarm.set(ending.ready_at for ending, _ in group if ending.ready_at is not None)
+        self.feed.wake(*(run_topic(ending.fence.run_id) for ending, _ in group))
+        if finished.released:
+            self.feed.wake(RUNS_TOPIC)
+        return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
+
+    async def _write(self, endings: Sequence[Ending]) -> Finished:
+        async with self.store.begin() as tx:
+            return await tx.claims.finish(endings, self.clock.now())
+
+    async def _write_singly(self, group: Sequence[Pending]) -> Finished:
+        """One ending that cannot be stored must not hold up its neighbours."""
+        accepted: set[str] = set()
+        for ending, _ in group:
+            try:
+                finished = await self._write([ending])
+            except Unavailable:
+                raise
+            except Exception:
+                log.exception("an ending could not be stored", action="unrecordable", run_id=ending.fence.run_id)
+                finished = await self._write([_bare(ending)])
+            accepted |= finished.accepted
+        return Finished(frozenset(accepted), frozenset(ending.fence.run_id for ending, _ in group) - accepted)
+
+
+def _bare(ending: Ending) -> Ending:
+    """The same end without what could not be stored."""
+    problem = Problem("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
+    state = RunState.DEAD_LETTER if ending.state.final else ending.state
+    return replace(ending, state=state, outcome="failed", result=None, response=None, lines=(), error=problem.as_dict())

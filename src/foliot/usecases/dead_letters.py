@@ -1,0 +1,86 @@
+"""Runs that gave up: seen by cause, and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.reading import Fields
+from foliot.domain.run import Origin, RunState
+from foliot.ports import RUNS_TOPIC, Clock, DeadGroup, Feed, Page, RunView, Store, Transaction
+from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.runs import repeat
+from foliot.usecases.schedules import find_run
+
+MAX_REPLAY = 500
+FILTERS = ("kind", "schedule_id", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The new runs; `more` says that the filter matches letters beyond the bound of one request."""
+
+    runs: Sequence[RunView]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetters:
+    """Groups and replays. A letter stays until a replay of it succeeds."""
+
+    store: Store
+    clock: Clock
+    feed: Feed
+    new_id: Callable[[str], str]
+
+    async def groups(self, caller: Caller, page: Page, **filters: str | None) -> list[DeadGroup]:
+        """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
+        demand(caller, Verb.READ, Thing.DEAD_LETTER)
+        async with self.store.read() as tx:
+            return await tx.runs.dead_groups(caller.tenant_id, page, **filters)
+
+    async def replay(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Replayed:
+        """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
+        demand(caller, Verb.RUN, Thing.DEAD_LETTER)
+        ids, filters = _read(raw)
+        async with self.store.begin() as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            if filters is not None:
+                ids = await tx.runs.dead_ids(caller.tenant_id, MAX_REPLAY + 1, **filters)
+            more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
+            letters = [await _letter(tx, caller, run_id) for run_id in ids]
+            runs = await repeat(tx, caller, letters, Origin.REPLAY, self.new_id, now) if letters else []
+            replayed = Replayed(runs, more)
+            await once.keep(tx, caller, replayed)
+        self.feed.wake(RUNS_TOPIC)
+        return replayed
+
+
+async def _letter(tx: Transaction, caller: Caller, run_id: str) -> RunView:
+    run = await find_run(tx, caller, run_id, lock=True)
+    if run.state is not RunState.DEAD_LETTER:
+        raise Conflict(f"run {run_id} is no dead letter: {run.state.value}")
+    if run.resolved_by is not None:
+        raise Conflict(f"dead letter {run_id} is resolved by {run.resolved_by}")
+    return run
+
+
+def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None]:
+    fields = Fields.of("", raw)
+    ids, wanted = fields.value("ids"), fields.value("filter")
+    fields.finish()
+    if (ids is None) == (wanted is None):
+        raise Invalid("ids", "or 'filter' must be given: one of the two")
+    if wanted is not None:
+        narrowed = Fields.of("filter", wanted)
+        filters: dict[str, str | None] = {name: narrowed.text(name, "", most=200) or None for name in FILTERS}
+        narrowed.finish()
+        return [], filters
+    if not isinstance(ids, list) or not all(isinstance(one, str) and "\x00" not in one for one in ids):
+        raise Invalid("ids", "must be a list of run ids", got=type(ids).__name__)
+    if not 1 <= len(ids) <= MAX_REPLAY:
+        raise Invalid("ids", f"must be 1 to {MAX_REPLAY} ids", got=f"{len(ids)} ids")
+    return list(dict.fromkeys(ids)), None

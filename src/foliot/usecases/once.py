@@ -1,0 +1,54 @@
+"""One effect per idempotency key: the key's row is the first thing the effect's transaction writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.domain.access import Caller
+from foliot.domain.errors import KeyReused
+from foliot.ports import Transaction
+
+KEPT = timedelta(hours=24)
+MAX_KEY = 200
+
+
+class AnsweredBefore(Exception):
+    """This request was answered before; nothing happens again."""
+
+    def __init__(self, status: int, body: str) -> None:
+        super().__init__(f"answered before with {status}")
+        self.status = status
+        self.body = body
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """A request that may come twice. Without a key it is simply new each time."""
+
+    key: str | None = None
+    fingerprint: str = ""
+    status: int = 200
+    render: Callable[[Any], str] = str
+    """How the door writes the answer down, so that it can be given again word for word."""
+
+    async def begin(self, tx: Transaction, caller: Caller, now: datetime) -> None:
+        """Reserve the key; `AnsweredBefore` or `KeyReused` when somebody had it."""
+        if self.key is None:
+            return
+        earlier = await tx.requests.begin(caller.tenant_id, self.key, self.fingerprint, now)
+        if earlier is None:
+            return
+        if earlier.fingerprint != self.fingerprint or earlier.status is None:
+            raise KeyReused(f"the idempotency key {self.key!r} was used before with another request")
+        raise AnsweredBefore(earlier.status, earlier.body or "")
+
+    async def keep(self, tx: Transaction, caller: Caller, result: object) -> None:
+        """Remember the answer. Errors roll the key back with everything else, so only successes are kept."""
+        if self.key is not None:
+            await tx.requests.answer(caller.tenant_id, self.key, self.status, self.render(result))
+
+
+EACH_TIME = Once()

@@ -1,0 +1,41 @@
+"""What a trigger would do, before anybody makes a schedule of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.preview import Preview, preview
+from foliot.domain.reading import Fields
+from foliot.domain.timing import Standing, read_rule
+from foliot.domain.trigger import Trigger
+from foliot.ports import Clock
+
+MAX_COUNT = 500
+_TICK = timedelta(microseconds=1)
+_HASHED = re.compile(r"\bH\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previews:
+    """Looks ahead."""
+
+    clock: Clock
+    default_zone: str = "UTC"
+
+    async def preview(self, caller: Caller, raw: object) -> Preview:
+        """A trigger, `start_at` as the moment to count from (included), and `count`."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        fields = Fields.of("", raw)
+        now = self.clock.now()
+        start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
+        count = fields.integer("count", 10, low=1, high=MAX_COUNT)
+        rule = read_rule(fields, Standing("preview", now, self.default_zone), start_at)
+        fields.finish()
+        seen = preview(Trigger(rule, end_at=end_at), now if start_at is None else start_at - _TICK, count)
+        if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
+            note = "H stands for a value that hangs on the schedule's id: a real schedule may fire at other times"
+            seen = replace(seen, notes=[*seen.notes, note])
+        return seen

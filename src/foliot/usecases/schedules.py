@@ -1,0 +1,245 @@
+"""Everything that may be asked of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.draft import document, merge, read_action, read_draft
+from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
+from foliot.domain.ids import RUN, SCHEDULE
+from foliot.domain.reading import Fields
+from foliot.domain.run import MANUAL_QUEUE, Origin
+from foliot.domain.schedule import Schedule, Status
+from foliot.domain.timing import Standing
+from foliot.ports import (
+    RUNS_TOPIC,
+    SCHEDULES_TOPIC,
+    Actions,
+    Clock,
+    Feed,
+    Page,
+    RunRequest,
+    RunView,
+    Store,
+    Transaction,
+)
+from foliot.usecases.changes import Held, hold, turn
+from foliot.usecases.once import EACH_TIME, Once
+
+MAX_REASON = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedules:
+    """Create, read, change, pause, resume, delete, run."""
+
+    store: Store
+    clock: Clock
+    feed: Feed
+    actions: Actions
+    new_id: Callable[[str], str]
+    default_zone: str = "UTC"
+
+    async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin() as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            schedule_id = self.new_id(SCHEDULE)
+            draft = read_draft(raw, self.check, Standing(schedule_id, now, self.default_zone))
+            schedule = Schedule(
+                id=schedule_id,
+                tenant_id=caller.tenant_id,
+                user_id=caller.user_id,
+                name=draft.name,
+                description=draft.description,
+                tags=draft.tags,
+                spec=draft.spec,
+                action=draft.action,
+                status=Status.ACTIVE,
+                version=1,
+                next_at=draft.spec.trigger.next_after(now),
+                last_run_at=None,
+                fired=0,
+                paused_reason="",
+                fault=None,
+                created_at=now,
+                updated_at=now,
+            )
+            await tx.schedules.add(schedule)
+            await tx.schedules.turn_span(schedule, now, active=True)
+            await once.keep(tx, caller, schedule)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    async def get(self, caller: Caller, schedule_id: str) -> Schedule:
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read() as tx:
+            return await find_schedule(tx, caller, schedule_id)
+
+    async def list(self, caller: Caller, page: Page, **filters: str | None) -> Sequence[Schedule]:
+        """`filters`: status, type, kind, tag, q. Deleted ones are left out unless asked for."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read() as tx:
+            return await tx.schedules.find(caller.tenant_id, page, **filters)
+
+    async def replace(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
+        """The whole document anew."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin() as tx:
+            held = await self._hold(tx, caller, schedule_id, match)
+            changed = await self._rewrite(tx, held, raw)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return changed
+
+    async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
+        """Only what the patch names; the result is read whole, by the rules of a new one."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin() as tx:
+            held = await self._hold(tx, caller, schedule_id, match)
+            changed = await self._rewrite(tx, held, merge(document(held.sound()), raw))
+        self.feed.wake(SCHEDULES_TOPIC)
+        return changed
+
+    async def pause(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> Schedule:
+        """After this no instant later than now fires. Pausing what is paused changes nothing."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        fields = Fields.of("", raw)
+        reason = fields.text("reason", "", most=MAX_REASON)
+        fields.finish()
+        async with self.store.begin() as tx:
+            await once.begin(tx, caller, self.clock.now())
+            held = await self._hold(tx, caller, schedule_id)
+            schedule = held.sound()
+            if schedule.status is Status.COMPLETED:
+                raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
+            if schedule.status is not Status.PAUSED:
+                schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
+                schedule = await turn(tx, schedule, held.now)
+            await once.keep(tx, caller, schedule)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    async def resume(self, caller: Caller, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
+        """Fires again from the next instant on; paused time is never caught up."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin() as tx:
+            await once.begin(tx, caller, self.clock.now())
+            held = await self._hold(tx, caller, schedule_id)
+            schedule = held.sound()
+            if schedule.status is Status.PAUSED or schedule.fault is not None:
+                schedule = replace(schedule, status=Status.ACTIVE, paused_reason="")
+                schedule = await turn(tx, schedule, held.now)
+            await once.keep(tx, caller, schedule)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    async def delete(self, caller: Caller, schedule_id: str, match: str | None = None) -> None:
+        """Softly: it stays readable. Its waiting runs are cancelled, running ones go on."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin() as tx:
+            schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+            if schedule.status is Status.DELETED:
+                return
+            _compare(schedule, match)
+            held = await hold(tx, schedule, self.clock.now())
+            await turn(tx, replace(held.schedule, status=Status.DELETED), held.now)
+            waiting = await tx.runs.open_ids(schedule_id, waiting_only=True)
+            if waiting:
+                await tx.runs.cancel(waiting, held.now, "its schedule was deleted")
+        self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+
+    async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+        """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
+        demand(caller, Verb.RUN, Thing.SCHEDULE)
+        async with self.store.begin() as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+            if schedule.status is Status.DELETED:
+                raise Conflict(f"schedule {schedule_id} is deleted")
+            if schedule.fault is not None:
+                raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
+            spec, run_id = schedule.spec, self.new_id(RUN)
+            request = RunRequest(
+                id=run_id,
+                tenant_id=caller.tenant_id,
+                user_id=caller.user_id,
+                kind=spec.kind,
+                origin=Origin.MANUAL,
+                queue=MANUAL_QUEUE,
+                priority=spec.priority,
+                max_attempts=spec.retry.max_attempts,
+                timeout_seconds=spec.timeout_seconds,
+                schedule_id=schedule.id,
+                version=schedule.version,
+                action=self._override(schedule, raw),
+            )
+            await tx.runs.add([request], now)
+            run = await find_run(tx, caller, run_id)
+            await once.keep(tx, caller, run)
+        self.feed.wake(RUNS_TOPIC)
+        return run
+
+    def check(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The action's own reading of its configuration."""
+        action = self.actions.get(kind)
+        if action is None:
+            raise Invalid("kind", f"must be one of {', '.join(sorted(self.actions.kinds()))}", got=kind[:100])
+        return action.check(config)
+
+    async def _hold(self, tx: Transaction, caller: Caller, schedule_id: str, match: str | None = None) -> Held:
+        schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+        _compare(schedule, match)
+        if schedule.status is Status.DELETED:
+            raise Conflict(f"schedule {schedule_id} is deleted")
+        return await hold(tx, schedule, self.clock.now())
+
+    async def _rewrite(self, tx: Transaction, held: Held, raw: object) -> Schedule:
+        schedule = held.schedule
+        before = None if held.broken else schedule.spec.trigger
+        draft = read_draft(raw, self.check, Standing(schedule.id, held.now, self.default_zone, before))
+        changed = replace(
+            schedule,
+            name=draft.name,
+            description=draft.description,
+            tags=draft.tags,
+            spec=draft.spec,
+            action=draft.action,
+        )
+        return await turn(tx, changed, held.now)
+
+    def _override(self, schedule: Schedule, raw: object) -> dict[str, Any] | None:
+        fields = Fields.of("", raw)
+        payload = fields.value("payload")
+        fields.finish()
+        if payload is None:
+            return None
+        if not isinstance(payload, Mapping):
+            raise Invalid("payload", "must be an object", got=payload)
+        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, self.check)
+
+
+def _compare(schedule: Schedule, match: str | None) -> None:
+    """`match` is the version a caller believes in; `*` believes in any."""
+    if match is not None and match != "*" and str(schedule.version) not in match.split(","):
+        raise VersionMismatch(match, schedule.version)
+
+
+async def find_schedule(tx: Transaction, caller: Caller, schedule_id: str, *, lock: bool = False) -> Schedule:
+    """The caller's schedule; a foreign one is as unknown as one that never was."""
+    schedule = await tx.schedules.get(caller.tenant_id, schedule_id, lock=lock)
+    if schedule is None:
+        raise NotFound("schedule", schedule_id)
+    return schedule
+
+
+async def find_run(tx: Transaction, caller: Caller, run_id: str, *, lock: bool = False) -> RunView:
+    """The caller's run."""
+    run = await tx.runs.get(caller.tenant_id, run_id, lock=lock)
+    if run is None:
+        raise NotFound("run", run_id)
+    return run

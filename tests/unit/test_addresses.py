@@ -264,6 +264,13 @@ def test_an_allowed_network_opens_its_addresses_but_no_new_port() -> None:
             egress.check(url)
 
 
+def test_localhost_is_named_by_its_network_by_its_name_or_not_at_all() -> None:
+    for allow in ("127.0.0.0/8", "::1", "0.0.0.0/0", "localhost"):
+        HttpEgress(allow=allow).check("http://localhost/")
+    with pytest.raises(Invalid, match="this machine"):
+        HttpEgress(allow="10.0.0.0/8, example.com").check("http://localhost/")
+
+
 def test_an_allowed_host_may_have_a_private_address_and_others_may_not() -> None:
     rules = Rules.read(loopback=False, allow=["Hooks.Internal."], ports=[443])
     private = ip_address("10.0.0.9")

@@ -207,7 +207,7 @@ def days_of_week() -> st.SearchStrategy[Piece]:
 
 
 def examples(before: datetime, after: datetime) -> st.SearchStrategy[Example]:
-    """Expressions that tend to name times which a change of the wall clock from `before` to `after` skips or repeats."""
+    """Expressions that tend to name times which a change of the clock from `before` to `after` skips or repeats."""
     low, high = min(before, after), max(before, after, before + MINUTE)
     touched = sorted({wall.hour for wall in minutes(low, high)})
     hours = touched[:2] * 6 + [(low.hour + shift) % 24 for shift in (-1, 1, 2)] + [high.hour, 0, 23, 12]

@@ -82,6 +82,8 @@ class Client:
         self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None
     ) -> tuple[int, Any]:
         """Status and decoded body, whatever the status."""
+        from http.client import HTTPException
+
         headers = self._headers()
         data = None
         if method == "POST":
@@ -92,9 +94,15 @@ class Client:
             data = json.dumps(body).encode()
         target = self._target(path, query)
         try:
-            return self._exchange(method, target, data, headers)
-        except ConnectionError:
-            return self._exchange(method, target, data, headers)
+            try:
+                return self._exchange(method, target, data, headers)
+            except (ConnectionResetError, BrokenPipeError):
+                return self._exchange(method, target, data, headers)
+        except (OSError, HTTPException) as failed:
+            raise Failure(
+                f"no answer from {self.address} ({_reason(failed)}): start a server with foliot up, or set FOLIOT_URL",
+                Exit.UNREACHABLE,
+            ) from None
 
     def stream(self, path: str, last_id: str | None) -> Iterator[StreamEvent]:
         """Events after `last_id` until the server says end; `Cut` when it stops without having said so."""
@@ -119,25 +127,13 @@ class Client:
         raise Cut("the server closed the stream")
 
     def _exchange(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, Any]:
-        from http.client import HTTPException
-
         connection = self._connection(TIMEOUT)
         try:
             connection.request(method, target, body=data, headers=headers)
             response = connection.getresponse()
             return response.status, _decoded(response.read())
-        except ConnectionError:
-            raise
-        except (OSError, HTTPException) as failed:
-            raise self._unreachable(failed) from None
         finally:
             connection.close()
-
-    def _unreachable(self, failed: Exception) -> Failure:
-        return Failure(
-            f"no answer from {self.address} ({_reason(failed)}): start a server with foliot up, or set FOLIOT_URL",
-            Exit.UNREACHABLE,
-        )
 
     def _connection(self, timeout: float) -> HTTPConnection:
         from http.client import HTTPConnection, HTTPSConnection

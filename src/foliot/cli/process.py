@@ -93,7 +93,10 @@ async def live(app: App, listener: socket.socket | None, announce: Callable[[], 
     with stop.on_signals():
         try:
             await app.start()
-            served = await _serve(app, listener, announce, stop) if listener else await _wait(announce, stop)
+            if listener is not None and app.asgi is not None:
+                served = await _serve(app.asgi, listener, announce, stop)
+            else:
+                served = await _wait(announce, stop)
         finally:
             # Also after a failed start: what did start must end.
             await app.stop(app.settings.shutdown_seconds)
@@ -106,9 +109,9 @@ async def _wait(announce: Callable[[], None], stop: Stop) -> bool:
     return True
 
 
-async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
+async def _serve(asgi: Callable[..., Any], listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
-    server = _server(app)
+    server = _server(asgi)
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
     asked = asyncio.create_task(stop.asked.wait(), name="stop")
     announce()
@@ -120,7 +123,7 @@ async def _serve(app: App, listener: socket.socket, announce: Callable[[], None]
     return not ended_by_itself
 
 
-def _server(app: App) -> uvicorn.Server:
+def _server(asgi: Callable[..., Any]) -> uvicorn.Server:
     import uvicorn
 
     class Doors(uvicorn.Server):
@@ -130,7 +133,7 @@ def _server(app: App) -> uvicorn.Server:
             return contextlib.nullcontext()
 
     config = uvicorn.Config(
-        app.asgi,
+        asgi,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=STREAMS_SECONDS,

@@ -111,6 +111,7 @@ def _part(settings: Settings, *, doors: bool) -> int:
 
     from foliot import bootstrap
     from foliot.cli import process
+    from foliot.cli.revision import refuse_other_revision
 
     with process.listen(settings.host, settings.port) if doors else nullcontext() as listener:
 
@@ -119,19 +120,7 @@ def _part(settings: Settings, *, doors: bool) -> int:
             typer.echo(f"Foliot {foliot.__version__}: {what}, data in {settings.database_shown}; Ctrl-C stops it.")
 
         async def main() -> int:
-            await _refuse_old_revision(settings)
+            await refuse_other_revision(settings)
             return await process.live(bootstrap.build(settings, doors=doors, engine=not doors), listener, announce)
 
         return process.run(main())
-
-
-async def _refuse_old_revision(settings: Settings) -> None:
-    """Several processes start at once here: none of them changes the database under the others."""
-    from foliot import bootstrap
-    from foliot.domain.errors import Conflict
-
-    found, newest = await bootstrap.current_revision(settings)
-    if found != newest:
-        raise Conflict(
-            f"the database is at revision {found or 'none'} and this version needs {newest}: run foliot migrate"
-        )

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from foliot.cli.options import Home, Json
-from foliot.cli.printing import Exit, Failure, one_line_errors, print_json, table
+from foliot.cli.printing import Exit, Failure, counting, one_line_errors, print_json, printable, table
 
 if TYPE_CHECKING:
     from foliot.settings import Settings
+    from foliot.usecases.audit import Proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +142,28 @@ def audit(home: Home = None, as_json: Json = False) -> None:
         settings = Settings.load(os.environ, home=home)
         if settings.is_sqlite and (settings.sqlite_path is None or not settings.sqlite_path.exists()):
             raise Failure(f"there is no database at {settings.database_shown} to audit: start one with foliot up")
-        report = asyncio.run(_prove(settings, quiet=as_json))
+        proof = asyncio.run(_prove(settings, everything=as_json))
         if as_json:
-            print_json(report)
-        elif report["holes"]:
-            typer.echo(f"not accounted: {report['holes'][0]}")
+            print_json({"ok": not proof.holes, **asdict(proof)})
+        elif proof.holes:
+            hole = proof.holes[0]
+            typer.echo(printable(f"not accounted: schedule {hole.schedule_id} ({hole.name}): {hole.what}"))
         else:
-            typer.echo(f"all accounted: {report['schedules']} schedules, {report['instants']} instants")
-        raise typer.Exit(Exit.FAILED if report["holes"] else Exit.DONE)
+            typer.echo(f"all accounted: {proof.schedules} schedules, {proof.instants} instants")
+        raise typer.Exit(Exit.FAILED if proof.holes else Exit.DONE)
 
 
-async def _prove(settings: Settings, *, quiet: bool) -> dict[str, Any]:
-    raise NotImplementedError
+async def _prove(settings: Settings, *, everything: bool) -> Proof:
+    from foliot import bootstrap
+    from foliot.cli.revision import refuse_other_revision
+    from foliot.domain.access import LOCAL
+
+    await refuse_other_revision(settings)
+    app = bootstrap.build(settings, doors=False, engine=False)
+    try:
+        await app.start()
+        total = sum((await app.usecases.health.numbers(LOCAL)).schedules.values())
+        with counting("schedules proved", total) as progress:
+            return await app.usecases.audit.prove(LOCAL, progress=progress, first_only=not everything)
+    finally:
+        await app.stop()

@@ -133,6 +133,16 @@ def _read(expression: str, parts: list[str]) -> Parsed:
 
 @lru_cache(maxsize=2048)
 def _field(unit: Unit, part: str) -> Field:
+    # Nearly every field is a star or a number, and neither needs taking apart.
+    if part == "*":
+        return STARS[unit]
+    if part.isascii() and part.isdigit():
+        value = _value(unit, part)
+        return Field(str(value), (value,), 1 << value, (), starred=False)
+    return _list(unit, part)
+
+
+def _list(unit: Unit, part: str) -> Field:
     terms = [_term(unit, term) for term in part.split(",")]
     values = terms[0].values if len(terms) == 1 else tuple(sorted({value for term in terms for value in term.values}))
     bits = sum(map(POWERS.__getitem__, values))
@@ -243,3 +253,6 @@ def _number(unit: Unit, text: str) -> int:
 
 def _text(unit: Unit, text: str) -> str:
     return text if text in unit.names else str(int(text))
+
+
+STARS = {unit: _list(unit, "*") for unit in UNITS}

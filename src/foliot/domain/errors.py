@@ -1,15 +1,15 @@
 """What can go wrong, as a tree.
 
-    FoliotError
-    ├── Invalid          a value breaks a rule; names field, rule and what it got
-    │   └── InvalidMany  several of them, from one request
-    ├── NotFound         no such thing for this caller
-    ├── Conflict         the thing is not in a state that allows this
-    ├── VersionMismatch  somebody else changed it first (If-Match)
-    ├── KeyReused        an idempotency key came back with another body
-    ├── Forbidden        this caller may not do this
-    ├── TooMany          a limit on how much or how often
-    └── Unavailable      something Foliot itself depends on is away
+FoliotError
+├── Invalid          a value breaks a rule; names field, rule and what it got
+│   └── InvalidMany  several of them, from one request
+├── NotFound         no such thing for this caller
+├── Conflict         the thing is not in a state that allows this
+├── VersionMismatch  somebody else changed it first (If-Match)
+├── KeyReused        an idempotency key came back with another body
+├── Forbidden        this caller may not do this
+├── TooMany          a limit on how much or how often
+└── Unavailable      something Foliot itself depends on is away
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class VersionMismatch(FoliotError):
     """The caller's version is not the current one."""
 
     def __init__(self, expected: str, current: int) -> None:
-        super().__init__(f"version {expected} is not the current version {current}: read it again and repeat your change")
+        super().__init__(
+            f"version {expected} is not the current version {current}: read it again and repeat your change"
+        )
         self.expected = expected
         self.current = current
 

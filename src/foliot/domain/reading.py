@@ -106,7 +106,7 @@ def moment(where: str, got: object) -> datetime:
         try:
             got = datetime.fromisoformat(got)
         except ValueError:
-            raise Invalid(where, "must be a time such as 2027-01-01T09:00:00Z", got=got[:100]) from None
+            raise Invalid(where, "must be a time such as 2027-01-01T09:00:00Z", got=str(got)[:100]) from None
     if not isinstance(got, datetime):
         raise Invalid(where, "must be a time such as 2027-01-01T09:00:00Z", got=got)
     if got.tzinfo is None:

@@ -57,17 +57,21 @@ class RetryPolicy:
 
     def delay(self, retry: int) -> float:
         """Seconds before retry number `retry` (1 is the first), before jitter."""
+        return min(self.delay_seconds * self._growth(retry), self.max_delay_seconds)
+
+    def _growth(self, retry: int) -> float:
         match self.strategy:
             case Strategy.EXPONENTIAL:
-                # 2**63 overflows no float, and the cap wins long before.
-                grown = self.delay_seconds * 2.0 ** min(retry - 1, 62)
+                # 2**62 overflows no float, and the cap wins long before.
+                return 2.0 ** min(retry - 1, 62)
             case Strategy.LINEAR:
-                grown = self.delay_seconds * retry
+                return float(retry)
             case Strategy.FIXED:
-                grown = self.delay_seconds
-        return min(grown, self.max_delay_seconds)
+                return 1.0
 
-    def decide(self, run_id: str, attempt: int, max_attempts: int, failure: Failed | Lost, now: datetime) -> RetryAt | GiveUp:
+    def decide(
+        self, run_id: str, attempt: int, max_attempts: int, failure: Failed | Lost, now: datetime
+    ) -> RetryAt | GiveUp:
         """What follows failure number `attempt` of this run; the same question always gets the same answer."""
         permanent = isinstance(failure, Failed) and failure.permanent
         if permanent or attempt >= max_attempts:
@@ -102,5 +106,7 @@ class RetryPolicy:
         )
         fields.finish()
         if policy.max_delay_seconds < policy.delay_seconds and "max_delay_seconds" in fields.raw:
-            raise Invalid("retry_policy.max_delay_seconds", "must not be less than delay_seconds", got=policy.max_delay_seconds)
+            raise Invalid(
+                "retry_policy.max_delay_seconds", "must not be less than delay_seconds", got=policy.max_delay_seconds
+            )
         return policy

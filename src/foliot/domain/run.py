@@ -122,7 +122,9 @@ class Lost:
     """The worker vanished in mid-attempt: its lease ran out."""
 
     problem: Problem = field(
-        default=Problem("worker_lost", "the worker stopped renewing its lease; it was killed, froze or lost the database")
+        default=Problem(
+            "worker_lost", "the worker stopped renewing its lease; it was killed, froze or lost the database"
+        )
     )
 
 

@@ -13,6 +13,7 @@ from foliot.egress.target import host_of
 DEFAULT_PORTS = frozenset({80, 443, 8080, 8443})
 _ALLOW = "FOLIOT_EGRESS_ALLOW"
 _PORTS = "FOLIOT_EGRESS_PORTS"
+_HERE = (ip_address("127.0.0.1"), ip_address("::1"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,13 +51,12 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
             for piece in pour(chunk, through):
                 kept += piece[: keep - len(kept)]
                 total += len(piece)
-                if total > most:
-                    return False
+            # What the decoders give is bounded by themselves.
             if raw > most:
                 return False
     except Spoiled:
         return False
-    return total <= keep
+    return total <= keep and all(decoder.whole for decoder in through)
 
 
 def _headers(response: ClientResponse) -> dict[str, str]:

@@ -21,6 +21,11 @@ class Decoder(Protocol):
 
     def feed(self, data: bytes) -> Iterator[bytes]: ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing at the end of what was fed."""
+        ...
+
 
 class Inflater:
     """Undoes gzip or deflate, piece by piece, up to `most` bytes: inner layers of a nested bomb are bounded too."""
@@ -28,9 +33,11 @@ class Inflater:
     def __init__(self, coding: str, most: int) -> None:
         self._left = most
         self._head = b""
+        self._fed = False
         self._stream = zlib.decompressobj(_GZIP) if coding == "gzip" else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
+        self._fed = True
         if self._stream is None:
             self._head += data
             if len(self._head) < 2:
@@ -47,6 +54,10 @@ class Inflater:
                 yield piece
             if self._left < 0:
                 raise Spoiled
+
+    @property
+    def whole(self) -> bool:
+        return not self._fed or (self._stream is not None and self._stream.eof)
 
 
 def decoders(header: str, most: int) -> Sequence[Decoder]:

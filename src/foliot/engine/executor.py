@@ -88,8 +88,9 @@ class Executor:
             )
         if action is None:
             return Failed(Problem("unknown_action", f"this version has no action {claimed.kind!r}"), permanent=True)
+        patience = asyncio.timeout(limit * SOFT)
         try:
-            async with asyncio.timeout(limit * SOFT) as patience:
+            async with patience:
                 return await action.perform(self._context(flight, limit))
         except TimeoutError as error:
             if patience.expired():

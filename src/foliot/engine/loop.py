@@ -91,12 +91,13 @@ class Loop:
                     await asyncio.sleep(0)
 
     async def _round(self, actor: Actor, progress: Progress) -> float:
+        """How long to rest after it."""
         try:
             did = await actor.run_once()
         except Exception as error:  # noqa: BLE001 -- an actor that dies silently is the worst failure there is
             progress.failures += 1
             progress.error = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-            rest = min(FIRST_BACKOFF * 2 ** min(progress.failures - 1, 10), LONGEST_BACKOFF)
+            rest = min(FIRST_BACKOFF * 2.0 ** min(progress.failures - 1, 10), LONGEST_BACKOFF)
             told = log.warning if isinstance(error, Unavailable) else log.exception
             told("a round failed and will be repeated", action="round_failed", actor=actor.name, error=progress.error)
             return rest

@@ -32,7 +32,7 @@ def _about(doc: str, *names: str, read: Callable[[str], Any], secret: bool = Fal
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Settings:
-    """How this Foliot runs. Made by `load`, which checks."""
+    """How this Foliot runs. Made by `load`, which checks. Durations are as given: the engine applies `time_scale`."""
 
     home: Path = field(
         metadata=_about(
@@ -223,8 +223,6 @@ class Settings:
             raise SettingsError(layers.complaints)
         values["home"] = values["home"] or _data_home(environ)
         values["database_url"] = values["database_url"] or sqlite_file(values["home"] / "foliot.db")
-        for name in ("lease_seconds", "heartbeat_seconds", "sweep_seconds"):
-            values[name] *= values["time_scale"]
         return cls(**values)
 
     @classmethod

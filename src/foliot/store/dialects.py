@@ -33,7 +33,7 @@ from sqlalchemy.sql import literal_column
 
 from foliot.store.columns import Document, Moment, moment_out
 
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, Any]
 """Values by column: the shape in which a whole batch travels."""
 
 S = TypeVar("S", bound=Select[Any])

@@ -101,11 +101,11 @@ class SqlSchedules:
         return {version: _spec(text, anchor) for version, text, anchor in await self.conn.execute(query)}
 
     async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, Entry]]:
-        query = select(ledger).where(
+        query = select(ledger, ledger.c.count.label("instants")).where(
             ledger.c.schedule_id == schedule_id, ledger.c.first_at < end, ledger.c.last_at >= start
         )
         return [
-            (row.version, Entry(row.first_at, row.last_at, row.count, Fate(row.fate), Reason(row.reason)))
+            (row.version, Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason)))
             for row in await self.conn.execute(query.order_by(ledger.c.first_at))
         ]
 

@@ -1,0 +1,17 @@
+"""Whether the database is the one this version was written for."""
+
+from __future__ import annotations
+
+from foliot import bootstrap
+from foliot.domain.errors import Conflict
+from foliot.settings import Settings
+
+
+async def refuse_other_revision(settings: Settings) -> None:
+    """For commands that start beside others: none of them changes the database under the others."""
+    found, newest = await bootstrap.current_revision(settings)
+    if found != newest:
+        raise Conflict(
+            f"{settings.database_shown} is at revision {found or 'none'} and this version needs {newest}: "
+            "run foliot migrate, with the version that is to run from now on"
+        )

@@ -1,0 +1,124 @@
+"""A small Foliot without engine or network: a store in memory, a stopped clock, and the use cases."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.actions.webhook.config import read_config
+from foliot.domain.access import LOCAL
+from foliot.domain.run import Outcome, RunState, Succeeded
+from foliot.domain.schedule import Schedule
+from foliot.domain.settle import settle
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import Action, Claimed, Context, Ending, Outgoing, Reply
+from foliot.store.database import Database
+from foliot.testing import StoppedClock, open_store
+from foliot.usecases import UseCases
+
+URL = "https://example.com/hook"
+HOURLY: dict[str, Any] = {"name": "Hourly", "type": "cron", "cron_expr": "0 * * * *", "payload": {"url": URL}}
+EVERY_MINUTE: dict[str, Any] = {
+    "name": "Often",
+    "type": "interval",
+    "interval_seconds": 60,
+    "action": {"kind": "webhook", "url": URL},
+    "catchup": {"mode": "all", "max_runs": 1000, "window_seconds": 86_400},
+    "overlap": "allow_all",
+}
+
+
+class NoEgress:
+    """Lets every http URL be named, and no request leave."""
+
+    def check(self, url: str) -> None:
+        from foliot.domain.errors import Invalid
+
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")) or "\x00" in url:
+            raise Invalid("url", "must be an http or https URL", got=url)
+
+    async def send(self, request: Outgoing) -> Reply:
+        raise AssertionError("no request leaves a test")
+
+
+class Webhook:
+    """The real reading of a webhook's configuration, without the sending."""
+
+    kind = "webhook"
+    timeout = timedelta(seconds=300)
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return read_config(config, NoEgress())
+
+    async def perform(self, ctx: Context) -> Outcome:
+        return Succeeded()
+
+
+class OneAction:
+    """All there is."""
+
+    def get(self, kind: str) -> Action | None:
+        return Webhook() if kind == "webhook" else None
+
+    def kinds(self) -> Sequence[str]:
+        return ["webhook"]
+
+
+@dataclass
+class World:
+    """What a test holds."""
+
+    store: Database
+    clock: StoppedClock
+    cases: UseCases
+    feed: MemoryFeed = field(default_factory=MemoryFeed)
+
+    async def schedule(self, raw: Mapping[str, Any] = EVERY_MINUTE, **changes: Any) -> Schedule:
+        return await self.cases.schedules.create(LOCAL, {**raw, **changes})
+
+    async def tick(self) -> int:
+        """What the ticker does."""
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            due = await tx.firing.lock_due(now, 1000)
+            open_runs = await tx.firing.open_runs([one.id for one in due])
+            recorded = await tx.firing.record([settle(one, now, open_runs.get(one.id, ())) for one in due], now)
+        return recorded.runs
+
+    async def pass_time(self, minutes: int) -> datetime:
+        """Minute by minute, ticking."""
+        for _ in range(minutes):
+            self.clock.advance(60)
+            await self.tick()
+        return self.clock.now()
+
+    async def claim(self, *run_ids: str) -> list[Claimed]:
+        async with self.store.begin() as tx:
+            return await tx.claims.claim(run_ids, "worker-1", timedelta(seconds=30), self.clock.now())
+
+    async def end(self, run_id: str, state: RunState, error: Mapping[str, Any] | None = None) -> None:
+        """Claim a run and let it end like this."""
+        (claimed,) = await self.claim(run_id)
+        now = self.clock.now()
+        ending = Ending(fence=claimed.fence, state=state, outcome=state.value, at=now, error=error, result={"ok": True})
+        async with self.store.begin() as tx:
+            finished = await tx.claims.finish([ending], now)
+        assert finished.accepted == {run_id}
+
+    async def sql(self, text: str, **values: Any) -> None:
+        """Damage the database behind Foliot's back."""
+        from sqlalchemy import text as statement
+
+        async with self.store.begin() as tx:
+            await tx.conn.execute(statement(text), values)
+
+
+@asynccontextmanager
+async def open_world() -> AsyncIterator[World]:
+    clock, feed = StoppedClock(), MemoryFeed()
+    async with open_store() as store:
+        cases = UseCases.of(store, clock, feed, OneAction())
+        yield World(store, clock, cases, feed)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-
-from fastapi import FastAPI
 
 from foliot.actions.webhook import Webhook
 from foliot.domain.ids import new_id
@@ -48,7 +46,7 @@ class LocalSecrets:
 
     secret: str | None
 
-    async def signing(self, tenant_id: str) -> Sequence[str]:  # noqa: ARG002 -- local mode has one tenant
+    async def signing(self, tenant_id: str) -> Sequence[str]:
         return [self.secret] if self.secret else []
 
 
@@ -61,7 +59,7 @@ class App:
     clock: StoreClock
     egress: HttpEgress
     usecases: UseCases
-    asgi: FastAPI | None
+    asgi: Callable[..., Any] | None
     engine: Engine | None
 
     async def start(self) -> None:

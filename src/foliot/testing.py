@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from foliot.engine.alarm import Alarm
+from foliot.engine.dispatcher import Dispatcher
+from foliot.engine.executor import Executor
+from foliot.engine.loop import Loop
+from foliot.engine.meter import Meter
+from foliot.engine.recorder import Recorder
+from foliot.engine.ticker import Ticker
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import Action, Clock, Store
 from foliot.store.database import Database
 from foliot.store.migrate import create, migrate
+from foliot.workers.embedded import EmbeddedWorkers
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 
@@ -36,6 +48,9 @@ class StoppedClock:
         """Jump, as a system clock may; the monotonic clock does not."""
         self._now = now
 
+    def adjust(self, moment: datetime, monotonic: float) -> None:
+        """Nothing: what the database's clock says does not move a stopped one."""
+
 
 @asynccontextmanager
 async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:
@@ -51,3 +66,68 @@ async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:
         yield store
     finally:
         await store.close()
+
+
+@dataclass(frozen=True, slots=True)
+class GivenActions:
+    """Exactly the actions a test gives, by kind."""
+
+    actions: Mapping[str, Action]
+
+    @classmethod
+    def of(cls, *actions: Action) -> GivenActions:
+        return cls({action.kind: action for action in actions})
+
+    def get(self, kind: str) -> Action | None:
+        return self.actions.get(kind)
+
+    def kinds(self) -> Sequence[str]:
+        return sorted(self.actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What a drain did: the runs it made from instants, and the attempts that ended, by the state of their run then."""
+
+    fired: int
+    ended: Mapping[str, int]
+
+
+async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 10.0) -> Drained:
+    """Settle every instant that has come and perform every run that is ready, until there is nothing left to do now.
+
+    The real engine does the work, so what is tested is what runs in production. The clock stands still meanwhile: a run
+    that waits for its next attempt stays `retrying` until the test moves the clock and drains again. Attempts that have
+    not ended after `patience` seconds are handed back, and `TimeoutError` says so.
+    """
+    feed, alarm, meter = MemoryFeed(), Alarm(), Meter()
+    recorder = Recorder(clock=clock, store=store, feed=feed, alarm=alarm, longest_rest=1.0)
+    executor = Executor(
+        clock=clock,
+        store=store,
+        feed=feed,
+        actions=GivenActions.of(*actions),
+        recorder=recorder,
+        meter=meter,
+        worker="drain",
+        lease=timedelta(hours=1),
+    )
+    ticker = Ticker(clock=clock, store=store, feed=feed, meter=meter, alarm=alarm, batch=1000, longest_rest=1.0)
+    dispatcher = Dispatcher(
+        clock=clock,
+        store=store,
+        workers=EmbeddedWorkers(executor, slots=100),
+        alarm=alarm,
+        batch=100,
+        longest_rest=1.0,
+    )
+    loop = Loop(clock, feed)
+    loop.start([recorder])
+    try:
+        async with asyncio.timeout(patience):
+            while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered:
+                await asyncio.gather(*(flight.task for flight in executor.flights.values() if flight.task is not None))
+    finally:
+        await executor.drain(0)
+        await loop.stop()
+    return Drained(meter.fired, dict(meter.finished))

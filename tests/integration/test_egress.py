@@ -18,6 +18,7 @@ import aiohttp
 import pytest
 
 from foliot.egress import HttpEgress
+from foliot.egress.inflate import decoders, pour
 from foliot.egress.pin import PIN, Pin, PinnedConnector
 from foliot.ports import EgressFailed, EgressRefused, Outgoing
 
@@ -237,6 +238,22 @@ async def test_the_next_address_is_tried_when_the_first_does_not_listen() -> Non
     assert reply.status == 200
 
 
+async def test_the_machines_own_resolver_is_asked_and_its_answer_checked() -> None:
+    async with serving() as target:
+        async with HttpEgress(loopback=True) as local:
+            assert (await local.send(get(f"http://localhost:{target.port}/"))).status == 200
+        async with HttpEgress(allow="127.9.9.9/32, ::1", ports=[target.port]) as narrow:
+            with pytest.raises(EgressRefused):
+                await narrow.send(get(f"http://localhost:{target.port}/"))
+    assert target.connections == 1
+
+
+async def test_a_resolver_that_talks_nonsense_is_not_believed() -> None:
+    async with HttpEgress(resolver=names(["not an address"])) as egress:
+        with pytest.raises(EgressRefused):
+            await egress.send(get("http://nonsense.test/"))
+
+
 @pytest.mark.parametrize(
     "headers",
     [
@@ -425,6 +442,16 @@ async def test_a_certificate_nobody_vouches_for_is_refused(server_tls: ssl.SSLCo
     assert target.requests == []
 
 
+async def test_a_false_certificate_is_not_asked_for_again_at_the_next_address(server_tls: ssl.SSLContext) -> None:
+    async with (
+        serving(tls=server_tls) as one,
+        serving(tls=server_tls, address="127.0.0.2", port=one.port) as two,
+        HttpEgress(loopback=True, resolver=names(["127.0.0.1", "127.0.0.2"])) as egress,
+    ):
+        assert await code_of(egress, get(f"https://hooks.test:{one.port}/")) == "tls_failed"
+    assert two.connections == 0
+
+
 # --- bounded bodies ---------------------------------------------------------------------------------------------------
 
 
@@ -537,6 +564,13 @@ async def test_an_encoded_body_is_decoded(coding: str, content: bytes, local: Ht
         async with serving(answer) as target:
             reply = await local.send(get(f"http://127.0.0.1:{target.port}/"))
         assert (reply.body, reply.truncated) == (b"hello", False)
+
+
+@pytest.mark.parametrize("wbits", [15, -15])
+def test_a_stream_that_comes_byte_by_byte_is_decoded(wbits: int) -> None:
+    through = decoders("deflate", MIB)
+    content = zlib.compress(b"hello" * 100, wbits=wbits)
+    assert b"".join(piece for octet in content for piece in pour(bytes([octet]), through)) == b"hello" * 100
 
 
 @pytest.mark.parametrize("coding", ["br", "zstd", "gzip, gzip, gzip", "gzip, br", "gzip", "deflate"])

@@ -324,6 +324,7 @@ async def test_a_redirect_says_that_it_is_not_followed(receiver: Receiver, egres
         (format_datetime(NOW - timedelta(hours=1), usegmt=True), 0),
         ("99999999999999999999", 7 * 24 * 3600),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 7 * 24 * 3600),
+        (format_datetime((NOW + timedelta(seconds=90)).replace(tzinfo=None)), 90),
         ("-5", None),
         ("soon", None),
         ("", None),

@@ -22,14 +22,14 @@ def complaints(environ: dict[str, str], **flags: object) -> list[str]:
 
 
 def test_nothing_set_is_local_mode_in_the_users_data_directory() -> None:
-    settings = Settings.load({"HOME": "/home/ada"})
+    settings = Settings.load({"HOME": "/srv/ada"})
 
     assert settings.host == "127.0.0.1"
     assert settings.port == 8000
     assert settings.timezone == "UTC"
     assert settings.is_sqlite
     assert settings.sqlite_path == settings.home / "foliot.db"
-    assert settings.home.is_relative_to("/home/ada")
+    assert settings.home.is_relative_to("/srv/ada")
 
 
 def test_the_data_directory_follows_the_xdg_specification(monkeypatch: pytest.MonkeyPatch) -> None:

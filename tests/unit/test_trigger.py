@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any
+from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
 from foliot.domain.errors import Invalid
 from foliot.domain.fires import Fires, fires
 from foliot.domain.trigger import LONGEST, Cron, Every, Once, Trigger, cron, every, once
+from foliot.domain.zone import spans
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -44,6 +46,7 @@ def test_a_fixed_time_in_a_gap_fires_at_the_first_valid_instant(expression: str)
         utc(2027, 3, 28, 1, 0),
         utc(2027, 3, 29, 0, 30),
     ]
+    assert trigger.count(utc(2027, 3, 27), utc(2027, 3, 30)) == 3
 
 
 @pytest.mark.parametrize("expression", ["30 2 * * *", "0 30 2 * * *"])
@@ -116,6 +119,10 @@ def test_an_interval_with_a_start_begins_exactly_there() -> None:
     assert trigger.count(NOON, start + TICK) == 1
 
 
+def test_an_interval_lists_its_instants() -> None:
+    assert list(Trigger(every(3600, NOON)).between(NOON - DAY, NOON + 2 * HOUR)) == [NOON, NOON + HOUR]
+
+
 def test_an_interval_counts_years_of_seconds_by_arithmetic() -> None:
     trigger = Trigger(every(1, NOON))
 
@@ -179,6 +186,24 @@ def test_the_ends_of_the_calendar_are_answered_too() -> None:
     assert trigger.count(datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)) == 258
 
 
+def test_the_year_2100_has_no_leap_day() -> None:
+    trigger = Trigger(Cron("0 0 29 2 *", "UTC"))
+
+    assert trigger.next_after(utc(2096, 3, 1)) == utc(2104, 2, 29)
+    assert trigger.count(utc(2096, 3, 1), utc(2104, 3, 1)) == 1
+    assert Trigger(Cron("0 0 * * *", "UTC")).count(utc(2100, 1, 1), utc(2101, 1, 1)) == 365
+
+
+def test_a_cron_ends_with_the_years_it_is_computed_for() -> None:
+    trigger = Trigger(Cron("0 0 1 * *", "UTC"))
+
+    last = list(following(trigger, utc(3033, 1, 1)))
+
+    assert 1 <= len(last) < 12
+    assert trigger.next_after(last[-1]) is None
+    assert trigger.next_after(last[-1] + DAY) is None
+
+
 def test_memory_changes_no_answer_whatever_the_order_of_questions() -> None:
     asked = [NOON + n * timedelta(minutes=7) for n in [*range(300), *range(200, 0, -3), 5000, 4000, *range(100)]]
     shared = Fires("*/10 * * * *", STOCKHOLM)
@@ -220,6 +245,17 @@ def test_threads_may_share_the_memory() -> None:
         thread.join()
 
     assert wrong == []
+
+
+def test_the_spans_of_every_zone_hold_the_offset_that_zoneinfo_names() -> None:
+    start = int(utc(2026, 11, 1).timestamp())
+
+    for name in available_timezones() - {"Factory", "localtime"}:
+        span, coming, zone = None, spans(name, start), ZoneInfo(name)
+        for moment in range(start, start + 2 * 366 * 86_400, 2 * 86_400):
+            while span is None or span.end <= moment:
+                span = next(coming)
+            assert timedelta(seconds=span.offset) == datetime.fromtimestamp(moment, zone).utcoffset(), (name, moment)
 
 
 # What users may write.

@@ -64,6 +64,7 @@ def test_a_field_that_starts_with_a_star_says_if(expression: str, words: str) ->
         ("0 0 15W * *", "At 00:00 on the weekday nearest the 15th day of month"),
         ("0 0 1W 3 *", "At 00:00 on the weekday nearest the first day of month in March"),
         ("0 0 1W,22 * *", "At 00:00 on the weekday nearest the first day of month and the 22nd day of month"),
+        ("0 0 1W,L * *", "At 00:00 on the weekday nearest the first day of month and the last day of the month"),
         ("30 0 0 15W * *", "At 00:00:30 on the weekday nearest the 15th day of month"),
     ],
 )

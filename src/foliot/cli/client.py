@@ -114,12 +114,12 @@ class Client:
         connection = self._connection(STREAM_TIMEOUT)
         try:
             connection.request("GET", self._target(path, None), headers=headers)
-            response = connection.getresponse()
-            if response.status in (502, 503, 504):
-                raise Cut(f"the server answered {response.status}")
-            if response.status != 200:
-                self._checked((response.status, _decoded(response.read())))
-            yield from _events(response)
+            with connection.getresponse() as response:
+                if response.status in (502, 503, 504):
+                    raise Cut(f"the server answered {response.status}")
+                if response.status != 200:
+                    raise self.failure(response.status, _decoded(response.read()))
+                yield from _events(response)
         except (OSError, HTTPException) as failed:
             raise Cut(_reason(failed)) from None
         finally:
@@ -173,9 +173,11 @@ def problem(status: int, body: Any) -> str:
     """A problem document in words: what, field by field, hint."""
     if not isinstance(body, dict):
         return f"the server answered {status} without saying why: is FOLIOT_URL the address of a Foliot?"
-    what = body.get("detail") or body.get("title") or "the server refused"
+    errors = body.get("errors") or []
+    # With fields to name, the detail only repeats the first of them.
+    what = (body.get("title") if errors else body.get("detail")) or body.get("detail") or "the server refused"
     lines = [f"{what} ({status})"]
-    for error in body.get("errors") or []:
+    for error in errors:
         got = f", got {json.dumps(error['got'], ensure_ascii=False)}" if error.get("got") is not None else ""
         lines.append(f"  {error.get('field', '?')}: {error.get('message', '')}{got}")
     if hint := body.get("hint") or _HINTS.get(status):

@@ -109,7 +109,7 @@ async def _wait(announce: Callable[[], None], stop: Stop) -> bool:
     return True
 
 
-async def _serve(asgi: Callable[..., Any], listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
+async def _serve(asgi: Any, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
     server = _server(asgi)
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
@@ -117,13 +117,14 @@ async def _serve(asgi: Callable[..., Any], listener: socket.socket, announce: Ca
     announce()
     await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
     ended_by_itself = serving.done()
+    asgi.state.streams.stopping.set()
     server.should_exit = True
     asked.cancel()
     await serving
     return not ended_by_itself
 
 
-def _server(asgi: Callable[..., Any]) -> uvicorn.Server:
+def _server(asgi: Any) -> uvicorn.Server:
     import uvicorn
 
     class Doors(uvicorn.Server):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import typer
 
 from foliot.cli.client import Client, segment
 from foliot.cli.options import Cursor, Json, Limit, RunId, Utc
-from foliot.cli.printing import Exit, Failure, facts, moment, more, one_line_errors, print_json, table
+from foliot.cli.printing import Exit, Failure, facts, moment, more, note, one_line_errors, print_json, printable, table
 
 group = typer.Typer(help="Look at runs, follow their logs, cancel and retry them.", no_args_is_help=True)
 dead_letters = typer.Typer(help="Runs that gave up, and how to send them again.", no_args_is_help=True)
@@ -78,12 +79,15 @@ def list_dead(
     schedule: Annotated[str | None, typer.Option(help="Only those of this schedule (its id).")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
     limit: Limit = 50,
+    cursor: Cursor = None,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
     """List dead letters, grouped by what went wrong."""
     with one_line_errors():
-        found = Client.from_environment().get("/api/dead-letters", schedule_id=schedule, kind=kind, limit=limit)
+        found = Client.from_environment().get(
+            "/api/dead-letters", schedule_id=schedule, kind=kind, limit=limit, cursor=cursor
+        )
         if as_json:
             print_json(found)
             return
@@ -99,6 +103,7 @@ def list_dead(
             for each in found["items"]
         ]
         table(("count", "code", "what", "kind", "last", "run"), rows, empty="No dead letters.")
+        more(found)
 
 
 @dead_letters.command()
@@ -120,8 +125,10 @@ def replay(
         if as_json:
             print_json(made)
             return
-        rows = [(each["id"], each["state"], each.get("links", {}).get("parent")) for each in made.get("items", [])]
+        rows = [(each["id"], each["state"], each.get("parent_id")) for each in made.get("items", [])]
         table(("run", "state", "replays"), rows, empty="No dead letters were found to replay.")
+        if made.get("more"):
+            note("there are more that match: give the same command again")
 
 
 def health(as_json: Json = False) -> None:
@@ -177,6 +184,8 @@ def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
             ("queue", f"{run.get('queue')}, priority {run.get('priority')}"),
             ("attempt", f"{run.get('attempt')} of {run.get('max_attempts')}"),
             ("worker", run.get("worker")),
+            ("repeats", run.get("parent_id")),
+            ("resolved by", run.get("resolved_by")),
             ("result", run.get("result")),
             ("error", run.get("error")),
         ]
@@ -197,10 +206,6 @@ def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
 
 
 def _print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
-    import json
-
-    from foliot.cli.printing import printable
-
     if as_json:
         typer.echo(json.dumps(event, ensure_ascii=False))
         return
@@ -211,11 +216,17 @@ def _print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
 
 
 def _print_health(found: dict[str, Any]) -> None:
+    database = found.get("database") or {}
     typer.echo(f"{found.get('status')}, version {found.get('version')}")
-    parts = found.get("dependencies") or found.get("checks") or {}
-    each = parts.items() if isinstance(parts, dict) else ((part.get("name"), part) for part in parts)
-    rows = [(name, part.get("status"), part.get("latency_ms"), part.get("detail")) for name, part in each]
-    table(("part", "status", "ms", "detail"), rows, empty="")
+    for problem in found.get("problems") or []:
+        typer.echo(printable(f"  {problem}"))
+    rows = [
+        ("database", database.get("status"), database.get("error") or f"answers in {database.get('latency_ms')} ms")
+    ]
+    rows += [(f"{node['role']} {node['id']}", "ok", f"seen {node.get('seen_at')}") for node in found.get("nodes") or []]
+    rows += [(f"queue {each['queue']}", "", f"{each['depth']} waiting") for each in found.get("queues") or []]
+    rows += [(f"schedule {each['schedule_id']}", "damaged", each["fault"]) for each in found.get("damaged") or []]
+    table(("part", "status", "detail"), rows, empty="")
 
 
 def _took(milliseconds: object) -> str:

@@ -195,17 +195,21 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
 
 
 @group.command()
-def instants(
+def instants(  # noqa: PLR0913 -- a command has as many arguments as flags
     schedule: ScheduleId,
+    *,
     start: Annotated[str | None, typer.Option("--from", help="Beginning of the span: 2027-01-01T00:00:00Z.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Its end.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="Its end, exclusive.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
     """Show every instant of a span, and what became of it or is planned."""
     with one_line_errors():
         found = Client.from_environment().get(
-            f"/api/schedules/{segment(schedule)}/instants", **{"from": start, "to": end}
+            f"/api/schedules/{segment(schedule)}/instants",
+            **{"from": start, "to": end, "limit": limit, "cursor": cursor},
         )
         if as_json:
             print_json(found)
@@ -246,7 +250,8 @@ def _show(schedule: dict[str, Any], *, as_json: bool, utc: bool) -> None:
             ("name", schedule["name"]),
             ("description", schedule.get("description")),
             ("status", schedule["status"]),
-            ("reason", schedule.get("pause_reason")),
+            ("reason", schedule.get("paused_reason")),
+            ("fault", schedule.get("fault")),
             ("when", f"{schedule.get('summary')} ({zone})" if zone else schedule.get("summary")),
             ("next run", moment(schedule.get("next_run_at"), utc=utc)),
             ("last run", moment(schedule.get("last_run_at"), utc=utc)),

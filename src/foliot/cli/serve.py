@@ -85,7 +85,6 @@ def _refuse_sqlite(settings: Settings, command: str) -> None:
 
 
 def _up(settings: Settings) -> int:
-    from foliot import bootstrap
     from foliot.cli import process
     from foliot.cli.lock import only_one
 
@@ -100,6 +99,8 @@ def _up(settings: Settings) -> int:
             )
 
         async def main() -> int:
+            from foliot import bootstrap
+
             await bootstrap.migrate(settings)
             return await process.live(bootstrap.build(settings, doors=True, engine=True), listener, announce)
 

@@ -112,9 +112,6 @@ def _places(settings: Settings) -> list[Finding]:
 
 
 async def _database(settings: Settings) -> list[Finding]:
-    from foliot import bootstrap
-    from foliot.domain.errors import FoliotError
-
     key = "DATABASE_URL"
     if settings.is_sqlite:
         path = settings.sqlite_path
@@ -122,6 +119,9 @@ async def _database(settings: Settings) -> list[Finding]:
             return [Finding("warning", key, "lives in memory: everything is forgotten when the process ends")]
         if not path.exists():
             return [Finding("ok", key, f"{path} does not exist yet; foliot up makes it")]
+    from foliot import bootstrap
+    from foliot.domain.errors import FoliotError
+
     try:
         found, newest = await bootstrap.current_revision(settings)
     except (FoliotError, OSError) as failed:

@@ -104,10 +104,7 @@ class Fires:
         for span in spans(self._zone, moment):
             low = self._wall(span, moment)
             if not floor <= low <= wall:
-                found = self._times.at_or_after(low)
-                if found is None:
-                    return None
-                wall = found
+                wall = self._times.at_or_after(low)
             floor = low
             # A time that was skipped lies before the span's first wall-clock time: it fires as the span begins.
             fire = max(wall - span.offset, span.start)

@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time under one version: instants after `start` up to and including `end`. Open while `end` is None."""
+    """A stretch of time under one version: instants after `start`, up to and including `end`; open without an `end`."""
 
     start: datetime
     end: datetime | None

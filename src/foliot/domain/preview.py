@@ -91,7 +91,7 @@ def _note(times: WallTimes, span: Span, zone: str) -> str | None:
 def _named(times: WallTimes, low: int, high: int) -> list[int]:
     """The first few times named in [low, high)."""
     named: list[int] = []
-    while len(named) <= MOST_TIMES and (wall := times.at_or_after(low)) is not None and wall < high:
+    while len(named) <= MOST_TIMES and (wall := times.at_or_after(low)) < high:
         named.append(wall)
         low = wall + 1
     return named

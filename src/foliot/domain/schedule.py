@@ -163,7 +163,7 @@ def load_spec(text: str, anchor: datetime) -> Spec:
 def _load(text: str) -> Spec:
     try:
         raw = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Invalid("spec", f"is not JSON ({error})", got=text[:100]) from None
     fields = Fields.of("spec", raw)
     trigger = fields.value("trigger")

@@ -125,39 +125,52 @@ def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
 
 
 def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs: Sequence[OpenRun]) -> None:
-    remaining = None if spec.max_runs is None else spec.max_runs - plan.fired
-    taken, buffered = len(open_runs), sum(run.buffered for run in open_runs)
-    replaces = spec.overlap in {Overlap.CANCEL_OTHER, Overlap.TERMINATE_OTHER}
-    for position, instant in enumerate(instants):
-        if remaining is not None and len(plan.runs) >= remaining:
-            return
-        waits, refused = False, None
-        match spec.overlap:
-            case Overlap.ALLOW_ALL:
-                pass
-            case Overlap.SKIP:
-                refused = Reason.OVERLAP if taken else None
-            case Overlap.BUFFER_ONE:
-                waits, refused = bool(taken), Reason.OVERLAP if buffered else None
-            case Overlap.BUFFER_ALL:
-                waits, refused = bool(taken), Reason.BUFFER_FULL if buffered >= BUFFER else None
-            case Overlap.CANCEL_OTHER:
-                waits = any(not run.buffered and run.state is RunState.RUNNING for run in open_runs)
-                refused = Reason.SUPERSEDED if position < len(instants) - 1 else None
-            case Overlap.TERMINATE_OTHER:
-                refused = Reason.SUPERSEDED if position < len(instants) - 1 else None
+    room = None if spec.max_runs is None else spec.max_runs - plan.fired
+    crowd = _Crowd(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
+    for left, instant in zip(range(len(instants) - 1, -1, -1), instants, strict=True):
+        if room is not None and len(plan.runs) >= room:
+            break
+        waits, refused = crowd.judge(spec.overlap, left)
         if refused:
             _account(plan, instant, instant, 1, Fate.SKIPPED, refused)
-            continue
-        plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
-        plan.gap_first = plan.gap_reason = None
-        taken, buffered = taken + 1, buffered + waits
-    if replaces and plan.runs:
-        others = [run.id for run in open_runs]
-        if spec.overlap is Overlap.CANCEL_OTHER:
-            plan.cancel = others
         else:
-            plan.terminate = others
+            plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
+            plan.gap_first = plan.gap_reason = None
+            crowd.open, crowd.buffered = crowd.open + 1, crowd.buffered + waits
+    if plan.runs and spec.overlap is Overlap.CANCEL_OTHER:
+        plan.cancel = [run.id for run in open_runs]
+    if plan.runs and spec.overlap is Overlap.TERMINATE_OTHER:
+        plan.terminate = [run.id for run in open_runs]
+
+
+def _must_wait(open_runs: Sequence[OpenRun]) -> bool:
+    """Runs that only wait are cancelled at once; one that runs takes a moment to stop."""
+    return any(not run.buffered and run.state is RunState.RUNNING for run in open_runs)
+
+
+@dataclass(slots=True)
+class _Crowd:
+    """The open runs of a schedule, as they grow while its instants are judged."""
+
+    open: int
+    buffered: int
+    one_runs: bool
+
+    def judge(self, overlap: Overlap, left: int) -> tuple[bool, Reason | None]:
+        """Whether the next run must wait, and why it may not be; `left` instants come after it."""
+        match overlap:
+            case Overlap.ALLOW_ALL:
+                return False, None
+            case Overlap.SKIP:
+                return False, Reason.OVERLAP if self.open else None
+            case Overlap.BUFFER_ONE:
+                return bool(self.open), Reason.OVERLAP if self.buffered else None
+            case Overlap.BUFFER_ALL:
+                return bool(self.open), Reason.BUFFER_FULL if self.buffered >= BUFFER else None
+            case Overlap.CANCEL_OTHER:
+                return self.one_runs, Reason.SUPERSEDED if left else None
+            case Overlap.TERMINATE_OTHER:
+                return False, Reason.SUPERSEDED if left else None
 
 
 def _account(plan: Plan, first: datetime, last: datetime, count: int, fate: Fate, reason: Reason) -> None:

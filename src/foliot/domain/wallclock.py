@@ -52,9 +52,13 @@ class WallTimes:
         """Whether any day that exists is named."""
         if self.days & IN_EVERY_MONTH and self.weekdays:  # each such day falls on each weekday some year
             return True
-        return self._first_day_from(2000, 1) is not None
+        try:
+            self._first_day_from(2000, 1)
+        except LookupError:
+            return False
+        return True
 
-    def at_or_after(self, wall: int) -> int | None:
+    def at_or_after(self, wall: int) -> int:
         """The first time named at or after `wall`."""
         day, time = divmod(wall, DAY_SECONDS)
         on = date.fromordinal(day + EPOCH_ORDINAL)
@@ -65,10 +69,8 @@ class WallTimes:
         if mask:
             found = day + (mask & -mask).bit_length() - 1
         else:
-            month = on.year * 12 + on.month
-            if (later := self._first_day_from(month // 12, month % 12 + 1)) is None:
-                return None
-            found = later
+            months = on.year * 12 + on.month
+            found = self._first_day_from(months // 12, months % 12 + 1)
         return found * DAY_SECONDS + self._time(0)
 
     def count(self, low: int, high: int) -> int:
@@ -80,9 +82,8 @@ class WallTimes:
     def _count_before(self, wall: int, since: int) -> int:
         """How many times are named from the start of day `since` until `wall`."""
         day, time = divmod(wall, DAY_SECONDS)
-        total = 0
-        first = since
-        while first <= day:
+        total, first = 0, since
+        while True:
             on = date.fromordinal(first + EPOCH_ORDINAL)
             start = first - on.day + 1
             mask = self._mask(on.year, on.month, start) >> on.day
@@ -92,9 +93,8 @@ class WallTimes:
                 return total + mask.bit_count() * self.per_day + (self._rank(time) if today else 0)
             total += mask.bit_count() * self.per_day
             first = following
-        return total
 
-    def _first_day_from(self, year: int, month: int) -> int | None:
+    def _first_day_from(self, year: int, month: int) -> int:
         """The first named day at or after the first of a month, in days since 1970."""
         start = date(year, month, 1).toordinal() - EPOCH_ORDINAL
         for _ in range(RAREST):
@@ -102,7 +102,7 @@ class WallTimes:
                 return start + (mask & -mask).bit_length() - 2
             start += _length(year, month)
             year, month = (year, month + 1) if month < 12 else (year + 1, 1)
-        return None
+        raise LookupError("no day that exists is named")
 
     def _rank(self, time: int) -> int:
         """How many times of day are named before this one."""

@@ -53,10 +53,9 @@ class Rules:
 
     def allows_name(self, host: str, port: int) -> bool:
         """Says no only to names that mean this machine whatever the resolver thinks."""
-        local = host == "localhost" or host.endswith(".localhost")
-        return (
-            not local or self.loopback or self._named(host, port) or any(is_loopback(net[0]) for net in self.networks)
-        )
+        if self.loopback or not (host == "localhost" or host.endswith(".localhost")):
+            return True
+        return self._named(host, port) or any(here in network for network in self.networks for here in _HERE)
 
     def allows_address(self, host: str, port: int, address: Address) -> bool:
         """Whether `host`, which stands for `address`, may be called there."""

@@ -11,7 +11,7 @@ import structlog
 
 from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Cancelled, Failed, HandedBack, Outcome, Problem
+from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem
 from foliot.engine.flight import Flight, Stop
 from foliot.engine.meter import Meter
 from foliot.engine.recorder import Recorder
@@ -39,6 +39,7 @@ class Executor:
     worker: str
     lease: timedelta
     flights: dict[str, Flight] = field(default_factory=dict)
+    performing: int = 0
 
     async def take(self, run_ids: Sequence[str]) -> int:
         """Claim these runs, as far as nobody else has, and start them."""
@@ -57,6 +58,7 @@ class Executor:
         limit = float(claimed.timeout_seconds or (action.timeout.total_seconds() if action else 60))
         flight = Flight(claimed, self.clock, asked_at, asyncio.get_running_loop().time() + limit)
         self.flights[flight.run_id] = flight
+        self.performing += 1
         self.renew(flight, asked_at)
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
 
@@ -71,7 +73,7 @@ class Executor:
     async def _fly(self, flight: Flight, action: Action | None, limit: float) -> None:
         try:
             outcome = await self._perform(flight, action, limit)
-            flight.performing = False
+            self._performed(flight)
             if flight.stop is Stop.LEASE or outcome is None:
                 log.warning("lost its lease and stopped", action="lease_lost", run_id=flight.run_id)
                 self.meter.stale_writes += 1
@@ -81,13 +83,8 @@ class Executor:
             self._land(flight)
 
     async def _perform(self, flight: Flight, action: Action | None, limit: float) -> Outcome | None:
-        claimed = flight.claimed
-        if claimed.fault is not None:
-            return Failed(
-                Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}"), permanent=True
-            )
-        if action is None:
-            return Failed(Problem("unknown_action", f"this version has no action {claimed.kind!r}"), permanent=True)
+        if flight.claimed.fault is not None or action is None:
+            return _hopeless(flight.claimed)
         patience = asyncio.timeout(limit * SOFT)
         try:
             async with patience:
@@ -96,8 +93,8 @@ class Executor:
             if patience.expired():
                 return Failed(Problem("timeout", f"did not finish within {limit * SOFT:g} s"))
             return _crashed(flight, error)
-        except asyncio.CancelledError:
-            return _stopped(flight)
+        except asyncio.CancelledError as error:
+            return _stopped(flight, error)
         except Exception as error:  # noqa: BLE001 -- the one place where an action's surprise becomes a value
             return _crashed(flight, error)
 
@@ -119,6 +116,8 @@ class Executor:
         )
 
     async def _record(self, flight: Flight, outcome: Outcome) -> None:
+        if flight.writing is not None:
+            await flight.writing
         now = self.clock.now()
         ending = conclude(flight.claimed, outcome, now, lines=flight, cancelled=flight.stop is Stop.CANCEL)
         if not await self.recorder.put(ending):
@@ -126,7 +125,14 @@ class Executor:
             return
         self.meter.ended(ending.state.value, (now - flight.claimed.started_at).total_seconds())
 
+    def _performed(self, flight: Flight) -> None:
+        if flight.performing:
+            flight.performing = False
+            self.performing -= 1
+            self.feed.wake(RUNS_TOPIC)
+
     def _land(self, flight: Flight) -> None:
+        self._performed(flight)
         if flight.timer is not None:
             flight.timer.cancel()
         if self.flights.get(flight.run_id) is flight:
@@ -178,11 +184,21 @@ def conclude(
         response=verdict.response,
         ready_at=verdict.ready_at,
         refund=verdict.refund,
+        lost=isinstance(outcome, Lost),
         lines=lines.take_lines() if lines is not None else (),
     )
 
 
-def _stopped(flight: Flight) -> Outcome | None:
+def _hopeless(claimed: Claimed) -> Failed:
+    """Trying again would change nothing."""
+    if claimed.fault is not None:
+        problem = Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}")
+    else:
+        problem = Problem("unknown_action", f"this version has no action {claimed.kind!r}")
+    return Failed(problem, permanent=True)
+
+
+def _stopped(flight: Flight, error: asyncio.CancelledError) -> Outcome | None:
     match flight.stop:
         case Stop.CANCEL:
             return Cancelled("cancelled on request")
@@ -191,7 +207,10 @@ def _stopped(flight: Flight) -> Outcome | None:
         case Stop.LEASE:
             return None
         case None:
-            raise asyncio.CancelledError
+            if flight.task is not None and not flight.task.cancelling():
+                # Nobody stopped this attempt: the action let the end of something of its own slip out.
+                return _crashed(flight, error)
+            raise error
 
 
 def _crashed(flight: Flight, error: BaseException) -> Failed:

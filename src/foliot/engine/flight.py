@@ -35,6 +35,8 @@ class Flight:
     timer: asyncio.TimerHandle | None = None
     stop: Stop | None = None
     performing: bool = True
+    writing: asyncio.Future[None] | None = None
+    """Set while the logbook writes lines of this attempt: its ending must come after them."""
     lines: list[Line] = field(default_factory=list)
     written: int = 0
     dropped: int = 0

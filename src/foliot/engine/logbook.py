@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,12 +35,20 @@ class Logbook:
         if not waiting:
             return Logged(0, 0, self.period)
         taken = [(flight, flight.take_lines()) for flight in waiting]
+        written = asyncio.get_running_loop().create_future()
+        for flight in waiting:
+            flight.writing = written
         try:
             async with self.store.begin() as tx:
                 await tx.runs.append([(flight.claimed.fence, lines) for flight, lines in taken])
         except BaseException:
             for flight, lines in taken:
                 flight.lines[:0] = lines
+                flight.written -= len(lines)
             raise
+        finally:
+            written.set_result(None)
+            for flight in waiting:
+                flight.writing = None
         self.feed.wake(*(run_topic(flight.run_id) for flight, _ in taken))
         return Logged(sum(len(lines) for _, lines in taken), len(taken), self.period)

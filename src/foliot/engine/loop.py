@@ -98,8 +98,7 @@ class Loop:
             progress.failures += 1
             progress.error = f"{type(error).__name__}: {error}".splitlines()[0][:300]
             rest = min(FIRST_BACKOFF * 2.0 ** min(progress.failures - 1, 10), LONGEST_BACKOFF)
-            told = log.warning if isinstance(error, Unavailable) else log.exception
-            told("a round failed and will be repeated", action="round_failed", actor=actor.name, error=progress.error)
+            _tell(actor.name, progress, error)
             return rest
         if progress.failures:
             log.info("works again", action="round_recovered", actor=actor.name, failures=progress.failures)
@@ -107,6 +106,21 @@ class Loop:
         progress.last_at = self.clock.now()
         progress.failures, progress.error = 0, None
         return did.rest
+
+
+def _tell(name: str, progress: Progress, error: Exception) -> None:
+    """Say it at the 1st, 2nd, 4th, 8th… failure in a row; the trace of a bug only at the first."""
+    if progress.failures & (progress.failures - 1):
+        return
+    bug = error if progress.failures == 1 and not isinstance(error, Unavailable) else None
+    log.warning(
+        "a round failed and will be repeated",
+        action="round_failed",
+        actor=name,
+        error=progress.error,
+        failures=progress.failures,
+        exc_info=bug,
+    )
 
 
 def _stop_topic(loop: Loop, name: str) -> str:

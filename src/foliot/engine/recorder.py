@@ -56,12 +56,11 @@ class Recorder:
         if not group:
             return Wrote(0, 0, self.longest_rest)
         try:
-            finished = await self._write([ending for ending, _ in group])
-        except Exception as error:
-            if isinstance(error, Unavailable):
-                self._pending.extendleft(reversed(group))
-                raise
-            finished = await self._write_singly(group)
+            finished = await self._write_group(group)
+        except BaseException:
+            # Written twice is written once, so all of the group may come again.
+            self._pending.extendleft(reversed(group))
+            raise
         for ending, done in group:
             if not done.done():
                 done.set_result(ending.fence.run_id in finished.accepted)
@@ -71,6 +70,14 @@ class Recorder:
             self.feed.wake(RUNS_TOPIC)
         return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
 
+    async def _write_group(self, group: Sequence[Pending]) -> Finished:
+        try:
+            return await self._write([ending for ending, _ in group])
+        except Unavailable:
+            raise
+        except Exception:  # noqa: BLE001 -- whatever it is, it comes from one of them
+            return await self._write_singly(group)
+
     async def _write(self, endings: Sequence[Ending]) -> Finished:
         async with self.store.begin() as tx:
             return await tx.claims.finish(endings, self.clock.now())
@@ -78,16 +85,20 @@ class Recorder:
     async def _write_singly(self, group: Sequence[Pending]) -> Finished:
         """One ending that cannot be stored must not hold up its neighbours."""
         accepted: set[str] = set()
+        released = 0
         for ending, _ in group:
-            try:
-                finished = await self._write([ending])
-            except Unavailable:
-                raise
-            except Exception:
-                log.exception("an ending could not be stored", action="unrecordable", run_id=ending.fence.run_id)
-                finished = await self._write([_bare(ending)])
-            accepted |= finished.accepted
-        return Finished(frozenset(accepted), frozenset(ending.fence.run_id for ending, _ in group) - accepted)
+            for version in (ending, _bare(ending)):
+                try:
+                    finished = await self._write([version])
+                except Unavailable:
+                    raise
+                except Exception:
+                    log.exception("an ending could not be stored", action="unrecordable", run_id=ending.fence.run_id)
+                else:
+                    accepted |= finished.accepted
+                    released += finished.released
+                    break
+        return Finished(frozenset(accepted), frozenset(ending.fence.run_id for ending, _ in group) - accepted, released)
 
 
 def _bare(ending: Ending) -> Ending:

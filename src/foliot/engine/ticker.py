@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 
+import structlog
+
+from foliot.domain.errors import Unavailable
 from foliot.domain.settle import Due, OpenRun, Plan, judges_overlap, settle
 from foliot.engine.alarm import Alarm
 from foliot.engine.meter import Meter
-from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Clock, Feed, Store
+from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Clock, Feed, Recorded, Store
 
 MOST_RUNS = 10_000
 """A batch stops growing here; the schedules left out are settled in the next one."""
 
 SHORTEST = 0.002
 """How long to rest when an instant is due by our clock but not yet by the database's."""
+
+log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,15 @@ class Ticker:
     async def run_once(self) -> Ticked:
         """Settle one batch; safe on every node, for rows are locked and instants unique."""
         now = self.clock.now()
+        try:
+            return await self._tick(now)
+        except Unavailable:
+            raise
+        except Exception:
+            log.exception("a batch could not be settled; one by one now", action="tick_failed")
+            return await self._tick_singly(now)
+
+    async def _tick(self, now: datetime) -> Ticked:
         next_due = None
         async with self.store.begin() as tx:
             due = await tx.firing.lock_due(now, limit=self.batch)
@@ -54,12 +68,56 @@ class Ticker:
             more = len(due) == self.batch or len(plans) < len(due)
             if not more:
                 next_due = await tx.firing.next_due()
+        self._tell(recorded)
+        return Ticked(len(plans), recorded.runs, 0.0 if more else self._rest(next_due))
+
+    async def _tick_singly(self, now: datetime) -> Ticked:
+        """A row that cannot be settled, say because somebody moved its cursor back, silences itself and no other."""
+        runs = settled = 0
+        async with self.store.read() as tx:
+            due = await tx.firing.lock_due(now, limit=self.batch)
+        for one in due:
+            try:
+                made = await self._settle_one(one.id, now)
+            except Unavailable:
+                raise
+            except Exception as error:
+                log.exception("a schedule cannot be settled", action="schedule_faulty", schedule_id=one.id)
+                await self._silence(one.id, f"could not be settled: {type(error).__name__}: {error}")
+            else:
+                settled, runs = settled + 1, runs + made
+        return Ticked(settled, runs, self.longest_rest)
+
+    async def _settle_one(self, schedule_id: str, now: datetime) -> int:
+        async with self.store.begin() as tx:
+            due = await tx.firing.lock_one(schedule_id)
+            if due is None or due.next_at > now:
+                return 0
+            open_runs = await tx.firing.open_runs([schedule_id])
+            recorded = await tx.firing.record([settle(due, now, open_runs.get(schedule_id, ()))], now)
+        self._tell(recorded)
+        return recorded.runs
+
+    async def _silence(self, schedule_id: str, fault: str) -> None:
+        try:
+            async with self.store.begin() as tx:
+                due = await tx.firing.lock_one(schedule_id)
+                if due is not None:
+                    fault = fault.splitlines()[0][:500]
+                    plan = Plan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=fault)
+                    await tx.firing.record([plan], self.clock.now())
+        except Unavailable:
+            raise
+        except Exception:
+            # Its neighbours fire all the same, one by one, until somebody mends it.
+            log.exception("not even a fault can be written", action="schedule_faulty", schedule_id=schedule_id)
+
+    def _tell(self, recorded: Recorded) -> None:
         if recorded.runs:
             self.feed.wake(RUNS_TOPIC)
             self.alarm.set(recorded.later)
             self.meter.fired += recorded.runs
             self.meter.lateness.observe_all(recorded.lateness)
-        return Ticked(len(plans), recorded.runs, 0.0 if more else self._rest(next_due))
 
     def _settle(self, due: list[Due], now: datetime, open_runs: dict[str, list[OpenRun]]) -> list[Plan]:
         made = 0

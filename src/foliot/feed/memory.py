@@ -17,7 +17,7 @@ class MemoryWaiter:
     def wake(self) -> None:
         self._woken.set()
 
-    async def wait(self, timeout: float) -> bool:  # noqa: ASYNC109 -- waiting with a bound is what this is for
+    async def wait(self, timeout: float) -> bool:
         try:
             async with asyncio.timeout(timeout):
                 await self._woken.wait()

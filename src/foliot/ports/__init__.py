@@ -14,6 +14,8 @@ from foliot.ports.views import (
     RunView,
 )
 from foliot.ports.world import (
+    RUNS_TOPIC,
+    SCHEDULES_TOPIC,
     Action,
     Actions,
     Clock,
@@ -24,15 +26,15 @@ from foliot.ports.world import (
     Feed,
     Log,
     Outgoing,
-    RUNS_TOPIC,
     Reply,
-    SCHEDULES_TOPIC,
     Waiter,
     Workers,
     run_topic,
 )
 
 __all__ = [
+    "RUNS_TOPIC",
+    "SCHEDULES_TOPIC",
     "Action",
     "Actions",
     "Answer",
@@ -52,14 +54,12 @@ __all__ = [
     "Log",
     "Outgoing",
     "Page",
-    "RUNS_TOPIC",
     "Recorded",
     "Reply",
     "Requests",
     "RunRequest",
     "RunView",
     "Runs",
-    "SCHEDULES_TOPIC",
     "Schedules",
     "Store",
     "Transaction",

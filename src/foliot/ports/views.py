@@ -48,6 +48,8 @@ class Ending:
     """When the run may be claimed again; only for `retrying` and `queued`."""
     refund: bool = False
     """A run handed back keeps its attempt."""
+    lost: bool = False
+    """Written for an attempt that vanished, by whoever took its run back: its fence ends with it."""
     lines: Sequence[Line] = ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -73,25 +74,40 @@ class SqlClaims:
         shares = [
             (lane, tenant) for lane, tenant in await self.conn.execute(_SHARES) if queues is None or lane in queues
         ]
-        if not shares:
-            return []
-        shares = shares[:SHARES]
-        each = math.ceil(limit / len(shares))
+        # Whoever comes first by name must not always come first.
+        random.shuffle(shares)
+        found: list[tuple[int, Any, str]] = []
+        for start in range(0, len(shares), SHARES):
+            found += await self._pick(now, shares[start : start + SHARES], limit)
+            if len(found) >= limit:
+                break
+        # With fewer places than tenants, each has its first before anybody has a second.
+        chosen = sorted(found, key=lambda one: one[0])[:limit]
+        return [run_id for _, run_id in sorted((key, run_id) for _, key, run_id in chosen)]
+
+    async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[tuple[int, Any, str]]:
+        """The most urgent ready runs of each share, each with its rank there and its order."""
         part = (
-            "SELECT * FROM (SELECT id, order_key FROM runs WHERE lane = :lane{0} AND tenant_id = :tenant{0}"
-            " AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT :each) s{0}"
+            "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
+            " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT :each) s{0}"
         )
         sql = " UNION ALL ".join(part.format(at) for at in range(len(shares)))
         horizon = now + (len(PRIORITIES) - 1) * AGEING
         bound: dict[str, Any] = {
             "now": moment_out(self.dialect.name, now),
             "horizon": moment_out(self.dialect.name, horizon),
-            "each": each,
+            "each": math.ceil(limit / len(shares)),
         }
         for at, (lane, tenant) in enumerate(shares):
             bound[f"lane{at}"], bound[f"tenant{at}"] = lane, tenant
-        found = [(key, run_id) for run_id, key in await self.conn.execute(text(sql), bound)]
-        return [run_id for _, run_id in sorted(found)[:limit]]
+        taken = [0] * len(shares)
+        found = []
+        for key, run_id, share in sorted(
+            (key, run_id, share) for share, run_id, key in await self.conn.execute(text(sql), bound)
+        ):
+            found.append((taken[share], key, run_id))
+            taken[share] += 1
+        return found
 
     async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
         takeable = (

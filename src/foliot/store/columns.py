@@ -26,7 +26,7 @@ class Moment(types.TypeDecorator[datetime]):
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> Any:
         return None if value is None else moment_out(dialect.name, value)
 
-    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ARG002 -- SQLAlchemy's signature
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
         if value is None:
             return None
         if isinstance(value, str):
@@ -55,10 +55,10 @@ class Document(types.TypeDecorator[Any]):
             return dialect.type_descriptor(mysql.MEDIUMTEXT(collation="utf8mb4_bin"))
         return dialect.type_descriptor(Text())
 
-    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:  # noqa: ARG002 -- SQLAlchemy's signature
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str | None:
         return None if value is None else orjson.dumps(value).decode()
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:  # noqa: ARG002 -- SQLAlchemy's signature
+    def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
         return None if value is None else orjson.loads(value)
 
 

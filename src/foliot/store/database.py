@@ -99,7 +99,7 @@ class Database:
 
 @asynccontextmanager
 async def _translated() -> AsyncIterator[None]:
-    """A database that is away, restarting, overloaded or broke a deadlock is `Unavailable`; a wrong statement is a bug."""
+    """A database that is away, overloaded or broke a deadlock is `Unavailable`; a wrong statement is a bug."""
     try:
         yield
     except _OUR_FAULT:

@@ -152,7 +152,7 @@ class SQLite(Dialect):
     def now(self) -> None:
         return None
 
-    def lock(self, query: S, *, skip: bool = False) -> S:  # noqa: ARG002 -- the one writer holds every lock already
+    def lock(self, query: S, *, skip: bool = False) -> S:
         return query
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
@@ -277,8 +277,10 @@ def _unnest(table: Table, names: Sequence[str], start: int = 1) -> str:
 _PG_CONFLICT = {
     "": "",
     "ignore": " ON CONFLICT DO NOTHING",
-    "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE SET last_at = excluded.last_at, count = ledger.count + excluded.count",
-    "replace": " ON CONFLICT (id) DO UPDATE SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
+    "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE"
+    " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
+    "replace": " ON CONFLICT (id) DO UPDATE"
+    " SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
 }
 _MARIA_CONFLICT = {
     "": "",
@@ -291,7 +293,8 @@ _MARIA_CONFLICT = {
 
 @lru_cache(maxsize=256)
 def _pg_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
-    return f"INSERT INTO {table.name} ({_names(names)}) SELECT * FROM unnest({_unnest(table, names)}){_PG_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+    rows = f"SELECT * FROM unnest({_unnest(table, names)})"  # noqa: S608 -- names are ours
+    return f"INSERT INTO {table.name} ({_names(names)}) {rows}{_PG_CONFLICT[conflict]}"
 
 
 @lru_cache(maxsize=256)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -32,6 +33,7 @@ _HELD = (
     runs.c.origin,
     runs.c.parent_id,
     runs.c.ready_at,
+    runs.c.cancel_requested,
 )
 
 
@@ -45,6 +47,9 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
         if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
             continue
         if row.state == RunState.RUNNING:
+            if row.cancel_requested and not ending.state.final:
+                # Asked for while the attempt was ending: there is no other try to wait for.
+                ending = replace(ending, state=RunState.CANCELLED, ready_at=None)
             held.append((row, ending))
         else:
             # Our own fence on an ended run: this ending was written before and its acknowledgement got lost.
@@ -80,6 +85,9 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
         "result": [ending.result for _, ending in held],
         "error": [ending.error for _, ending in held],
     }
+    if any(ending.lost for _, ending in held):
+        # Whoever lost its lease must not mistake our ending for its own.
+        values["token"] = [None if ending.lost else row.token for row, ending in held]
     keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
     await dialect.update(conn, runs, keys, values)
     ended: dict[str, list[Any]] = {
@@ -149,7 +157,9 @@ async def release(
     conn: AsyncConnection, dialect: Dialect, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000
 ) -> int:
     """Let the oldest buffered run of each schedule go when nothing stands before it any more."""
-    waiting = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None))
+    before = runs.alias("before")
+    stands_before = select(before.c.id).where(before.c.open_of == runs.c.buffered_of, before.c.buffered_of.is_(None))
+    waiting = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None), ~stands_before.exists()).distinct()
     if schedule_ids is not None:
         waiting = waiting.where(dialect.among(runs.c.buffered_of, schedule_ids))
     queued = sorted(set((await conn.execute(waiting.limit(limit))).scalars()))

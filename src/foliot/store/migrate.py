@@ -74,8 +74,8 @@ def _current(conn: Connection) -> str | None:
 
 def _upgrade(conn: Connection) -> None:
     # Alembic takes a third of a second to import, and most starts have nothing to migrate.
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
+    from alembic import command
+    from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))

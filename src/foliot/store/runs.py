@@ -117,10 +117,8 @@ class SqlRuns:
                 *_dead(tenant_id), *_narrowed(filters), runs.c.kind == kind, runs.c.error == error
             )
             ids = (await self.conn.execute(wanted.order_by(runs.c.id.desc()).limit(GROUP_IDS))).scalars()
-            error = error or {}
-            groups.append(
-                DeadGroup(error.get("code", ""), error.get("message", ""), kind, count, first, last, list(ids))
-            )
+            code, message = (error or {}).get("code", ""), (error or {}).get("message", "")
+            groups.append(DeadGroup(code, message, kind, count, first, last, list(ids)))
         return groups
 
     async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]:
@@ -133,15 +131,16 @@ class SqlRuns:
         if row is None or row.event_seq <= after:
             return []
         found = [event for event in await self._states(row) if event.seq > after]
+        lines: list[Event] = []
         query = select(log_chunks.c.first_seq, log_chunks.c.data).where(
             log_chunks.c.run_id == run_id, log_chunks.c.last_seq > after
         )
         # A chunk holds at least one line, so `limit` chunks hold all that can be answered.
         for first_seq, data in await self.conn.execute(query.order_by(log_chunks.c.first_seq).limit(limit)):
-            found += [event for event in unpack(data, first_seq) if event.seq > after]
-            if len(found) > limit * 2:
+            lines += [event for event in unpack(data, first_seq) if event.seq > after]
+            if len(lines) >= limit:
                 break
-        return sorted(found, key=lambda event: event.seq)[:limit]
+        return sorted([*found, *lines], key=lambda event: event.seq)[:limit]
 
     async def _states(self, row: Any) -> list[Event]:
         told = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]

@@ -1,7 +1,7 @@
 """Every table, with the constraints that keep two writers honest even when the code is not.
 
-Hot columns (`next_at`, `lane`, `lease_until`, `open_of`, `buffered_of`) are NULL when cold, so their indexes stay as small as
-the work at hand, also on MariaDB, which has no partial indexes.
+Hot columns (`next_at`, `lane`, `lease_until`, `open_of`, `buffered_of`) are NULL when cold, so their indexes stay as
+small as the work at hand, also on MariaDB, which has no partial indexes.
 """
 
 from __future__ import annotations

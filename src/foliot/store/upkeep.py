@@ -15,7 +15,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.ids import RUN, floor_id
 from foliot.domain.ledger import Fate, Reason
 from foliot.domain.run import OPEN, RunState
-from foliot.domain.schedule import load_spec
+from foliot.domain.schedule import Status, load_spec
 from foliot.domain.trigger import Trigger
 from foliot.store.clock import wall
 from foliot.store.dialects import Dialect
@@ -111,7 +111,7 @@ class SqlUpkeep:
 
     async def nodes(self, since: datetime) -> list[Mapping[str, Any]]:
         rows = await self.conn.execute(select(nodes).where(nodes.c.seen_at >= since).order_by(nodes.c.id))
-        return [dict(row._mapping) for row in rows]
+        return [dict(row) for row in rows.mappings()]
 
     async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
@@ -126,7 +126,7 @@ class SqlUpkeep:
             .group_by(runs.c.lane)
         )
         return {
-            "schedules": {status: count for status, count in by_status},
+            "schedules": {Status(status).value: count for status, count in by_status},
             "runs": {RunState(state).value: count for state, count in by_state},
             "queues": {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth},
         }

@@ -16,7 +16,9 @@ class EmbeddedWorkers:
     slots: int
 
     def free(self) -> int:
-        return self.slots - len(self.executor.flights)
+        """An attempt that only waits for its ending to be written takes no slot, so claims and writes overlap."""
+        waiting = len(self.executor.flights) - self.executor.performing
+        return self.slots - self.executor.performing if waiting <= self.slots else 0
 
     async def submit(self, run_ids: Sequence[str]) -> int:
         return await self.executor.take(run_ids)

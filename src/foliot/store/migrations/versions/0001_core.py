@@ -23,11 +23,13 @@ VIEWS = {
                fired AS runs_made, paused_reason, fault, created_at, updated_at
         FROM schedules""",
     "foliot_runs": """
-        SELECT id, tenant_id, user_id, schedule_id, version, kind, origin, state, scheduled_for, ready_at, queue, priority,
-               attempt, max_attempts, worker, created_at, started_at, finished_at, result, error, parent_id, resolved_by
+        SELECT id, tenant_id, user_id, schedule_id, version, kind, origin, state, scheduled_for, ready_at, queue,
+               priority, attempt, max_attempts, worker, created_at, started_at, finished_at, result, error, parent_id,
+               resolved_by
         FROM runs""",
     "foliot_attempts": """
-        SELECT run_id, tenant_id, number AS attempt, worker, outcome, state, started_at, ended_at, error, response, retry_at
+        SELECT run_id, tenant_id, number AS attempt, worker, outcome, state, started_at, ended_at, error, response,
+               retry_at
         FROM attempts""",
     "foliot_ledger": """
         SELECT schedule_id, tenant_id, version, fate, reason, first_at, last_at, count AS instants

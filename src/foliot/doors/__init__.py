@@ -1,0 +1,1 @@
+"""Where people and programs come in. A door parses, asks one use case, and renders."""

@@ -1,0 +1,186 @@
+"""What every route needs to know about a request: who asks, with what body, whether for the second time."""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Header, Path, Query, Request
+from fastapi.routing import APIRoute
+
+from foliot.domain.access import Caller
+from foliot.domain.errors import Invalid, InvalidMany, NotFound
+from foliot.domain.plain import check_depth
+from foliot.doors.rest.problems import BadBody
+from foliot.ports import Page
+from foliot.usecases import UseCases
+from foliot.usecases.once import MAX_KEY, Once
+
+MAX_BODY = 1024 * 1024
+MAX_LIMIT = 500
+
+_SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
+_RUN_ID = re.compile(r"run_[0-9a-f]{32}")
+_VISIBLE = re.compile(r"[\x20-\x7e]+")
+_CURSOR = re.compile(r"[A-Za-z0-9_.:+-]{1,64}")
+
+
+def _cases(request: Request) -> UseCases:
+    cases: UseCases = request.app.state.cases
+    return cases
+
+
+async def _caller(request: Request) -> Caller:
+    caller: Caller = await request.app.state.identify(request)
+    return caller
+
+
+Cases = Annotated[UseCases, Depends(_cases)]
+Who = Annotated[Caller, Depends(_caller)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A body, and what makes its request recognisable."""
+
+    document: Any
+    fingerprint: str
+    key: str | None
+
+    def once(self, status: int, render: Callable[[Any], bytes]) -> Once:
+        """The request as something that may come twice."""
+        return Once(self.key, self.fingerprint, status, lambda result: render(result).decode())
+
+
+async def _read(request: Request) -> bytes:
+    """The body, refused as soon as it is known to be too large."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and len(declared) < 20 and int(declared) > MAX_BODY:
+        raise BadBody("too_large", "a request body may have 1 MiB")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY:
+            raise BadBody("too_large", "a request body may have 1 MiB")
+    return bytes(body)
+
+
+async def _asked(
+    request: Request,
+    key: Annotated[
+        str | None,
+        Header(
+            alias="Idempotency-Key",
+            description="Repeating a request with the same key and body has one effect and the same answer, for 24 h.",
+        ),
+    ] = None,
+) -> Asked:
+    if key is not None and not (len(key) <= MAX_KEY and _VISIBLE.fullmatch(key)):
+        raise Invalid("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters", got=key)
+    body = await _read(request)
+    digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+    digest.update(body)
+    return Asked(_parse(body), digest.hexdigest(), key)
+
+
+def _parse(body: bytes) -> Any:
+    if not body.strip():
+        return None
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadBody("malformed", f"the body is not JSON: {error}") from None
+    check_depth("body", document)
+    return document
+
+
+async def _edited(request: Request) -> Any:
+    """The body of a PUT or PATCH, which need no key: repeating them changes nothing more."""
+    return _parse(await _read(request))
+
+
+Body = Annotated[Asked, Depends(_asked)]
+Document = Annotated[Any, Depends(_edited)]
+
+
+def _match(
+    if_match: Annotated[str | None, Header(description='The version this change is for, as in `"3"`.')] = None,
+) -> str | None:
+    if if_match is None:
+        return None
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
+    return ",".join(tags)
+
+
+Match = Annotated[str | None, Depends(_match)]
+
+
+def _schedule_id(schedule_id: Annotated[str, Path(description="A schedule's id, `sch_…`.")]) -> str:
+    if not _SCHEDULE_ID.fullmatch(schedule_id):
+        raise NotFound("schedule", schedule_id[:64])
+    return schedule_id
+
+
+def _run_id(run_id: Annotated[str, Path(description="A run's id, `run_…`.")]) -> str:
+    if not _RUN_ID.fullmatch(run_id):
+        raise NotFound("run", run_id[:64])
+    return run_id
+
+
+ScheduleId = Annotated[str, Depends(_schedule_id)]
+RunId = Annotated[str, Depends(_run_id)]
+
+
+def _page(
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = 50,
+    cursor: Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before.")] = None,
+) -> Page:
+    return Page(limit, None if cursor is None else open_cursor(cursor))
+
+
+Paged = Annotated[Page, Depends(_page)]
+
+
+def seal_cursor(place: str) -> str:
+    """Where a list goes on, as text that nobody should read anything into."""
+    return urlsafe_b64encode(place.encode()).decode().rstrip("=")
+
+
+def open_cursor(cursor: str) -> str:
+    try:
+        place = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
+    except (ValueError, binascii.Error):
+        place = ""
+    if not _CURSOR.fullmatch(place):
+        raise Invalid("cursor", "is not a next_cursor of this list", got=cursor)
+    return place
+
+
+Text = Annotated[str | None, Query(max_length=200)]
+
+
+def plain_texts(**values: str | None) -> dict[str, str | None]:
+    """Filters no database chokes on."""
+    for name, value in values.items():
+        if value is not None and "\x00" in value:
+            raise Invalid(name, "must not contain the character U+0000")
+    return {name: value or None for name, value in values.items()}
+
+
+async def only_known(request: Request) -> None:
+    """A parameter nobody reads is a mistake worth naming. The OpenAPI document knows who reads what."""
+    route = request.scope.get("route")
+    if not request.query_params or not isinstance(route, APIRoute) or not route.include_in_schema:
+        return
+    operation = request.app.openapi()["paths"][route.path_format][request.method.lower()]
+    known = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"}
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        listed = f"known are {', '.join(sorted(known))}" if known else "this route takes none"
+        raise InvalidMany(Invalid(name[:100], f"is not a known parameter; {listed}") for name in unknown)

@@ -1,0 +1,40 @@
+"""Routes of dead letters."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from foliot.doors.rest import models, render
+from foliot.doors.rest.asking import Body, Cases, Paged, Text, Who, plain_texts
+from foliot.doors.rest.models import CONFLICT, UNKNOWN, body
+from foliot.usecases.dead_letters import Replayed
+
+router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
+
+
+@router.get("", response_model=models.DeadGroups, summary="Dead letters, grouped by error")
+async def groups(
+    cases: Cases, caller: Who, page: Paged, kind: Text = None, schedule_id: Text = None, code: Text = None
+) -> Response:
+    """Letters that failed alike stand together, those that failed last first; each group names its newest 100."""
+    filters = plain_texts(kind=kind, schedule_id=schedule_id, code=code)
+    found = await cases.dead_letters.groups(caller, render.more(page), **filters)
+    return render.page(found, page, render.group, lambda one: one.ids[0])
+
+
+@router.post(
+    "/replay",
+    status_code=202,
+    response_model=models.Replayed,
+    openapi_extra=body(models.ReplayRequest),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Replay",
+)
+async def replay(cases: Cases, caller: Who, asked: Body) -> Response:
+    """By ids or by filter, at most 500 at once. Each is a new run; the letter stays until its replay succeeds."""
+    made = await cases.dead_letters.replay(caller, asked.document, asked.once(202, _replayed))
+    return render.answer(render.replayed(made), 202)
+
+
+def _replayed(made: Replayed) -> bytes:
+    return render.dumps(render.replayed(made))

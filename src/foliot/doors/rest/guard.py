@@ -1,0 +1,51 @@
+"""Keeps web pages of other sites from driving a Foliot that asks for no token."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from foliot.doors.rest.problems import problem
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Local mode: the request must name a loopback address, and come from no other site.
+
+    A page that rebinds its own name to 127.0.0.1 still says its own name in `Host`; a page that sends a form across
+    sites still says its own site in `Origin`.
+    """
+
+    app: ASGIApp
+    hosts: Collection[str] = LOOPBACK
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in {"http", "websocket"}:
+            headers = Headers(scope=scope)
+            host, origin = headers.get("host", ""), headers.get("origin")
+            refused = None
+            if len(headers.getlist("host")) != 1 or _name(host) not in self.hosts:
+                refused = problem("foreign_host", "in local mode the Host header must name this machine")
+            elif origin is not None and not _same(origin, host):
+                refused = problem("foreign_origin", "in local mode the Origin must be Foliot's own address")
+            if refused is not None:
+                await refused(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+def _name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _same(origin: str, host: str) -> bool:
+    return origin.lower() in {f"http://{host}".lower(), f"https://{host}".lower()}

@@ -1,0 +1,85 @@
+"""Routes that say how Foliot is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from foliot import __version__
+from foliot.domain.histogram import LATENESS_BUCKETS, Histogram
+from foliot.domain.reading import rfc3339
+from foliot.doors.rest import models, render
+from foliot.doors.rest.asking import Cases, Who
+from foliot.usecases.health import Health, Node
+
+router = APIRouter(tags=["Health"])
+
+_HISTOGRAMS = frozenset({"lateness", "start_lateness", "duration"})
+
+
+@router.get("/health", response_model=models.Alive, summary="Whether this process answers")
+async def health() -> Response:
+    return render.answer({"status": "ok", "version": __version__})
+
+
+@router.get(
+    "/health/detailed",
+    response_model=models.Health,
+    responses={503: {"model": models.Health, "description": "The database is gone"}},
+    summary="Every dependency, with latency",
+)
+async def detailed(cases: Cases, caller: Who) -> Response:
+    """`degraded` when something is missing though the database answers; 503 only when it does not."""
+    seen = await cases.health.detailed(caller)
+    return render.answer(_health(seen), 503 if seen.status == "down" else 200)
+
+
+def _health(seen: Health) -> dict[str, Any]:
+    return {
+        "status": seen.status,
+        "version": __version__,
+        "problems": list(seen.problems),
+        "database": {
+            "status": "down" if seen.error else "ok",
+            "latency_ms": seen.latency_ms,
+            "error": seen.error,
+            "disk": seen.disk,
+        },
+        "nodes": [_node(node) for node in seen.nodes],
+        "queues": [
+            {"queue": name, "depth": queue["depth"], "oldest": rfc3339(_moment(queue))}
+            for name, queue in sorted((seen.queues or {}).items())
+        ],
+        "damaged": [{"schedule_id": schedule_id, "fault": fault} for schedule_id, fault in seen.damaged],
+    }
+
+
+def _moment(queue: Mapping[str, Any]) -> datetime | None:
+    oldest: datetime | None = queue["oldest"]
+    return oldest
+
+
+def _node(node: Node) -> dict[str, Any]:
+    lateness = Histogram(LATENESS_BUCKETS)
+    lateness.add(node.report.get("lateness") or {})
+    return {
+        "id": node.id,
+        "role": node.role,
+        "started_at": rfc3339(node.started_at),
+        "seen_at": rfc3339(node.seen_at),
+        "lateness_p99_seconds": _quantile(lateness, 0.99),
+        "report": {name: value for name, value in node.report.items() if name not in _HISTOGRAMS},
+    }
+
+
+def _quantile(histogram: Histogram, share: float) -> float | None:
+    """The bucket below which this share lies; None when there is nothing, or it lies above all buckets."""
+    running, wanted = 0, histogram.count * share
+    for bound, count in zip(histogram.bounds, histogram.counts, strict=False):
+        running += count
+        if histogram.count and running >= wanted:
+            return bound
+    return None

@@ -1,0 +1,178 @@
+"""Every error as an RFC 9457 problem document; the one place that knows status codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from foliot.domain.errors import (
+    Conflict,
+    FoliotError,
+    Forbidden,
+    Invalid,
+    InvalidMany,
+    KeyReused,
+    NotFound,
+    TooMany,
+    Unavailable,
+    VersionMismatch,
+)
+from foliot.usecases.once import AnsweredBefore
+
+MEDIA_TYPE = "application/problem+json"
+SHOWN = 200
+"""How much of a wrong value is shown back."""
+
+TITLES = {
+    "malformed": (400, "The body is not JSON"),
+    "forbidden": (403, "You may not do this"),
+    "foreign_host": (403, "This address is not ours"),
+    "foreign_origin": (403, "Another site may not do this"),
+    "not_found": (404, "There is no such thing"),
+    "no_such_route": (404, "There is no such route"),
+    "method_not_allowed": (405, "The route does not know this method"),
+    "conflict": (409, "Its state does not allow this"),
+    "version_mismatch": (412, "Somebody changed it first"),
+    "too_large": (413, "The body is too large"),
+    "invalid": (422, "The request breaks a rule"),
+    "key_reused": (422, "The idempotency key belongs to another request"),
+    "too_many": (429, "Too much at once"),
+    "internal": (500, "Something went wrong here"),
+    "unavailable": (503, "Something Foliot needs is away"),
+}
+"""Every code a problem may carry, with its status and title."""
+
+_CODES: tuple[tuple[type[FoliotError], str], ...] = (
+    (Invalid, "invalid"),
+    (NotFound, "not_found"),
+    (Conflict, "conflict"),
+    (VersionMismatch, "version_mismatch"),
+    (KeyReused, "key_reused"),
+    (Forbidden, "forbidden"),
+    (TooMany, "too_many"),
+    (Unavailable, "unavailable"),
+)
+
+log = structlog.get_logger()
+
+
+class BadBody(Exception):
+    """A body that cannot be read at all."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+
+
+def problem(
+    code: str,
+    detail: str,
+    *,
+    errors: Sequence[Mapping[str, Any]] | None = None,
+    headers: Mapping[str, str] | None = None,
+    status: int | None = None,
+) -> Response:
+    """A problem document."""
+    known, title = TITLES[code]
+    body: dict[str, Any] = {
+        "type": f"urn:foliot:problem:{code}",
+        "title": title,
+        "status": status or known,
+        "detail": detail,
+        "code": code,
+    }
+    if errors is not None:
+        body["errors"] = errors
+    return Response(orjson.dumps(body), status or known, headers, MEDIA_TYPE)
+
+
+def install(app: FastAPI) -> None:
+    """Let every exception speak as a problem."""
+    app.add_exception_handler(FoliotError, _ours)
+    app.add_exception_handler(AnsweredBefore, _answered_before)
+    app.add_exception_handler(BadBody, _bad_body)
+    app.add_exception_handler(RequestValidationError, _parameters)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(Exception, _surprise)
+
+
+async def _ours(_: Request, error: Exception) -> Response:
+    code = next(code for kind, code in _CODES if isinstance(error, kind))
+    errors = _complaints(error) if isinstance(error, Invalid) else None
+    return problem(code, _clean(str(error)), errors=errors, headers=_retry_after(error))
+
+
+def _retry_after(error: Exception) -> dict[str, str]:
+    if isinstance(error, Unavailable):
+        return {"Retry-After": "1"}
+    if isinstance(error, TooMany) and error.retry_after is not None:
+        return {"Retry-After": str(math.ceil(error.retry_after))}
+    return {}
+
+
+def _complaints(error: Invalid) -> list[dict[str, Any]]:
+    errors = error.errors if isinstance(error, InvalidMany) else [error]
+    return [{"field": _clean(one.field), "message": _clean(one.message), "got": shown(one.got)} for one in errors]
+
+
+async def _answered_before(_: Request, error: Exception) -> Response:
+    assert isinstance(error, AnsweredBefore)  # noqa: S101 -- registered for nothing else
+    return Response(error.body, error.status, {"Idempotent-Replayed": "true"}, "application/json")
+
+
+async def _bad_body(_: Request, error: Exception) -> Response:
+    assert isinstance(error, BadBody)  # noqa: S101 -- registered for nothing else
+    return problem(error.code, str(error))
+
+
+async def _parameters(_: Request, error: Exception) -> Response:
+    """What FastAPI found wrong with path, query or headers."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 -- registered for nothing else
+    errors = [
+        {"field": ".".join(map(str, one["loc"][1:])), "message": one["msg"], "got": shown(one.get("input"))}
+        for one in error.errors()
+    ]
+    first = errors[0]
+    return problem("invalid", f"{first['field']}: {first['message']}", errors=errors)
+
+
+async def _framework(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 -- registered for nothing else
+    path = _clean(request.url.path)
+    match error.status_code:
+        case 404:
+            return problem("no_such_route", f"there is no route {path}; /docs lists them")
+        case 405:
+            return problem("method_not_allowed", f"{path} does not know {request.method}", headers=error.headers)
+        case status:
+            return problem("malformed" if status < 500 else "internal", str(error.detail), status=status)
+
+
+async def _surprise(request: Request, error: Exception) -> Response:
+    """A bug of ours: the log has the traceback, the answer does not."""
+    log.error("a request failed", action="request_failed", path=request.url.path, exc_info=error)
+    return problem("internal", "the server's log says more")
+
+
+def shown(got: object) -> object:
+    """A wrong value as it may be shown back: short, and always JSON."""
+    if got is None or isinstance(got, bool):
+        return got
+    if isinstance(got, float):
+        return got if math.isfinite(got) else str(got)
+    if isinstance(got, int):
+        return got if abs(got) < 2**53 else _clean(str(got))
+    return _clean(got if isinstance(got, str) else str(got))
+
+
+def _clean(text: str) -> str:
+    """Short, and without halves of characters, which no JSON can carry."""
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= SHOWN * 2 else f"{text[:SHOWN]}…"

@@ -1,0 +1,199 @@
+"""Routes of schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from foliot.domain.reading import moment
+from foliot.domain.run import RunState
+from foliot.domain.schedule import Schedule, Status, Type
+from foliot.doors.rest import models, render
+from foliot.doors.rest.asking import (
+    MAX_LIMIT,
+    Body,
+    Cases,
+    Document,
+    Match,
+    Paged,
+    ScheduleId,
+    Text,
+    Who,
+    open_cursor,
+    plain_texts,
+    seal_cursor,
+)
+from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN, body
+from foliot.ports import RunView
+
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
+
+Filters = dict[str, str | None]
+
+
+@router.post(
+    "",
+    status_code=201,
+    response_model=models.Schedule,
+    openapi_extra=body(models.ScheduleRequest),
+    summary="Create a schedule",
+)
+async def create(cases: Cases, caller: Who, asked: Body) -> Response:
+    """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
+    made = await cases.schedules.create(caller, asked.document, asked.once(201, _whole))
+    return render.answer(render.schedule(made), 201, {**render.etag(made), "Location": f"/api/schedules/{made.id}"})
+
+
+def _filters(
+    status: Annotated[Status | None, Query(description="Deleted ones are left out unless asked for.")] = None,
+    type: Type | None = None,  # noqa: A002 -- the contract's word
+    kind: Text = None,
+    tag: Text = None,
+    q: Annotated[str | None, Query(max_length=200, description="Part of the name, in any case.")] = None,
+) -> dict[str, str | None]:
+    return plain_texts(status=status, type=type, kind=kind, tag=tag, q=q)
+
+
+@router.get("", response_model=models.Schedules, summary="List schedules, newest first")
+async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
+    found = await cases.schedules.list(caller, render.more(page), **filters)
+    return render.page(found, page, render.schedule, lambda one: one.id)
+
+
+@router.post(
+    "/preview",
+    response_model=models.Preview,
+    openapi_extra=body(models.PreviewRequest),
+    summary="What a trigger would do",
+)
+async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
+    """The next instants in UTC and on the zone's clock, the trigger in words, and remarks on daylight saving."""
+    return render.answer(render.preview(await cases.previews.preview(caller, asked.document)))
+
+
+@router.get("/{schedule_id}", response_model=models.Schedule, responses=UNKNOWN, summary="One schedule")
+async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
+    """With its version as `ETag`. A deleted one is still answered, with `status: deleted`."""
+    return _answer(await cases.schedules.get(caller, schedule_id))
+
+
+@router.put(
+    "/{schedule_id}",
+    response_model=models.Schedule,
+    openapi_extra=body(models.ScheduleRequest),
+    responses={**UNKNOWN, **CONFLICT, **MISMATCH},
+    summary="Replace a schedule",
+)
+async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
+    """The whole document anew: what is left out goes back to its default. Holds for instants after the answer."""
+    return _answer(await cases.schedules.replace(caller, schedule_id, document, match))
+
+
+@router.patch(
+    "/{schedule_id}",
+    response_model=models.Schedule,
+    openapi_extra=body(models.SchedulePatch),
+    responses={**UNKNOWN, **CONFLICT, **MISMATCH},
+    summary="Change a schedule",
+)
+async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
+    """Only what is named. `retry_policy`, `catchup` and `action` are merged; a null takes a field to its default."""
+    return _answer(await cases.schedules.patch(caller, schedule_id, document, match))
+
+
+@router.delete("/{schedule_id}", status_code=204, responses={**UNKNOWN, **MISMATCH}, summary="Delete a schedule")
+async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Match) -> Response:
+    """Softly: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
+    await cases.schedules.delete(caller, schedule_id, match)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/{schedule_id}/pause",
+    response_model=models.Schedule,
+    openapi_extra=body(models.PauseRequest, required=False),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Pause",
+)
+async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """After the answer no later instant fires. Paused time is never caught up."""
+    return _answer(await cases.schedules.pause(caller, schedule_id, asked.document, asked.once(200, _whole)))
+
+
+@router.post(
+    "/{schedule_id}/resume", response_model=models.Schedule, responses={**UNKNOWN, **CONFLICT}, summary="Resume"
+)
+async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """Fires again from the next instant on. Also mends a schedule that was damaged."""
+    return _answer(await cases.schedules.resume(caller, schedule_id, asked.once(200, _whole)))
+
+
+@router.post(
+    "/{schedule_id}/run-now",
+    status_code=202,
+    response_model=models.Run,
+    openapi_extra=body(models.RunNowRequest, required=False),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Run now",
+)
+async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """A run outside any instant, in the queue `manual`. `payload` overrides parts of the action for this run."""
+    made = await cases.schedules.run_now(caller, schedule_id, asked.document, asked.once(202, _run))
+    return render.answer(render.run(made), 202, {"Location": f"/api/runs/{made.id}"})
+
+
+@router.get("/{schedule_id}/runs", response_model=models.Runs, responses=UNKNOWN, summary="Its runs, newest first")
+async def runs(
+    cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, status: RunState | None = None
+) -> Response:
+    found = await cases.runs.of_schedule(caller, schedule_id, render.more(page), status)
+    return render.page(found, page, render.run, lambda one: one.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Which instants are wanted."""
+
+    start: datetime | None
+    end: datetime | None
+    limit: int
+
+
+def _stretch(
+    from_: Annotated[str | None, Query(alias="from", max_length=64, description="Default: a day ago.")] = None,
+    to: Annotated[str | None, Query(max_length=64, description="Exclusive. Default: a day from now.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
+    cursor: Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before.")] = None,
+) -> Stretch:
+    start = _moment("cursor", open_cursor(cursor)) if cursor is not None else _moment("from", from_)
+    return Stretch(start, _moment("to", to), limit)
+
+
+@router.get("/{schedule_id}/instants", response_model=models.Instants, responses=UNKNOWN, summary="Its instants")
+async def instants(
+    cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[Stretch, Depends(_stretch)]
+) -> Response:
+    """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
+    found, following = await cases.instants.list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)
+    items = [render.instant(one) for one in found]
+    return render.answer({"items": items, "next_cursor": following and seal_cursor(following.isoformat())})
+
+
+def _moment(name: str, text: str | None) -> datetime | None:
+    # A plus that was not escaped arrives as a space.
+    return None if text is None else moment(name, text.replace(" ", "+"))
+
+
+def _answer(schedule: Schedule) -> Response:
+    return render.answer(render.schedule(schedule), headers=render.etag(schedule))
+
+
+def _whole(schedule: Schedule) -> bytes:
+    return render.dumps(render.schedule(schedule))
+
+
+def _run(run: RunView) -> bytes:
+    return render.dumps(render.run(run))

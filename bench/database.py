@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,6 @@ class BenchDatabase:
     admin: AsyncEngine
     due: int = 0
     stored: int = 0
-    _tables: list[str] = field(default_factory=list)
 
     async def run(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         async with self.admin.connect() as conn:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
+from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import create_app, models
+from foliot.ports import Transaction
+from foliot.usecases import UseCases
 from tests.asgi import Answer, Client
-from tests.world import EVERY_MINUTE, HOURLY, URL, World, open_world
+from tests.world import EVERY_MINUTE, HOURLY, URL, OneAction, World, open_world
 
 MINUTE = timedelta(minutes=1)
 UNKNOWN_SCHEDULE = "sch_" + "0" * 32
@@ -138,7 +143,11 @@ async def test_pause_resume_and_delete(world: World, client: Client) -> None:
     url = f"/api/schedules/{body['id']}"
 
     paused = await client.post(f"{url}/pause", {"reason": "holiday"})
-    assert (paused.json["status"], paused.json["paused_reason"], paused.json["next_run_at"]) == ("paused", "holiday", None)
+    assert (paused.json["status"], paused.json["paused_reason"], paused.json["next_run_at"]) == (
+        "paused",
+        "holiday",
+        None,
+    )
     resumed = await client.post(f"{url}/resume")
     assert (resumed.json["status"], resumed.json["version"]) == ("active", 3)
     assert (await client.delete(url)).status == 204
@@ -231,7 +240,12 @@ async def test_instants_of_a_span(world: World, client: Client) -> None:
 
 
 async def test_preview_tells_the_next_instants_in_words_and_on_the_local_clock(client: Client) -> None:
-    raw = {"type": "cron", "cron_expr": "30 2 * * *", "timezone": "Europe/Stockholm", "start_at": "2027-03-27T00:00:00Z"}
+    raw = {
+        "type": "cron",
+        "cron_expr": "30 2 * * *",
+        "timezone": "Europe/Stockholm",
+        "start_at": "2027-03-27T00:00:00Z",
+    }
 
     answer = await client.post("/api/schedules/preview", {**raw, "count": 3})
 
@@ -251,11 +265,11 @@ async def test_a_repeated_key_has_one_effect_and_one_answer(client: Client) -> N
     assert (again.status, again.body) == (201, first.body)
     assert again.headers["idempotent-replayed"] == "true"
     assert len((await client.get("/api/schedules")).json["items"]) == 1
+    is_problem(await client.post("/api/schedules", {**HOURLY, "name": "x"}, Idempotency_Key="k-1"), 422, "key_reused")
     is_problem(
-        await client.post("/api/schedules", {**HOURLY, "name": "x"}, Idempotency_Key="k-1"), 422, "key_reused"
-    )
-    is_problem(
-        await client.post(f"/api/schedules/{first.json['id']}/run-now", HOURLY, Idempotency_Key="k-1"), 422, "key_reused"
+        await client.post(f"/api/schedules/{first.json['id']}/run-now", HOURLY, Idempotency_Key="k-1"),
+        422,
+        "key_reused",
     )
     is_problem(await client.post("/api/schedules", HOURLY, Idempotency_Key="k" * 201), 422, "invalid")
     is_problem(await client.post("/api/schedules", HOURLY, Idempotency_Key=""), 422, "invalid")
@@ -323,15 +337,37 @@ async def test_a_bug_is_a_problem_without_a_traceback(world: World) -> None:
     async def broken(_: object) -> Any:
         raise ZeroDivisionError("secret internals")
 
-    client = Client(create_app(world.cases, identify=broken))
-    with pytest.raises(ZeroDivisionError):
-        await client.get("/api/schedules")
+    with capture_logs() as logged:
+        answer = await Client(create_app(world.cases, identify=broken), quiet=True).get("/api/schedules")
+
+    is_problem(answer, 500, "internal")
+    assert "secret" not in answer.text
+    assert [line["action"] for line in logged] == ["request_failed"]
+
+
+class NoDatabase:
+    """A store whose database is gone."""
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        raise Unavailable("the database did not answer")
+        yield
+
+    read = begin
 
 
 async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(world: World) -> None:
-    client = Client(create_app(world.cases))
-    await world.store.close()
-    await world.sql("SELECT 1")
-    await world.sql("DROP TABLE IF EXISTS nothing")
+    cases = UseCases.of(NoDatabase(), world.clock, world.feed, OneAction())
+    client = Client(create_app(cases))
 
+    for answer in (
+        await client.get("/api/schedules"),
+        await client.post("/api/schedules", HOURLY),
+        await client.get("/metrics"),
+    ):
+        is_problem(answer, 503, "unavailable")
+        assert answer.headers["retry-after"] == "1"
     assert (await client.get("/health")).status == 200
+    detailed = await client.get("/health/detailed")
+    models.Health.model_validate(detailed.json)
+    assert (detailed.status, detailed.json["status"], detailed.json["database"]["status"]) == (503, "down", "down")

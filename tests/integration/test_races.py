@@ -159,7 +159,7 @@ def moment(value: Any) -> datetime:
 
 
 async def accounts(store: Database) -> dict[str, tuple[Counter[datetime], list[tuple[datetime, datetime, int]]]]:
-    """By schedule: how many runs each instant has, and the ledger's ranges; from raw rows, not as the product reads them."""
+    """By schedule: how many runs each instant has, and the ledger's ranges. From raw rows."""
     found: dict[str, tuple[Counter[datetime], list[tuple[datetime, datetime, int]]]] = defaultdict(
         lambda: (Counter(), [])
     )
@@ -204,8 +204,8 @@ async def test_tickers_that_are_killed_settle_every_instant_once(server_database
     async with open_store(server_database_url) as store:
         courses = await lay(store, 40, span)
         began = time.monotonic() + 0.5
-        for number in range(4):
-            clock = FastClock(START, began, speed, skew=number * 0.2)
+        clocks = [FastClock(START, began, speed, skew=number * 0.2) for number in range(4)]
+        for number, clock in enumerate(clocks):
             track.enter(f"ticker-{number}", racer.tick, server_database_url, clock, str(track.notes))
         cursors: dict[str, datetime] = {}
         moves = 0
@@ -233,7 +233,7 @@ async def test_tickers_that_are_killed_settle_every_instant_once(server_database
         wrong = {one.schedule.id: faults(*found[one.schedule.id], one.instants()) for one in courses}
         assert not any(wrong.values()), wrong
         assert {status for (status,) in await rows(store, "SELECT status FROM schedules")} == {"completed"}
-        proof = await UseCases.of(store, clock, MemoryFeed(), Marks()).audit.prove(LOCAL)
+        proof = await UseCases.of(store, clocks[0], MemoryFeed(), Marks()).audit.prove(LOCAL)
         assert not proof.holes
         assert proof.instants == sum(len(one.instants()) for one in courses)
     assert track.kills >= 10
@@ -250,7 +250,7 @@ async def test_claimers_that_die_and_freeze_never_share_a_run(server_database_ur
             track.enter(f"claimer-{number}", racer.claim, server_database_url, clock, str(track.notes), LEASE)
         for number in range(2):
             track.enter(f"janitor-{number}", racer.sweep, server_database_url, clock, str(track.notes))
-        thawing = []
+        thawing: list[asyncio.Task[None]] = []
         began = time.monotonic()
         while time.monotonic() - began < 4:
             await asyncio.sleep(chance.uniform(0.1, 0.25))

@@ -326,6 +326,19 @@ def test_every_change_of_a_known_strange_year_is_right(zone: str, year: int) -> 
             check(example, zone, moment - 26 * DAY / 24, moment + 26 * DAY / 24)
 
 
+def nearest(number: int) -> Piece:
+    return Piece(f"{number}W", bool, lambda day: is_nearest(day, number))
+
+
+@pytest.mark.parametrize("day", [nearest(1), nearest(15), nearest(28), nearest(31), Piece("LW", bool, is_last_weekday)])
+def test_the_days_that_depend_on_the_month_are_right_for_ten_years(day: Piece) -> None:
+    midnights = Example(None, number(0), number(0), day, STAR, STAR)
+    start, end = datetime(2096, 1, 1, tzinfo=UTC), datetime(2106, 1, 1, tzinfo=UTC)
+    listed = Trigger(cron(midnights.text, "UTC", key="k")).between(start, end)
+    days = (start + shift * DAY for shift in range((end - start).days))
+    assert list(listed) == [midnight for midnight in days if midnights.names_minute(midnight)]
+
+
 # Against croniter, where clocks do not change and the two dialects agree.
 
 MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)).map(lambda moment: moment.replace(microsecond=0))

@@ -71,7 +71,7 @@ class Loop:
 
     async def stop(self, names: Sequence[str] | None = None) -> None:
         """Let each finish its round, then rest for good."""
-        chosen = [name for name in (names or list(self._tasks)) if name in self._tasks]
+        chosen = [name for name in (list(self._tasks) if names is None else names) if name in self._tasks]
         self._stopping.update(chosen)
         for name in chosen:
             self.feed.wake(_stop_topic(self, name))

@@ -30,9 +30,10 @@ class SqlUpkeep:
     dialect: Dialect
 
     async def prune(self, before: datetime, limit: int) -> int:
-        """Ids sort by time, so the oldest runs are found through the key alone."""
+        """Ids sort by time, so the key finds the oldest runs; but a node whose clock is wrong makes wrong ids."""
         columns = (runs.c.id, runs.c.tenant_id, runs.c.schedule_id, runs.c.version, runs.c.scheduled_for)
-        query = select(*columns).where(runs.c.id < floor_id(RUN, before), runs.c.state.not_in(sorted(OPEN)))
+        old_enough = (runs.c.id < floor_id(RUN, before), runs.c.created_at < before)
+        query = select(*columns).where(*old_enough, runs.c.state.not_in(sorted(OPEN)))
         old = (await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id).limit(limit), skip=True))).all()
         if not old:
             return 0

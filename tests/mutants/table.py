@@ -1,0 +1,267 @@
+"""Ways to break Foliot, each with the test that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GUARANTEES = "tests/integration/test_guarantees.py::"
+RACES = "tests/integration/test_races.py::"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The old text stands exactly once in the file."""
+
+    file: str
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """`killer` is a pytest node; `fast` ones need no server and run in the suite too."""
+
+    name: str
+    edits: tuple[Edit, ...]
+    killer: str
+    fast: bool = True
+
+
+def _on_sqlite(test: str) -> str:
+    return f"{GUARANTEES}{test}[sqlite]"
+
+
+_MIGRATION = "src/foliot/store/migrations/versions/0001_core.py"
+_FIRING = "src/foliot/store/firing.py"
+_CLAIMS = "src/foliot/store/claims.py"
+_ENDINGS = "src/foliot/store/endings.py"
+_SETTLE = "src/foliot/domain/settle.py"
+_JANITOR = "src/foliot/engine/janitor.py"
+_DISPATCHER = "src/foliot/engine/dispatcher.py"
+
+_NO_UNIQUE = Edit(
+    _MIGRATION,
+    '        sa.UniqueConstraint("schedule_id", "scheduled_for", name=op.f("uq_runs_schedule_id_scheduled_for")),\n',
+    "",
+)
+_NO_CURSOR_CHECK = (
+    Edit(
+        _FIRING,
+        'keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}',
+        'keys = {"id": [plan.due.id for plan in plans]}',
+    ),
+    Edit(_FIRING, "if moved != len(plans):", "if moved > len(plans):"),
+)
+_NO_FENCE = Edit(
+    _ENDINGS,
+    "if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):",
+    "if row.id is None:",
+)
+_CLAIM_WITHOUT_STATE = (
+    Edit(
+        _CLAIMS,
+        """            runs.c.state.in_(sorted(CLAIMABLE)),
+            runs.c.lane.is_not(None),
+            runs.c.ready_at <= now,
+""",
+        "            runs.c.ready_at <= now,\n",
+    ),
+    Edit(
+        _CLAIMS,
+        ".where(self.dialect.among(runs.c.id, [row.id for row in rows]), runs.c.state.in_(sorted(CLAIMABLE)))",
+        ".where(self.dialect.among(runs.c.id, [row.id for row in rows]))",
+    ),
+)
+
+MUTANTS = (
+    Mutant(
+        "no unique constraint and no cursor check",
+        (_NO_UNIQUE, *_NO_CURSOR_CHECK),
+        _on_sqlite("test_a_plan_written_twice_makes_its_runs_once"),
+    ),
+    Mutant("no fence", (_NO_FENCE,), _on_sqlite("test_an_attempt_that_lost_its_lease_can_change_nothing_any_more")),
+    Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one")),
+    Mutant(
+        "publish without sweep: the dispatcher never offers a run again",
+        (
+            Edit(_DISPATCHER, "CROWDED = 0.01\n", "CROWDED = 0.01\nOFFERED: set[str] = set()\n"),
+            Edit(
+                _DISPATCHER,
+                "            ready = await tx.claims.ready(now, self.queues, limit)\n",
+                "            ready = await tx.claims.ready(now, self.queues, limit)\n"
+                "            ready = [one for one in ready if one not in OFFERED]\n"
+                "            OFFERED.update(ready)\n",
+            ),
+        ),
+        _on_sqlite("test_a_run_that_was_handed_over_and_lost_on_the_way_is_handed_over_again"),
+    ),
+    Mutant(
+        "publish without sweep: the janitor never reclaims",
+        (Edit(_JANITOR, "lost = await self._reclaim()", "lost = 0"),),
+        _on_sqlite("test_the_run_of_a_dead_worker_is_taken_back"),
+    ),
+    Mutant(
+        "the janitor reclaims before the lease ends",
+        (
+            Edit(
+                _CLAIMS,
+                "query = select(*_ROW).where(runs.c.lease_until < (now if clock is None else clock))",
+                "query = select(*_ROW).where(runs.c.lease_until.is_not(None))",
+            ),
+        ),
+        _on_sqlite("test_the_run_of_a_dead_worker_is_taken_back"),
+    ),
+    Mutant(
+        "unfenced log append",
+        (
+            Edit(
+                "src/foliot/store/runs.py",
+                "if (row.epoch, row.token) == (fence.epoch, fence.token):",
+                "if row.id == fence.run_id:",
+            ),
+        ),
+        _on_sqlite("test_an_attempt_that_lost_its_lease_can_change_nothing_any_more"),
+    ),
+    Mutant(
+        "unfenced lease renewal",
+        (
+            Edit(
+                _CLAIMS,
+                "return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}",
+                "return {fence.run_id for fence in fences}",
+            ),
+        ),
+        _on_sqlite("test_an_attempt_that_lost_its_lease_can_change_nothing_any_more"),
+    ),
+    Mutant(
+        "a repeated ending is written again",
+        (Edit(_ENDINGS, "        if row.state == RunState.RUNNING:\n", "        if row.state:\n"),),
+        _on_sqlite("test_a_success_that_came_first_stands"),
+    ),
+    Mutant(
+        "catch-up ignores the window",
+        (
+            Edit(
+                _SETTLE,
+                "window_start = max(first, now - timedelta(seconds=catchup.window_seconds))",
+                "window_start = first",
+            ),
+        ),
+        _on_sqlite("test_an_outage_owes_the_runs_of_its_window_and_a_line_for_the_others"),
+    ),
+    Mutant(
+        "the ledger forgets missed instants",
+        (Edit(_SETTLE, "    if missed:\n", "    if missed < 0:\n"),),
+        _on_sqlite("test_an_outage_owes_the_runs_of_its_window_and_a_line_for_the_others"),
+    ),
+    Mutant(
+        "DST gap rule dropped",
+        (
+            Edit(
+                "src/foliot/domain/fires.py",
+                "        if not self._fixed:\n",
+                "        if self._fixed in (True, False):\n",
+            ),
+        ),
+        GUARANTEES + "test_a_fixed_time_that_the_clocks_skip_fires_at_the_first_instant_after",
+    ),
+    Mutant(
+        "retry counts one too many",
+        (Edit("src/foliot/domain/retry.py", "attempt >= max_attempts", "attempt > max_attempts"),),
+        GUARANTEES + "test_three_attempts_are_three_attempts",
+    ),
+    Mutant(
+        "overlap skip ignores open runs",
+        (Edit(_SETTLE, "taken, buffered = len(open_runs),", "taken, buffered = 0,"),),
+        _on_sqlite("test_an_instant_is_skipped_while_an_earlier_run_is_open"),
+    ),
+    Mutant(
+        "buffered never released by the end of its predecessor",
+        (
+            Edit(
+                _ENDINGS,
+                "released = await release(conn, dialect, now, sorted(freed)) if freed else 0",
+                "released = 0 if freed else 0",
+            ),
+        ),
+        _on_sqlite("test_a_buffered_run_goes_when_its_predecessor_ends"),
+    ),
+    Mutant(
+        "buffered never released by the sweep",
+        (Edit(_JANITOR, "released = await self._release()", "released = 0"),),
+        _on_sqlite("test_a_buffered_run_whose_predecessor_was_cancelled_is_found_by_the_sweep"),
+    ),
+    Mutant(
+        "a hand-back burns an attempt",
+        (Edit(_ENDINGS, "[row.attempt - ending.refund for row, ending in held]", "[row.attempt for row, _ in held]"),),
+        _on_sqlite("test_a_run_handed_back_keeps_its_attempt"),
+    ),
+    Mutant(
+        "a resumed schedule catches up its pause",
+        (
+            Edit(
+                "src/foliot/usecases/changes.py",
+                "cursor = None if exhausted else spec.trigger.next_after(now)",
+                "cursor = None if exhausted else spec.trigger.next_after(schedule.created_at)",
+            ),
+        ),
+        _on_sqlite("test_a_paused_schedule_fires_nothing_and_owes_nothing"),
+    ),
+    # --- the same faults, seen by processes that race ------------------------------------------------------------------
+    Mutant(
+        "race: no row lock, no unique constraint, no cursor check",
+        (
+            Edit(
+                _FIRING,
+                "rows = await self.conn.execute(self.dialect.lock(query, skip=True))",
+                "rows = await self.conn.execute(query)",
+            ),
+            _NO_UNIQUE,
+            *_NO_CURSOR_CHECK,
+        ),
+        RACES + "test_tickers_that_are_killed_settle_every_instant_once[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "race: claim is read, then write",
+        (
+            *_CLAIM_WITHOUT_STATE,
+            Edit(
+                _CLAIMS,
+                "self.dialect.lock(select(*_ROW).where(*takeable), skip=True)",
+                "select(*_ROW).where(*takeable)",
+            ),
+        ),
+        RACES + "test_claimers_that_die_and_freeze_never_share_a_run[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "race: no fence",
+        (_NO_FENCE,),
+        RACES + "test_claimers_that_die_and_freeze_never_share_a_run[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "race: the janitor never reclaims",
+        (Edit(_JANITOR, "lost = await self._reclaim()", "lost = 0"),),
+        RACES + "test_claimers_that_die_and_freeze_never_share_a_run[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "race: a pause does not wait for the ticker",
+        (
+            Edit(
+                "src/foliot/store/schedules.py",
+                "row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()",
+                "row = (await self.conn.execute(query)).first()",
+            ),
+            Edit(
+                _FIRING,
+                "row = (await self.conn.execute(self.dialect.lock(query))).first()",
+                "row = (await self.conn.execute(query)).first()",
+            ),
+        ),
+        RACES + "test_no_run_appears_after_a_pause_or_a_deletion[postgresql]",
+        fast=False,
+    ),
+)

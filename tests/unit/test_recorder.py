@@ -1,0 +1,159 @@
+"""Endings are written in groups; nothing is forgotten while the database is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.run import Fence, RunState
+from foliot.engine.alarm import Alarm
+from foliot.engine.recorder import GROUP, Recorder
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import RUNS_TOPIC, Ending, Finished, Store, run_topic
+from tests.givens import NOON, SECOND, stopped
+
+
+def ending(name: str, state: RunState = RunState.SUCCESS, **changes: Any) -> Ending:
+    return Ending(fence=Fence(name, 1, "tok"), state=state, outcome="success", at=NOON, **changes)
+
+
+@dataclass
+class Ledger:
+    """A store that keeps endings, and fails as told."""
+
+    failures: list[Exception] = field(default_factory=list)
+    poison: set[str] = field(default_factory=set)
+    stale: set[str] = field(default_factory=set)
+    kept: list[list[Ending]] = field(default_factory=list)
+    released: int = 0
+
+    @property
+    def claims(self) -> Ledger:
+        return self
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Ledger]:
+        yield self
+
+    async def finish(self, endings: Sequence[Ending], _now: object) -> Finished:
+        if self.failures:
+            raise self.failures.pop(0)
+        if any(one.fence.run_id in self.poison and one.result is not None for one in endings):
+            raise ValueError("cannot be stored")
+        if any("worse" in one.fence.run_id for one in endings):
+            raise ValueError("cannot be stored in any form")
+        self.kept.append(list(endings))
+        ids = frozenset(one.fence.run_id for one in endings)
+        return Finished(ids - self.stale, ids & self.stale, self.released)
+
+
+def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: Alarm | None = None) -> Recorder:
+    return Recorder(
+        clock=stopped(),
+        store=cast("Store", ledger),
+        feed=feed or MemoryFeed(),
+        alarm=alarm or Alarm(),
+        longest_rest=1.0,
+    )
+
+
+async def put(one: Recorder, *endings: Ending) -> list[asyncio.Task[bool]]:
+    tasks = [asyncio.create_task(one.put(each)) for each in endings]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_what_gathered_is_written_together_and_each_is_told() -> None:
+    ledger = Ledger(stale={"run_2"})
+    one = recorder(ledger)
+    tasks = await put(one, ending("run_1"), ending("run_2"), ending("run_3"))
+
+    wrote = await one.run_once()
+
+    assert (wrote.written, wrote.stale, wrote.rest) == (3, 1, 1.0)
+    assert len(ledger.kept) == 1
+    assert await asyncio.gather(*tasks) == [True, False, True]
+
+
+async def test_more_than_a_group_waits_for_the_next_round() -> None:
+    one = recorder(Ledger())
+    tasks = await put(one, *(ending(f"run_{at}") for at in range(GROUP + 1)))
+
+    assert (await one.run_once()).rest == 0.0
+    assert (await one.run_once()).written == 1
+    assert all(await asyncio.gather(*tasks))
+
+
+async def test_a_database_that_is_away_loses_nothing_and_keeps_the_order() -> None:
+    ledger = Ledger(failures=[Unavailable("away"), Unavailable("away")])
+    one = recorder(ledger)
+    tasks = await put(one, ending("run_1"), ending("run_2"))
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            await one.run_once()
+    tasks += await put(one, ending("run_3"))
+
+    await one.run_once()
+
+    assert [each.fence.run_id for each in ledger.kept[0]] == ["run_1", "run_2", "run_3"]
+    assert all(await asyncio.gather(*tasks))
+
+
+async def test_an_ending_that_cannot_be_stored_is_kept_bare_and_holds_up_nobody() -> None:
+    ledger = Ledger(poison={"run_2"})
+    one = recorder(ledger)
+    tasks = await put(one, ending("run_1", result=1), ending("run_2", result=2), ending("run_3", result=3))
+
+    await one.run_once()
+
+    assert all(await asyncio.gather(*tasks))
+    kept = {each.fence.run_id: each for group in ledger.kept for each in group}
+    assert (kept["run_1"].result, kept["run_3"].result) == (1, 3)
+    assert kept["run_2"].state is RunState.DEAD_LETTER
+    assert (kept["run_2"].error or {})["code"] == "unrecordable"
+
+
+async def test_an_ending_that_cannot_be_stored_in_any_form_holds_up_nobody() -> None:
+    ledger = Ledger()
+    one = recorder(ledger)
+    tasks = await put(one, ending("worse"), ending("run_2"))
+
+    assert (await one.run_once()).written == 2
+    assert await asyncio.gather(*tasks) == [False, True]
+
+
+async def test_a_database_that_goes_away_between_single_writes_loses_nothing() -> None:
+    ledger = Ledger(failures=[ValueError("one of you is bad"), Unavailable("away")])
+    one = recorder(ledger)
+    tasks = await put(one, ending("run_1"), ending("run_2"))
+    with pytest.raises(Unavailable):
+        await one.run_once()
+
+    await one.run_once()
+
+    assert all(await asyncio.gather(*tasks))
+
+
+async def test_those_who_follow_a_run_are_woken_after_it_is_written() -> None:
+    feed, alarm = MemoryFeed(), Alarm()
+    one = recorder(Ledger(released=1), feed, alarm)
+    async with feed.listen(run_topic("run_1")) as follower, feed.listen(RUNS_TOPIC) as dispatcher:
+        tasks = await put(one, ending("run_1", RunState.RETRYING, ready_at=NOON + 5 * SECOND))
+        assert not await follower.wait(0)
+
+        await one.run_once()
+
+        assert await follower.wait(0)
+        assert await dispatcher.wait(0)
+        assert await tasks[0]
+    assert 5.0 <= alarm.rest(NOON, 60.0) < 5.1
+
+
+async def test_nothing_to_write_is_a_long_rest() -> None:
+    assert (await recorder(Ledger()).run_once()).rest == 1.0

@@ -21,6 +21,8 @@ from foliot.store.columns import moment_out
 
 BATCH = 1000
 HOUR = timedelta(hours=1)
+SETTINGS = {"jit": "off", "timezone": "UTC", "random_page_cost": "1.1"}
+"""Of the session, on PostgreSQL: what serves the raw loop best."""
 STATE, QUEUE, PRIORITY, ATTEMPTS = "queued", "default", 5, 4
 
 _CLAIMED = "id, tenant_id, user_id, version, kind, next_at, fired"
@@ -99,7 +101,7 @@ class PostgresRaw:
     async def open(self, url: str) -> None:
         import asyncpg
 
-        self.conn = await asyncpg.connect(_dsn(url), server_settings={"jit": "off", "timezone": "UTC"})
+        self.conn = await asyncpg.connect(_dsn(url), server_settings=SETTINGS)
         self.claim = await self.conn.prepare(self.claim_sql)
         self.insert = await self.conn.prepare(self.insert_sql)
         self.update = await self.conn.prepare(self.update_sql)
@@ -140,7 +142,7 @@ class PostgresNarrow:
     async def open(self, url: str) -> None:
         import asyncpg
 
-        self.conn = await asyncpg.connect(_dsn(url), server_settings={"jit": "off", "timezone": "UTC"})
+        self.conn = await asyncpg.connect(_dsn(url), server_settings=SETTINGS)
         self.claim = await self.conn.prepare(self.claim_sql)
         self.insert = await self.conn.prepare(self.insert_sql)
         self.update = await self.conn.prepare(self.update_sql)

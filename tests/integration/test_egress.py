@@ -140,13 +140,14 @@ async def test_a_literal_address_inside_is_refused_and_the_sink_sees_nothing() -
     assert sink.connections == 0
 
 
-async def test_one_private_address_among_public_ones_spoils_the_name() -> None:
-    async with serving() as sink:
-        for mixed in (["8.8.8.8", "127.0.0.1"], ["127.0.0.1", "8.8.8.8"], ["2606:4700::1111", "::1"]):
-            async with HttpEgress(ports=[sink.port], resolver=names(mixed)) as egress:
+async def test_one_forbidden_address_among_allowed_ones_spoils_the_name() -> None:
+    """127.0.0.2 plays the public address, so that a broken guard would still call nobody but this machine."""
+    async with serving(address="127.0.0.2") as target, serving(port=target.port) as sink:
+        for mixed in (["127.0.0.2", "127.0.0.1"], ["127.0.0.1", "127.0.0.2"], ["127.0.0.2", "127.0.0.2", "::1"]):
+            async with HttpEgress(allow="127.0.0.2/32", ports=[target.port], resolver=names(mixed)) as egress:
                 with pytest.raises(EgressRefused):
-                    await egress.send(get(f"http://mixed.test:{sink.port}/"))
-    assert sink.connections == 0
+                    await egress.send(get(f"http://mixed.test:{target.port}/"))
+    assert (target.connections, sink.connections) == (0, 0)
 
 
 async def test_a_name_that_changes_its_mind_is_held_to_its_first_answer() -> None:

@@ -172,7 +172,7 @@ MUTANTS = (
     ),
     Mutant(
         "overlap skip ignores open runs",
-        (Edit(_SETTLE, "taken, buffered = len(open_runs),", "taken, buffered = 0,"),),
+        (Edit(_SETTLE, "return False, Reason.OVERLAP if self.open else None", "return False, None"),),
         _on_sqlite("test_an_instant_is_skipped_while_an_earlier_run_is_open"),
     ),
     Mutant(
@@ -207,7 +207,7 @@ MUTANTS = (
         ),
         _on_sqlite("test_a_paused_schedule_fires_nothing_and_owes_nothing"),
     ),
-    # --- the same faults, seen by processes that race ------------------------------------------------------------------
+    # --- the same faults, seen by processes that race -----------------------------------------------------------------
     Mutant(
         "race: no row lock, no unique constraint, no cursor check",
         (

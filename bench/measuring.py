@@ -51,12 +51,15 @@ class Stopwatch:
     wall: float = 0.0
     client: float = 0.0
     server: float | None = 0.0
+    running: bool = False
     _began: tuple[float, float, float | None] = (0.0, 0.0, None)
 
     def start(self, server: float | None = None) -> None:
+        self.running = True
         self._began = (perf_counter(), process_time(), server)
 
     def stop(self) -> None:
+        self.running = False
         wall, client, _ = self._began
         self.wall += perf_counter() - wall
         self.client += process_time() - client

@@ -76,8 +76,7 @@ class Client:
         """An open response; leaving the block is hanging up."""
         stream = Stream()
         scope = self._scope("GET", url, [], {"accept": "text/event-stream", **headers})
-        task = asyncio.create_task(self.app(scope, stream.receive, stream.send))  # type: ignore[arg-type]
-        stream.task = task
+        task = asyncio.ensure_future(self.app(scope, stream.receive, stream.send))
         try:
             yield stream
         finally:
@@ -113,7 +112,6 @@ class Stream:
         self.gone = asyncio.Event()
         self.started: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self.parts: asyncio.Queue[bytes | None] = asyncio.Queue()
-        self.task: asyncio.Task[None] | None = None
         self._rest = b""
 
     async def receive(self) -> Message:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,7 +34,7 @@ EVERY_MINUTE: dict[str, Any] = {
 class NoEgress:
     """Lets every http URL be named, and no request leave."""
 
-    def check(self, url: str) -> None:
+    def check(self, url: object) -> None:
         from foliot.domain.errors import Invalid
 
         if not isinstance(url, str) or not url.startswith(("http://", "https://")) or "\x00" in url:
@@ -74,7 +74,7 @@ class World:
     store: Database
     clock: StoppedClock
     cases: UseCases
-    feed: MemoryFeed = field(default_factory=MemoryFeed)
+    feed: MemoryFeed
 
     async def schedule(self, raw: Mapping[str, Any] = EVERY_MINUTE, **changes: Any) -> Schedule:
         return await self.cases.schedules.create(LOCAL, {**raw, **changes})
@@ -115,10 +115,13 @@ class World:
         async with self.store.begin() as tx:
             await tx.conn.execute(statement(text), values)
 
+    @classmethod
+    def on(cls, store: Database) -> World:
+        clock, feed = StoppedClock(), MemoryFeed()
+        return cls(store, clock, UseCases.of(store, clock, feed, OneAction()), feed)
+
 
 @asynccontextmanager
 async def open_world() -> AsyncIterator[World]:
-    clock, feed = StoppedClock(), MemoryFeed()
     async with open_store() as store:
-        cases = UseCases.of(store, clock, feed, OneAction())
-        yield World(store, clock, cases, feed)
+        yield World.on(store)

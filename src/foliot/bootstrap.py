@@ -12,7 +12,6 @@ from typing import Any
 
 from foliot.actions.webhook import Webhook
 from foliot.domain.ids import new_id
-from foliot.doors.rest import create_app
 from foliot.egress import HttpEgress
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.executor import Executor
@@ -89,9 +88,16 @@ def build(settings: Settings, *, doors: bool, engine: bool) -> App:
         clock=clock,
         egress=egress,
         usecases=usecases,
-        asgi=create_app(usecases) if doors else None,
+        asgi=_doors(settings, usecases) if doors else None,
         engine=_engine(settings, store, clock, feed, actions) if engine else None,
     )
+
+
+def _doors(settings: Settings, usecases: UseCases) -> Callable[..., Any]:
+    # The web framework takes longer to import than everything else together; a scheduler and an audit need none.
+    from foliot.doors.rest import LOOPBACK, create_app
+
+    return create_app(usecases, hosts=LOOPBACK | {settings.host})
 
 
 def _engine(settings: Settings, store: Database, clock: StoreClock, feed: MemoryFeed, actions: Registry) -> Engine:

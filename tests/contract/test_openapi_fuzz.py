@@ -103,7 +103,7 @@ schema.app = elsewhere
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
 @pytest.mark.timeout(120)
-def test_no_input_makes_a_server_error(case: schemathesis.Case) -> None:
+def test_no_input_makes_a_server_error(case: schemathesis.Case[Any]) -> None:
     for name, value in elsewhere.ids.items():
         # A known id, half the time, reaches what lies behind the lookup.
         if len(str((case.path_parameters or {}).get(name, ""))) % 2:

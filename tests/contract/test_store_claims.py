@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Failed, Fence, Lost, Problem, RunState, Succeeded
@@ -14,6 +15,7 @@ from foliot.domain.schedule import Overlap
 from foliot.engine.executor import conclude
 from foliot.store.claims import SHARES
 from foliot.store.database import Database
+from foliot.store.tables import runs
 from foliot.testing import open_store
 from tests.givens import (
     HOUR,
@@ -99,18 +101,13 @@ async def test_what_cannot_be_claimed_is_not_claimed(store: Database) -> None:
     await finish(store, first, FAILED, NOON)
     (second,) = await claim(store, NOON, ended)
     await finish(store, second, Succeeded(), NOON)
-    await sql(store, "UPDATE runs SET ready_at = lease_until WHERE id = :id", id=future) if False else None
     async with store.begin() as tx:
-        from sqlalchemy import update
-
-        from foliot.store.tables import runs
-
         await tx.conn.execute(update(runs).where(runs.c.id == future).values(ready_at=NOON + HOUR))
 
     waiting = (buffered, cancelled, retrying, future, ended)
     assert await claim(store, NOON + SECOND, *waiting, "run_unheard_of") == []
     assert not set(waiting) & set(await ready(store, NOON + SECOND))
-    assert [one.fence.run_id for one in await claim(store, NOON + 10 * SECOND, *waiting)] == [retrying]
+    assert [one.fence.run_id for one in await claim(store, NOON + 12 * SECOND, *waiting)] == [retrying]
     assert [one.fence.run_id for one in await claim(store, NOON + HOUR, *waiting)] == [future]
 
 
@@ -178,15 +175,10 @@ async def test_the_urgent_go_first_until_waiting_has_weighed_it_up(store: Databa
     (low,) = await ask(store, NOON, request(priority=10))
     (high,) = await ask(store, NOON + 4 * MINUTE, request(priority=1))
     (late,) = await ask(store, NOON + 5 * MINUTE, request(priority=1))
-    (middle,) = await ask(store, NOON + 3 * MINUTE, request(priority=5))
+    (middle,) = await ask(store, NOON + 3 * MINUTE + SECOND, request(priority=5))
 
-    # 10 is nine steps of 30 s below 1: it stands at 12:04:30, between the two urgent ones.
-    assert await ready(store, NOON + HOUR) == [high, low, late, middle] or await ready(store, NOON + HOUR) == [
-        high,
-        low,
-        middle,
-        late,
-    ]
+    # Each step of priority is worth 30 s: they stand at 12:04:00, 12:04:30, 12:05:00 and 12:05:01.
+    assert await ready(store, NOON + HOUR) == [high, low, late, middle]
 
 
 async def test_a_pick_keeps_to_its_queues_and_its_limit(store: Database) -> None:

@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from tests.mutants.table import MUTANTS, Mutant  # noqa: E402 -- a script finds its siblings only now
 
-COPIED = ("src", "tests", "pyproject.toml")
-_LEFT_OUT = ("randomly", "cacheprovider", "xdist", "schemathesis")
+COPIED = ("src", "tests", "chaos", "pyproject.toml")
+_LEFT_OUT = ("randomly", "cacheprovider", "xdist", "schemathesis", "hypothesispytest")
 _KNOWN = "ignore::pytest.PytestAssertRewriteWarning"  # a fork has plugins in memory already
 OPTIONS = ("-q", "-rs", "--tb=line", "-W", _KNOWN, *(f"-pno:{name}" for name in _LEFT_OUT))
 LIBRARIES = ("sqlalchemy.ext.asyncio", "aiosqlite", "alembic.command", "fastapi", "pydantic", "uvicorn", "structlog")
@@ -172,10 +172,12 @@ def sound(copy: Copy, mutants: Sequence[Mutant]) -> str | None:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fast", action="store_true", help="only those that need no server")
+    parser.add_argument("--suite", action="store_true", help="only the few that the test suite tries")
     parser.add_argument("--only", default="", help="only those whose name contains this")
     parser.add_argument("--tree", type=Path, default=ROOT, help="the tree to copy and break")
     options = parser.parse_args(arguments)
     chosen = [one for one in MUTANTS if options.only in one.name and (one.fast or not options.fast)]
+    chosen = [one for one in chosen if one.suite or not options.suite]
     if not chosen:
         parser.error(f"no mutant's name contains {options.only!r}")
     for name in LIBRARIES:

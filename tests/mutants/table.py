@@ -19,12 +19,13 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`killer` is a pytest node; `fast` ones need no server and run in the suite too."""
+    """`killer` is a pytest node; `fast` ones need no server; those of the `suite` are tried by every `make test`."""
 
     name: str
     edits: tuple[Edit, ...]
     killer: str
     fast: bool = True
+    suite: bool = False
 
 
 def _on_sqlite(test: str) -> str:
@@ -78,9 +79,15 @@ MUTANTS = (
         "no unique constraint and no cursor check",
         (_NO_UNIQUE, *_NO_CURSOR_CHECK),
         _on_sqlite("test_a_plan_written_twice_makes_its_runs_once"),
+        suite=True,
     ),
-    Mutant("no fence", (_NO_FENCE,), _on_sqlite("test_an_attempt_that_lost_its_lease_can_change_nothing_any_more")),
-    Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one")),
+    Mutant(
+        "no fence",
+        (_NO_FENCE,),
+        _on_sqlite("test_an_attempt_that_lost_its_lease_can_change_nothing_any_more"),
+        suite=True,
+    ),
+    Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one"), suite=True),
     Mutant(
         "publish without sweep: the dispatcher never offers a run again",
         (
@@ -94,6 +101,7 @@ MUTANTS = (
             ),
         ),
         _on_sqlite("test_a_run_that_was_handed_over_and_lost_on_the_way_is_handed_over_again"),
+        suite=True,
     ),
     Mutant(
         "publish without sweep: the janitor never reclaims",

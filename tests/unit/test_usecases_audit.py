@@ -94,7 +94,8 @@ async def test_a_deleted_ledger_line_is_named(world: World) -> None:
 async def test_a_run_shifted_off_its_instant_is_named(world: World) -> None:
     await lived(world)
     await world.sql(
-        "UPDATE runs SET scheduled_for = '2027-01-04 12:02:30.000000' WHERE scheduled_for = '2027-01-04 12:03:00.000000'"
+        "UPDATE runs SET scheduled_for = "
+        "'2027-01-04 12:02:30.000000' WHERE scheduled_for = '2027-01-04 12:03:00.000000'"
     )
 
     assert "for 2027-01-04T12:02:30Z is not at an instant" in await hole(world)
@@ -105,7 +106,8 @@ async def test_a_run_shifted_by_a_minute_is_named(world: World) -> None:
     await world.schedule(EVERY_MINUTE, interval_seconds=300)
     await world.pass_time(12)
     await world.sql(
-        "UPDATE runs SET scheduled_for = '2027-01-04 12:06:00.000000' WHERE scheduled_for = '2027-01-04 12:05:00.000000'"
+        "UPDATE runs SET scheduled_for = "
+        "'2027-01-04 12:06:00.000000' WHERE scheduled_for = '2027-01-04 12:05:00.000000'"
     )
 
     assert "for 2027-01-04T12:06:00Z is not at an instant" in await hole(world)
@@ -115,7 +117,8 @@ async def test_the_last_run_shifted_onto_the_next_instant_is_named(world: World)
     await world.schedule()
     await world.pass_time(3)
     await world.sql(
-        "UPDATE runs SET scheduled_for = '2027-01-04 12:04:00.000000' WHERE scheduled_for = '2027-01-04 12:03:00.000000'"
+        "UPDATE runs SET scheduled_for = "
+        "'2027-01-04 12:04:00.000000' WHERE scheduled_for = '2027-01-04 12:03:00.000000'"
     )
 
     assert "beyond the cursor, 2027-01-04T12:04:00Z" in await hole(world)
@@ -124,13 +127,15 @@ async def test_the_last_run_shifted_onto_the_next_instant_is_named(world: World)
 async def test_a_run_shifted_into_a_pause_is_named(world: World) -> None:
     await lived(world)
     await world.sql(
-        "UPDATE runs SET scheduled_for = '2027-01-04 12:07:00.000000' WHERE scheduled_for = '2027-01-04 12:05:00.000000'"
+        "UPDATE runs SET scheduled_for = "
+        "'2027-01-04 12:07:00.000000' WHERE scheduled_for = '2027-01-04 12:05:00.000000'"
     )
 
     assert "2027-01-04T12:05:00Z has neither" in await hole(world)
     await world.sql(
         "INSERT INTO ledger (schedule_id, first_at, fate, tenant_id, last_at, count, version, reason) SELECT id, "
-        "'2027-01-04 12:05:00.000000', 'skipped', tenant_id, '2027-01-04 12:05:00.000000', 1, 1, 'overlap' FROM schedules"
+        "'2027-01-04 12:05:00.000000', 'skipped', tenant_id, '2027-01-04 12:05:00.000000', 1, 1, 'overlap' "
+        "FROM schedules"
     )
     assert "for 2027-01-04T12:07:00Z lies where the schedule was not active" in await hole(world)
 
@@ -149,7 +154,7 @@ async def test_a_run_shifted_into_a_pause_is_named(world: World) -> None:
 async def test_a_shifted_cursor_is_named(world: World, cursor: str | None, words: str) -> None:
     await world.schedule()
     await world.pass_time(3)
-    await world.sql("UPDATE schedules SET next_at = :cursor", cursor=cursor)
+    await world.sql(f"UPDATE schedules SET next_at = {'NULL' if cursor is None else repr(cursor)}")
 
     assert words.casefold() in (await hole(world)).casefold()
 
@@ -172,7 +177,8 @@ async def test_an_instant_accounted_for_twice_is_named(world: World) -> None:
     await lived(world)
     await world.sql(
         "INSERT INTO ledger (schedule_id, first_at, fate, tenant_id, last_at, count, version, reason) SELECT id, "
-        "'2027-01-04 12:03:00.000000', 'skipped', tenant_id, '2027-01-04 12:03:00.000000', 1, 1, 'overlap' FROM schedules"
+        "'2027-01-04 12:03:00.000000', 'skipped', tenant_id, '2027-01-04 12:03:00.000000', 1, 1, 'overlap' "
+        "FROM schedules"
     )
 
     assert "accounted for already" in await hole(world)

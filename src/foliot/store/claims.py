@@ -7,7 +7,9 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, func, literal, select, text, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -61,6 +63,14 @@ SELECT lane, tenant_id FROM t WHERE tenant_id IS NOT NULL
 Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
 
 
+class Pick(NamedTuple):
+    """A ready run: its rank in its share, and what orders it among all."""
+
+    rank: int
+    order: Any
+    run_id: str
+
+
 @dataclass(frozen=True, slots=True)
 class SqlClaims:
     """The workers' view of the store."""
@@ -76,20 +86,21 @@ class SqlClaims:
         ]
         # Whoever comes first by name must not always come first.
         random.shuffle(shares)
-        found: list[tuple[int, Any, str]] = []
+        found: list[Pick] = []
         for start in range(0, len(shares), SHARES):
             found += await self._pick(now, shares[start : start + SHARES], limit)
             if len(found) >= limit:
                 break
         # With fewer places than tenants, each has its first before anybody has a second.
-        chosen = sorted(found, key=lambda one: one[0])[:limit]
-        return [run_id for _, run_id in sorted((key, run_id) for _, key, run_id in chosen)]
+        chosen = sorted(found, key=lambda pick: pick.rank)[:limit]
+        return [pick.run_id for pick in sorted(chosen, key=lambda pick: (pick.order, pick.run_id))]
 
-    async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[tuple[int, Any, str]]:
-        """The most urgent ready runs of each share, each with its rank there and its order."""
+    async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[Pick]:
+        """The most urgent ready runs of each share, share by share."""
         part = (
             "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
-            " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT :each) s{0}"
+            " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now"
+            " ORDER BY order_key LIMIT :each) s{0}"
         )
         sql = " UNION ALL ".join(part.format(at) for at in range(len(shares)))
         horizon = now + (len(PRIORITIES) - 1) * AGEING
@@ -100,14 +111,12 @@ class SqlClaims:
         }
         for at, (lane, tenant) in enumerate(shares):
             bound[f"lane{at}"], bound[f"tenant{at}"] = lane, tenant
-        taken = [0] * len(shares)
-        found = []
-        for key, run_id, share in sorted(
-            (key, run_id, share) for share, run_id, key in await self.conn.execute(text(sql), bound)
-        ):
-            found.append((taken[share], key, run_id))
-            taken[share] += 1
-        return found
+        rows = sorted((share, order, run_id) for share, run_id, order in await self.conn.execute(text(sql), bound))
+        return [
+            Pick(rank, order, run_id)
+            for _, members in groupby(rows, key=itemgetter(0))
+            for rank, (_, order, run_id) in enumerate(members)
+        ]
 
     async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
         takeable = (

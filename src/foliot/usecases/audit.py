@@ -75,14 +75,14 @@ class Audit:
 
     async def _all(self, tenant_id: str | None) -> AsyncIterator[tuple[str, str]]:
         after = ""
-        while True:
-            async with self.store.read() as tx:
-                page = await tx.schedules.ids(after, PAGE, tenant_id)
+        while page := await self._page(after, tenant_id):
             for one in page:
                 yield one
-            if len(page) < PAGE:
-                return
             after = page[-1][1]
+
+    async def _page(self, after: str, tenant_id: str | None) -> list[tuple[str, str]]:
+        async with self.store.read() as tx:
+            return await tx.schedules.ids(after, PAGE, tenant_id)
 
     async def _prove(self, tenant_id: str, schedule_id: str) -> tuple[int, Hole | None]:
         async with self.store.read() as tx:
@@ -182,7 +182,7 @@ class _Prover:
 
     async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[tuple[datetime, datetime, int, str]]:
         """Runs and ledger entries that begin in [start, end), in order: first, last, count, in words."""
-        while True:
+        while start < end:
             runs = await self.tx.schedules.instants(self.schedule.id, start, end, PAGE)
             upto = runs[-1][0] + TICK if len(runs) == PAGE else end
             entries = [entry for _, entry in await self.tx.schedules.ledger(self.schedule.id, start, upto)]
@@ -192,8 +192,6 @@ class _Prover:
             ]
             for account in sorted(accounts):
                 yield account
-            if upto == end:
-                return
             start = upto
 
     async def _nothing_between(self, start: datetime, end: datetime) -> None:

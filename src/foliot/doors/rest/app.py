@@ -10,15 +10,17 @@ from typing import Any
 from fastapi import Depends, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, RedirectResponse
+from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from foliot import __version__
 from foliot.domain.access import LOCAL, Caller
 from foliot.doors.rest import dead_letters, health, metrics, problems, runs, schedules
 from foliot.doors.rest.asking import only_known
+from foliot.doors.rest.bodies import REQUESTS
 from foliot.doors.rest.guard import LOOPBACK, Guard
 from foliot.doors.rest.metrics import Scrape
-from foliot.doors.rest.models import ALWAYS, REQUESTS
+from foliot.doors.rest.models import ALWAYS, Problem
 from foliot.doors.rest.streams import Streams
 from foliot.usecases import UseCases
 
@@ -72,8 +74,9 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document, with the models of bodies that the domain reads."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        read: list[type[BaseModel]] = [*REQUESTS, Problem]
         _, extra = models_json_schema(
-            [(model, "validation") for model in REQUESTS], ref_template="#/components/schemas/{model}"
+            [(model, "validation") for model in read], ref_template="#/components/schemas/{model}"
         )
         made["components"]["schemas"] = extra["$defs"] | made["components"]["schemas"]
         app.openapi_schema = made

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.doors.rest import models, render
+from foliot.doors.rest import bodies, models, render
 from foliot.doors.rest.asking import Body, Cases, Paged, Text, Who, plain_texts
-from foliot.doors.rest.models import CONFLICT, UNKNOWN, body
+from foliot.doors.rest.bodies import body
+from foliot.doors.rest.models import CONFLICT, UNKNOWN
 from foliot.usecases.dead_letters import Replayed
 
 router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
@@ -26,7 +27,7 @@ async def groups(
     "/replay",
     status_code=202,
     response_model=models.Replayed,
-    openapi_extra=body(models.ReplayRequest),
+    openapi_extra=body(bodies.ReplayRequest),
     responses={**UNKNOWN, **CONFLICT},
     summary="Replay",
 )

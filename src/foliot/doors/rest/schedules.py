@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from foliot.domain.reading import moment
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule, Status, Type
-from foliot.doors.rest import models, render
+from foliot.doors.rest import bodies, models, render
 from foliot.doors.rest.asking import (
     MAX_LIMIT,
     Body,
@@ -26,7 +26,8 @@ from foliot.doors.rest.asking import (
     plain_texts,
     seal_cursor,
 )
-from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN, body
+from foliot.doors.rest.bodies import body
+from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN
 from foliot.ports import RunView
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
@@ -38,7 +39,7 @@ Filters = dict[str, str | None]
     "",
     status_code=201,
     response_model=models.Schedule,
-    openapi_extra=body(models.ScheduleRequest),
+    openapi_extra=body(bodies.ScheduleRequest),
     summary="Create a schedule",
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
@@ -66,7 +67,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
 @router.post(
     "/preview",
     response_model=models.Preview,
-    openapi_extra=body(models.PreviewRequest),
+    openapi_extra=body(bodies.PreviewRequest),
     summary="What a trigger would do",
 )
 async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
@@ -83,7 +84,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
 @router.put(
     "/{schedule_id}",
     response_model=models.Schedule,
-    openapi_extra=body(models.ScheduleRequest),
+    openapi_extra=body(bodies.ScheduleRequest),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Replace a schedule",
 )
@@ -95,7 +96,7 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
 @router.patch(
     "/{schedule_id}",
     response_model=models.Schedule,
-    openapi_extra=body(models.SchedulePatch),
+    openapi_extra=body(bodies.SchedulePatch),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Change a schedule",
 )
@@ -114,7 +115,7 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
 @router.post(
     "/{schedule_id}/pause",
     response_model=models.Schedule,
-    openapi_extra=body(models.PauseRequest, required=False),
+    openapi_extra=body(bodies.PauseRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Pause",
 )
@@ -135,7 +136,7 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
     "/{schedule_id}/run-now",
     status_code=202,
     response_model=models.Run,
-    openapi_extra=body(models.RunNowRequest, required=False),
+    openapi_extra=body(bodies.RunNowRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Run now",
 )

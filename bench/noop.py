@@ -1,0 +1,70 @@
+"""A Foliot whose only action does nothing: the real engine, wired as `bootstrap` wires it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from foliot.domain.run import Outcome, Succeeded
+from foliot.engine.engine import Engine, Pace
+from foliot.engine.executor import Executor
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import Action, Context, Store
+from foliot.store.clock import StoreClock
+from foliot.workers.embedded import EmbeddedWorkers
+
+KIND = "webhook"
+
+
+class Noop:
+    """Answers at once; tells whoever wants to know that a run has started."""
+
+    kind = KIND
+    timeout = timedelta(seconds=60)
+
+    def __init__(self, started: Callable[[Context], None] | None = None) -> None:
+        self.started = started
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(config)
+
+    async def perform(self, ctx: Context) -> Outcome:
+        if self.started is not None:
+            self.started(ctx)
+        return Succeeded({"ok": True})
+
+
+@dataclass(frozen=True, slots=True)
+class OneAction:
+    """A registry that knows one action."""
+
+    action: Action
+
+    def get(self, kind: str) -> Action | None:
+        return self.action if kind == self.action.kind else None
+
+    def kinds(self) -> Sequence[str]:
+        return [self.action.kind]
+
+
+def noop_engine(store: Store, clock: StoreClock, feed: MemoryFeed, action: Noop, slots: int) -> Engine:
+    """An engine with embedded workers. Only warnings are logged, as a service under load would have it."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+
+    def workers(executor: Executor) -> EmbeddedWorkers:
+        return EmbeddedWorkers(executor, slots)
+
+    return Engine(
+        node_id="bench",
+        clock=clock,
+        store=store,
+        feed=feed,
+        actions=OneAction(action),
+        pace=Pace(),
+        workers_of=workers,
+    )

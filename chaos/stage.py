@@ -1,0 +1,158 @@
+"""The processes of a campaign: started, killed, frozen, thawed and ended, each by its own id."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass
+class Player:
+    """One process that comes back each time it is killed."""
+
+    name: str
+    command: list[str]
+    environment: Mapping[str, str]
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+    frozen_until: float = 0.0
+
+    def start(self) -> None:
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self.command, env=dict(self.environment), stdout=out, stderr=out, cwd=ROOT, start_new_session=True
+            )
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+    @property
+    def frozen(self) -> bool:
+        return self.frozen_until > 0
+
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(10)
+        self.frozen_until = 0.0
+
+    def freeze(self, seconds: float) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+        self.frozen_until = time.monotonic() + seconds
+
+    def thaw(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGCONT)
+        self.frozen_until = 0.0
+
+    def end(self, seconds: float = 15) -> int | None:
+        """Ask politely, then insist; the exit code."""
+        if self.process is None:
+            return None
+        self.thaw()
+        self.process.terminate()
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return None
+
+
+@dataclass
+class Stage:
+    """Schedulers, doors and a receiver around one database."""
+
+    work: Path
+    url: str
+    settings: Mapping[str, str]
+    players: dict[str, Player] = field(default_factory=dict)
+
+    def player(self, name: str, *command: str) -> Player:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+        environment |= {"FOLIOT_DATABASE_URL": self.url, "FOLIOT_HOME": str(self.work / "home"), **self.settings}
+        environment.pop("DATABASE_URL", None)
+        made = Player(name, [sys.executable, *command], environment, self.work / f"{name}.log")
+        self.players[name] = made
+        return made
+
+    def run(self, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
+        """A command that ends by itself."""
+        once = Player("once", [sys.executable, "-m", "foliot", *arguments], self._any().environment, self.work / "once")
+        return subprocess.run(
+            once.command,
+            env=dict(once.environment),
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            timeout=seconds,
+            check=False,
+        )
+
+    def _any(self) -> Player:
+        return next(iter(self.players.values()))
+
+    def close(self) -> None:
+        for player in self.players.values():
+            if player.frozen:
+                player.thaw()
+            player.kill()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def ask(
+    port: int, method: str, path: str, body: Any = None, headers: Mapping[str, str] | None = None, timeout: float = 5
+) -> tuple[int, Any]:
+    """One request to a door; raises OSError (or HTTPException) when nobody answers."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    try:
+        payload = None if body is None else json.dumps(body)
+        connection.request(method, path, payload, {"Content-Type": "application/json", **(headers or {})})
+        reply = connection.getresponse()
+        text = reply.read()
+    finally:
+        connection.close()
+    return reply.status, json.loads(text) if text else None
+
+
+def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what} did not happen within {seconds:g} s")
+        time.sleep(0.05)
+
+
+def answers(port: int) -> bool:
+    try:
+        return ask(port, "GET", "/health", timeout=1)[0] == 200
+    except (OSError, http.client.HTTPException):
+        return False
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

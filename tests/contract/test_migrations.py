@@ -1,0 +1,181 @@
+"""Migrations and tables say the same, and the hot questions find their indexes."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, event, inspect, text
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from foliot.ports import Page
+from foliot.store import migrate as migrations
+from foliot.store.database import Database
+from foliot.store.migrate import NEWEST, current, migrate
+from foliot.store.tables import metadata
+from foliot.testing import open_store
+from tests.givens import HOUR, NOON, TENANT, ask, claim, keep, request, schedule, spec, tick
+
+VERSIONS = Path(migrations.__file__).parent / "migrations" / "versions"
+
+
+def test_the_newest_revision_is_the_newest_file() -> None:
+    newest = max(path.name for path in VERSIONS.glob("[0-9]*.py"))
+
+    assert newest.startswith(f"{NEWEST}_")
+
+
+def test_revisions_form_one_chain() -> None:
+    files = sorted(VERSIONS.glob("[0-9]*.py"))
+    found = [re.search(r"^revision = \"(\w+)\"", path.read_text(), re.MULTILINE) for path in files]
+    downs = [re.search(r"^down_revision = (.+)$", path.read_text(), re.MULTILINE) for path in files]
+    names = [one.group(1) for one in found if one]
+
+    assert names == [path.name[:4] for path in files]
+    assert [one.group(1) for one in downs if one] == ["None", *(f'"{name}"' for name in names[:-1])]
+
+
+async def test_a_migrated_database_has_exactly_the_tables_of_the_code(bare_database_url: str) -> None:
+    await migrate(bare_database_url)
+
+    def differences(conn: Connection) -> list[Any]:
+        context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
+        return list(compare_metadata(context, metadata))
+
+    engine = create_async_engine(bare_database_url)
+    async with engine.connect() as conn:
+        found = await conn.run_sync(differences)
+        views = await conn.run_sync(lambda sync: inspect(sync).get_view_names())
+    await engine.dispose()
+
+    assert found == []
+    assert {"foliot_schedules", "foliot_runs", "foliot_attempts", "foliot_ledger", "foliot_spans"} <= set(views)
+
+
+async def test_down_to_nothing_and_up_again(bare_database_url: str) -> None:
+    assert await current(bare_database_url) is None
+    assert await migrate(bare_database_url) == (None, NEWEST)
+
+    def down(conn: Connection) -> None:
+        config = Config()
+        config.set_main_option("script_location", str(VERSIONS.parent))
+        config.attributes["connection"] = conn
+        command.downgrade(config, "base")
+
+    engine = create_async_engine(bare_database_url)
+    async with engine.connect() as conn:
+        await conn.run_sync(down)
+        await conn.commit()
+        assert await conn.run_sync(lambda sync: inspect(sync).get_table_names()) == ["alembic_version"]
+    await engine.dispose()
+
+    assert await migrate(bare_database_url) == (None, NEWEST)
+    assert await migrate(bare_database_url) == (NEWEST, NEWEST)
+    assert await current(bare_database_url) == NEWEST
+
+
+async def test_several_processes_may_migrate_at_once(bare_database_url: str) -> None:
+    if bare_database_url.startswith("sqlite"):
+        pytest.skip("only one process runs on a SQLite file")
+
+    befores = await asyncio.gather(*(migrate(bare_database_url) for _ in range(3)))
+
+    assert sorted(str(before) for before, _ in befores) == sorted(["None", NEWEST, NEWEST])
+
+
+async def test_the_views_for_people_can_be_read(bare_database_url: str) -> None:
+    async with open_store(bare_database_url) as store:
+        await keep(store, schedule())
+        await tick(store, NOON)
+        async with store.read() as tx:
+            for view, rows in {"schedules": 1, "runs": 1, "spans": 1, "ledger": 0, "attempts": 0}.items():
+                found = await tx.conn.execute(text(f"SELECT * FROM foliot_{view}"))
+                assert len(found.all()) == rows
+
+
+# --- indexes ----------------------------------------------------------------------------------------------------------
+
+QUESTIONS: dict[str, tuple[str, Any]] = {
+    "what is due": ("ix_schedules_next_at", lambda tx: tx.firing.lock_due(NOON, 100)),
+    "the next instant": ("ix_schedules_next_at", lambda tx: tx.firing.next_due()),
+    "who is open": ("ix_runs_open", lambda tx: tx.firing.open_runs(["sch_1"])),
+    "what is ready": ("ix_runs_ready", lambda tx: tx.claims.ready(NOON, None, 10)),
+    "whose lease ran out": ("ix_runs_lease", lambda tx: tx.claims.lock_expired(NOON, 10)),
+    "who waits": ("ix_runs_buffered", lambda tx: tx.claims.release(NOON)),
+    "the runs of a tenant": ("ix_runs_tenant_id_id|runs_pkey|pk_runs", lambda tx: tx.runs.find(TENANT, Page(10))),
+    "the runs in a state": (
+        "ix_runs_tenant_id_state_id",
+        lambda tx: tx.runs.find(TENANT, Page(10), status="dead_letter"),
+    ),
+    "the runs of a schedule": (
+        "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
+        lambda tx: tx.runs.find(TENANT, Page(10), schedule_id="sch_1"),
+    ),
+    "the schedules of a tenant": ("ix_schedules_tenant_id_id", lambda tx: tx.schedules.find(TENANT, Page(10))),
+}
+
+
+async def crowd(store: Database) -> None:
+    """Enough rows of many kinds that reading all of a table is never the cheaper way."""
+    await keep(store, *(schedule(spec(), next_at=NOON + HOUR, tenant_id=f"t{at % 40}") for at in range(2000)))
+    await ask(store, NOON, *(request(tenant_id=f"t{at % 40}", queue=f"q{at % 3}") for at in range(3000)))
+    async with store.read() as tx:
+        some = (await tx.claims.ready(NOON, None, 50)) or []
+    await claim(store, NOON, *some)
+    async with store.begin() as tx:
+        await tx.conn.execute(
+            text(
+                "UPDATE runs SET state = 'success', lane = NULL, finished_at = created_at"
+                " WHERE state = 'queued' AND queue = 'q0'"
+            )
+        )
+        await tx.conn.execute(text("ANALYZE"))
+
+
+async def test_the_hot_questions_find_their_indexes(
+    sqlite_database_url: str, request: pytest.FixtureRequest, database_url: str
+) -> None:
+    if database_url.startswith("mysql"):
+        pytest.skip("its plans depend on statistics that come and go")
+    async with open_store(database_url) as store:
+        await crowd(store)
+        plans = {name: await plan(store, ask_) for name, (_, ask_) in QUESTIONS.items()}
+
+    wrong = {
+        name: plans[name]
+        for name, (index, _) in QUESTIONS.items()
+        if not any(re.search(index, one) for one in plans[name])
+        or any(re.search(r"Seq Scan on (runs|schedules)|SCAN (runs|schedules|r)\b(?! USING)", one) for one in plans[name])
+    }
+    assert wrong == {}
+
+
+async def plan(store: Database, question: Any) -> list[str]:
+    """How the database answers each statement of a question."""
+    explain = "EXPLAIN " if store.dialect.name == "postgresql" else "EXPLAIN QUERY PLAN "
+    sent: list[tuple[str, Any]] = []
+
+    def note(_conn: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
+        if statement.lstrip().upper().startswith(("SELECT", "WITH")):
+            sent.append((statement, parameters))
+
+    engine = store.engines.write.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        async with store.begin() as tx:
+            await question(tx)
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    plans = []
+    async with store.begin() as tx:
+        for statement, parameters in sent:
+            rows = await tx.conn.exec_driver_sql(explain + statement, parameters)
+            plans.append("\n".join(str(row[-1] if "QUERY" in explain else row[0]) for row in rows))
+    return plans

@@ -1,0 +1,188 @@
+"""Events of a run are numbered without gaps, whoever wrote them, on every database."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from foliot.domain.event import EventType, Line
+from foliot.domain.run import Failed, Fence, HandedBack, Problem, Succeeded
+from foliot.ports import Claimed
+from foliot.store.database import Database
+from foliot.store.logs import CHUNK_LINES
+from foliot.testing import open_store
+from tests.givens import HOUR, NO_SPREAD, NOON, SECOND, ask, claim, events_of, finish, request, run_of, spec, sql
+
+FAILED = Failed(Problem("http_500", "no"))
+
+
+def lines(count: int, word: str = "line") -> list[Line]:
+    return [Line(NOON, EventType.LOG, "info", f"{word} {at}") for at in range(count)]
+
+
+async def append(store: Database, fence: Fence, written: list[Line]) -> set[str]:
+    async with store.begin() as tx:
+        return await tx.runs.append([(fence, written)])
+
+
+async def started(store: Database, run_id: str | None = None) -> Claimed:
+    if run_id is None:
+        (run_id,) = await ask(store, NOON, request(max_attempts=10))
+    (held,) = await claim(store, NOON + HOUR, run_id)
+    return replace(held, spec=spec(retry=NO_SPREAD))
+
+
+async def lived(store: Database) -> str:
+    """A run with all that can happen to one: lines, a failure, a hand-back, a retry, lines with the ending."""
+    held = await started(store)
+    run_id = held.fence.run_id
+    await append(store, held.fence, lines(3, "first"))
+    await append(store, held.fence, lines(2, "more"))
+    await finish(store, held, FAILED, NOON, lines(2, "last"))
+    held = await started(store, run_id)
+    await finish(store, held, HandedBack(), NOON)
+    held = await started(store, run_id)
+    await append(store, held.fence, [Line(NOON, EventType.PROGRESS, data={"done": 1, "of": 2})])
+    await finish(store, held, Succeeded(), NOON + SECOND, lines(1, "end"))
+    return run_id
+
+
+async def test_a_whole_life_has_no_gap(store: Database) -> None:
+    run_id = await lived(store)
+
+    events = await events_of(store, run_id)
+
+    assert [event.seq for event in events] == list(range(1, 17))
+    assert (await run_of(store, run_id)).event_seq == 16
+    assert [event.attempt for event in events if event.state] == [None, 1, 1, 2, 2, 2, 2]
+
+
+async def test_a_whole_life_is_told_in_order(store: Database) -> None:
+    told = [event.state or event.message for event in await events_of(store, await lived(store))]
+
+    assert told == [
+        "queued",
+        "running",
+        *(f"first {at}" for at in range(3)),
+        *(f"more {at}" for at in range(2)),
+        *(f"last {at}" for at in range(2)),
+        "retrying",
+        "running",
+        "queued",
+        "running",
+        "",
+        "end 0",
+        "success",
+    ]
+
+
+async def test_every_reader_resumes_exactly_where_it_stopped(store: Database) -> None:
+    run_id = await lived(store)
+    whole = await events_of(store, run_id)
+
+    for limit in (1, 2, 3, 7):
+        read: list[object] = []
+        while page := await events_of(store, run_id, after=len(read), limit=limit):
+            assert len(page) <= limit
+            read += page
+        assert read == whole
+    assert await events_of(store, run_id, after=len(whole)) == []
+    assert await events_of(store, "run_unheard_of") == []
+
+
+async def test_a_small_page_has_no_gap_though_the_run_was_tried_many_times(store: Database) -> None:
+    held = await started(store)
+    run_id = held.fence.run_id
+    for at in range(5):
+        await append(store, held.fence, lines(1, f"early {at}"))
+    for _ in range(8):
+        await finish(store, held, FAILED, NOON)
+        held = await started(store, run_id)
+
+    page = await events_of(store, run_id, limit=4)
+
+    assert [event.seq for event in page] == [1, 2, 3, 4]
+
+
+async def test_a_running_and_a_cancelled_run_tell_all_they_did(store: Database) -> None:
+    held = await started(store)
+    run_id = held.fence.run_id
+    await append(store, held.fence, lines(1))
+    assert [event.state for event in await events_of(store, run_id)] == ["queued", "running", None]
+
+    await finish(store, held, FAILED, NOON)
+    async with store.begin() as tx:
+        await tx.runs.cancel([run_id], NOON + SECOND, "asked")
+
+    told = [(event.seq, event.state) for event in await events_of(store, run_id)]
+    assert told == [(1, "queued"), (2, "running"), (3, None), (4, "retrying"), (5, "cancelled")]
+
+
+async def test_a_run_cancelled_before_it_began_says_so(store: Database) -> None:
+    (run_id,) = await ask(store, NOON)
+    async with store.begin() as tx:
+        await tx.runs.cancel([run_id], NOON, "asked")
+
+    told = [(event.seq, event.state, event.message) for event in await events_of(store, run_id)]
+    assert told == [(1, "queued", ""), (2, "cancelled", "asked")]
+
+
+@pytest.mark.parametrize("with_ending", [False, True])
+async def test_many_lines_are_kept_in_chunks_and_read_as_one(store: Database, with_ending: bool) -> None:
+    count = 2 * CHUNK_LINES + 7
+    held = await started(store)
+    run_id = held.fence.run_id
+    if with_ending:
+        await finish(store, held, Succeeded(), NOON, lines(count))
+    else:
+        await append(store, held.fence, lines(count))
+
+    events = await events_of(store, run_id)
+
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert [event.message for event in events if event.type is EventType.LOG] == [f"line {at}" for at in range(count)]
+    resumed = await events_of(store, run_id, after=CHUNK_LINES + 50, limit=3)
+    assert [event.seq for event in resumed] == [CHUNK_LINES + 51, CHUNK_LINES + 52, CHUNK_LINES + 53]
+
+
+async def test_lines_are_kept_as_they_were_written(store: Database) -> None:
+    held = await started(store)
+    odd = Line(NOON, EventType.LOG, "error", "tab\there, \x1b[31mred, 日本, 🕰, \\u0000", {"n": [1.5, None]})
+
+    await append(store, held.fence, [odd])
+
+    event = (await events_of(store, held.fence.run_id))[-1]
+    assert (event.at, event.level, event.message, event.data) == (NOON, "error", odd.message, {"n": [1.5, None]})
+
+
+async def test_lines_of_a_stale_attempt_are_refused(store: Database) -> None:
+    held = await started(store)
+    run_id = held.fence.run_id
+    await finish(store, held, FAILED, NOON)
+
+    assert await append(store, held.fence, lines(1)) == set()
+    again = await started(store, run_id)
+    assert await append(store, held.fence, lines(1)) == set()
+    assert await append(store, replace(again.fence, token="tok_other"), lines(1)) == set()
+    assert await append(store, again.fence, lines(1)) == {run_id}
+    assert [event.seq for event in await events_of(store, run_id)] == [1, 2, 3, 4, 5]
+
+
+async def test_many_writers_at_once_leave_no_gap(server_database_url: str) -> None:
+    async with open_store(server_database_url) as store:
+        held = await started(store)
+        await asyncio.gather(*(append(store, held.fence, lines(3, f"w{at}")) for at in range(12)))
+
+        events = await events_of(store, held.fence.run_id)
+
+    assert [event.seq for event in events] == list(range(1, 39))
+    assert len({event.message for event in events if event.message}) == 36
+
+
+async def test_pruned_lines_leave_the_rest_readable(store: Database) -> None:
+    run_id = await lived(store)
+    await sql(store, "DELETE FROM log_chunks WHERE run_id = :id", id=run_id)
+
+    assert all(event.state for event in await events_of(store, run_id))

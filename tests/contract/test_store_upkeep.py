@@ -1,0 +1,219 @@
+"""Pruning keeps the account whole; nodes report; counts count; on every database."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import func, select
+
+from foliot.domain.access import LOCAL
+from foliot.domain.ledger import Entry, Fate, Reason
+from foliot.domain.run import Failed, Problem, RunState, Succeeded
+from foliot.domain.schedule import Overlap
+from foliot.store.clock import wall
+from foliot.store.database import Database
+from foliot.store.tables import attempts, log_chunks
+from foliot.usecases.audit import Audit
+from tests.givens import (
+    HOUR,
+    MINUTE,
+    NOON,
+    SECOND,
+    TENANT,
+    ask,
+    claim,
+    finish,
+    keep,
+    ledger_of,
+    ready,
+    request,
+    row_of,
+    runs_of,
+    schedule,
+    spec,
+    sql,
+    statements,
+    tick,
+)
+
+
+def pruned(first: datetime, last: datetime, count: int) -> Entry:
+    return Entry(first, last, count, Fate.PRUNED, Reason.RETENTION)
+
+
+def soon() -> datetime:
+    """Ids tell the time of this machine, so what is old is judged by it."""
+    return wall() + timedelta(minutes=1)
+
+
+async def prune(store: Database, limit: int = 100) -> int:
+    async with store.begin() as tx:
+        return await tx.upkeep.prune(soon(), limit)
+
+
+async def end(store: Database, *run_ids: str) -> None:
+    for held in await claim(store, NOON + HOUR, *run_ids):
+        await finish(store, held, Succeeded(), NOON + HOUR)
+
+
+async def proof(store: Database) -> list[str]:
+    return [hole.what for hole in (await Audit(store=store).prove(LOCAL)).holes]
+
+
+async def test_pruned_instants_merge_into_one_line_and_the_account_stays_whole(store: Database) -> None:
+    one = schedule(tenant_id=LOCAL.tenant_id)
+    await keep(store, one)
+    for at in range(8):
+        await tick(store, NOON + at * MINUTE)
+    await end(store, *await ready(store, NOON + HOUR))
+
+    pruned_ = [await prune(store, limit=3) for _ in range(4)]
+
+    assert pruned_ == [3, 3, 2, 0]
+    assert await runs_of(store, one.id) == []
+    assert await ledger_of(store, one.id) == [pruned(NOON, NOON + 7 * MINUTE, 8)]
+    assert await proof(store) == []
+
+
+async def test_a_pruned_line_never_reaches_over_what_is_something_else(store: Database) -> None:
+    one = schedule(spec(overlap=Overlap.SKIP), tenant_id=LOCAL.tenant_id)
+    await keep(store, one)
+    for at in range(9):
+        await tick(store, NOON + at * MINUTE)
+        if at % 3 == 2:
+            await end(store, *await ready(store, NOON + HOUR))
+    await end(store, *await ready(store, NOON + HOUR))
+
+    assert await prune(store) == 3
+
+    lines = await ledger_of(store, one.id)
+    assert [(line.fate, line.count) for line in lines] == [(Fate.PRUNED, 1), (Fate.SKIPPED, 2)] * 3
+    assert await proof(store) == []
+
+
+async def test_open_runs_are_not_pruned_however_old_and_may_go_later(store: Database) -> None:
+    one = schedule(tenant_id=LOCAL.tenant_id)
+    await keep(store, one)
+    for at in range(5):
+        await tick(store, NOON + at * MINUTE)
+    made = [run["id"] for run in await runs_of(store, one.id)]
+    await end(store, *made[:2], *made[3:])
+
+    assert await prune(store) == 4
+    assert [run["id"] for run in await runs_of(store, one.id)] == [made[2]]
+    assert await proof(store) == []
+    await end(store, made[2])
+    assert await prune(store) == 1
+
+    assert sum(line.count for line in await ledger_of(store, one.id)) == 5
+    assert await proof(store) == []
+
+
+async def test_the_instants_of_a_damaged_version_are_remembered_one_by_one(store: Database) -> None:
+    one = schedule()
+    await keep(store, one)
+    for at in range(3):
+        await tick(store, NOON + at * MINUTE)
+    await end(store, *await ready(store, NOON + HOUR))
+    await sql(store, "UPDATE versions SET spec = 'rubbish'")
+
+    assert await prune(store) == 3
+
+    assert [line.count for line in await ledger_of(store, one.id)] == [1, 1, 1]
+
+
+async def test_everything_about_a_pruned_run_goes_with_it(store: Database) -> None:
+    from foliot.domain.event import EventType, Line
+
+    old, kept = await ask(store, NOON, request(), request())
+    (held,) = await claim(store, NOON, old)
+    await finish(store, held, Succeeded(), NOON, [Line(NOON, EventType.LOG, message="x")])
+    await claim(store, NOON, kept)
+
+    assert await prune(store) == 1
+
+    async with store.read() as tx:
+        for table in (attempts, log_chunks):
+            assert await tx.conn.scalar(select(func.count()).select_from(table)) == 0
+        assert await tx.runs.get(TENANT, old) is None
+        assert await tx.runs.get(TENANT, kept) is not None
+
+
+async def test_what_is_younger_than_asked_stays(store: Database) -> None:
+    (run_id,) = await ask(store, NOON)
+    await end(store, run_id)
+
+    async with store.begin() as tx:
+        assert await tx.upkeep.prune(wall() - timedelta(minutes=1), 100) == 0
+
+    assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
+
+
+async def test_old_keys_are_forgotten_and_young_ones_kept(store: Database) -> None:
+    async with store.begin() as tx:
+        for at in range(5):
+            await tx.requests.begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
+        assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 2) == 2
+        assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 9) == 1
+        assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 9) == 0
+
+
+async def test_a_node_is_known_by_its_last_report(store: Database) -> None:
+    async with store.begin() as tx:
+        await tx.upkeep.report("n1", "scheduler", NOON, NOON, {"free": 1})
+        await tx.upkeep.report("n2", "worker", NOON, NOON + MINUTE, {"free": 2})
+        await tx.upkeep.report("n1", "scheduler", NOON + HOUR, NOON + 2 * MINUTE, {"free": 3})
+
+        nodes = await tx.upkeep.nodes(NOON)
+        assert [(node["id"], node["started_at"], node["seen_at"], node["report"]) for node in nodes] == [
+            ("n1", NOON, NOON + 2 * MINUTE, {"free": 3}),
+            ("n2", NOON, NOON + MINUTE, {"free": 2}),
+        ]
+        assert [node["id"] for node in await tx.upkeep.nodes(NOON + 2 * MINUTE)] == ["n1"]
+        assert await tx.upkeep.forget_nodes(NOON + 2 * MINUTE) == 1
+
+
+async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
+    await keep(store, schedule(next_at=NOON + HOUR), schedule(tenant_id="other", next_at=NOON + HOUR))
+    await ask(store, NOON, request(queue="manual"), request())
+    await ask(store, NOON + SECOND, request(tenant_id="other"))
+    (held,) = await claim(store, NOON, *await ready(store, NOON, 1, {"manual"}))
+    await finish(store, held, Failed(Problem("x", "y"), permanent=True), NOON)
+
+    async with store.read() as tx:
+        ours, all_ = await tx.upkeep.counts(TENANT), await tx.upkeep.counts()
+
+    assert ours == {
+        "schedules": {"active": 1},
+        "runs": {"dead_letter": 1, "queued": 1},
+        "queues": {"default": {"depth": 1, "oldest": NOON}},
+    }
+    assert all_["queues"] == {"default": {"depth": 2, "oldest": NOON}}
+    assert all_["schedules"] == {"active": 2}
+
+
+async def test_the_databases_time_is_about_ours(store: Database) -> None:
+    async with store.read() as tx:
+        assert abs(await tx.upkeep.time() - wall()) < timedelta(seconds=30)
+
+
+async def test_a_read_stands_at_one_moment(store: Database) -> None:
+    async with store.read() as tx:
+        before = await tx.upkeep.counts()
+        await ask(store, NOON, request())
+        assert await tx.upkeep.counts() == before
+
+
+async def test_pruning_hundreds_takes_a_handful_of_statements(store: Database) -> None:
+    made = [schedule(spec(kind="probe")) for _ in range(300)]
+    await keep(store, *made)
+    await tick(store, NOON)
+    for held in [await claim(store, NOON, *await ready(store, NOON, 500))]:
+        from foliot.engine.executor import conclude
+
+        async with store.begin() as tx:
+            await tx.claims.finish([conclude(one, Succeeded(), NOON) for one in held], NOON)
+
+    with statements(store) as seen:
+        assert await prune(store, 500) == 300
+    assert len(seen) <= 8, "\n".join(seen)

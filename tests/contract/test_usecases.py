@@ -1,0 +1,87 @@
+"""The use cases on every database: the same rules as in memory, and what only several connections can show."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from foliot.domain.access import LOCAL
+from foliot.domain.errors import Conflict
+from foliot.domain.run import RunState
+from foliot.ports import Page
+from foliot.store.database import Database
+from foliot.usecases.once import AnsweredBefore, Once
+
+# Collected here once more, with the `world` of this module.
+from tests.unit.test_usecases_audit import *  # noqa: F403
+from tests.unit.test_usecases_schedules import *  # noqa: F403
+from tests.world import EVERY_MINUTE, HOURLY, World
+
+
+@pytest.fixture
+def world(store: Database) -> World:
+    return World.on(store)
+
+
+async def test_one_key_sent_many_times_at_once_has_one_effect(world: World) -> None:
+    once = Once("k", "body", 201, lambda schedule: f"{schedule.id}")
+
+    answers = await asyncio.gather(
+        *(world.cases.schedules.create(LOCAL, HOURLY, once) for _ in range(8)), return_exceptions=True
+    )
+
+    made = await world.cases.schedules.list(LOCAL, Page())
+    assert len(made) == 1
+    again = [answer for answer in answers if isinstance(answer, AnsweredBefore)]
+    assert {answer.body for answer in again} == {made[0].id}
+    assert len(again) == 7
+
+
+async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None:
+    schedules = [await world.schedule(overlap="skip", interval_seconds=7) for _ in range(3)]
+    dice = random.Random(7)
+    done = False
+
+    async def tick() -> None:
+        while not done:
+            await world.tick()
+            await asyncio.sleep(0)
+
+    async def change() -> None:
+        for _ in range(12):
+            one = dice.choice(schedules).id
+            ask = dice.randrange(4)
+            try:
+                if ask == 0:
+                    await world.cases.schedules.pause(LOCAL, one)
+                elif ask == 1:
+                    await world.cases.schedules.resume(LOCAL, one)
+                elif ask == 2:
+                    await world.cases.schedules.patch(LOCAL, one, {"interval_seconds": dice.randrange(1, 20)})
+                else:
+                    await world.cases.schedules.run_now(LOCAL, one)
+            except Conflict:
+                continue
+            world.clock.advance(dice.choice([0.5, 3, 9, 40]))
+
+    tickers = [asyncio.create_task(tick()) for _ in range(2)]
+    await asyncio.gather(*(change() for _ in range(4)))
+    done = True
+    await asyncio.gather(*tickers)
+    await world.tick()
+
+    proof = await world.cases.audit.prove(LOCAL)
+    assert (proof.schedules, list(proof.holes)) == (3, [])
+    assert proof.instants > 20
+
+
+async def test_run_now_beside_delete_leaves_no_run_that_waits(world: World) -> None:
+    schedule = await world.schedule(EVERY_MINUTE)
+
+    asks = [world.cases.schedules.run_now(LOCAL, schedule.id) for _ in range(6)]
+    await asyncio.gather(*asks[:3], world.cases.schedules.delete(LOCAL, schedule.id), *asks[3:], return_exceptions=True)
+
+    runs = await world.cases.runs.list(LOCAL, Page())
+    assert {run.state for run in runs} <= {RunState.CANCELLED}

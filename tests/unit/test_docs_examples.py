@@ -1,0 +1,179 @@
+"""What the pages claim can be checked: commands exist, files are there, computed examples come out as printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from typer.main import get_command
+
+from foliot.cli.app import app
+from foliot.domain.retry import RetryPolicy, Strategy
+from foliot.domain.schedule import Catchup, Overlap, Spec
+from foliot.domain.settle import Due, settle
+from foliot.domain.trigger import Trigger, cron
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
+STOCKHOLM = ZoneInfo("Europe/Stockholm")
+
+
+@cache
+def read(page: Path) -> str:
+    return page.read_text()
+
+
+def name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    reached, ahead = set[Path](), [DOCS / "index.md"]
+    while ahead:
+        page = ahead.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        links = re.findall(r"\]\(([^)#\s:]+\.md)", read(page))
+        ahead += [target for link in links if (target := (page.parent / link).resolve()).is_relative_to(DOCS)]
+
+    assert set(DOCS.rglob("*.md")) - reached == set()
+
+
+def test_decisions_are_numbered_in_order_and_fit_on_a_page() -> None:
+    assert [int(page.name[:4]) for page in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+    for page in DECISIONS:
+        text = read(page)
+        assert re.match(rf"# {page.name[:4]}: ", text), page.name
+        assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences"], page.name
+        assert len(text.splitlines()) <= 45, f"{page.name} is longer than a page"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_what_a_page_tells_to_make_and_run_is_there(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read(ROOT / "Makefile"), re.MULTILINE))
+    code = "\n".join(re.findall(r"`([^`\n]+)`", read(page)) + blocks(page, "bash") + blocks(page, "console"))
+
+    assert set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)", code)) - targets == set()
+    assert [path for path in re.findall(r"\btests/[\w/]+\.py", code) if not (ROOT / path).exists()] == []
+
+
+# --- commands ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_command_of_a_page_exists_with_its_flags(page: Path) -> None:
+    wrong = [f"{line}: {complaint}" for line in commands(page) if (complaint := check(line))]
+
+    assert wrong == []
+
+
+def blocks(page: Path, *kinds: str) -> list[str]:
+    found = re.findall(r"^```(\w+)[^\n]*\n(.*?)^```", read(page), re.MULTILINE | re.DOTALL)
+    return [body.replace("\\\n", " ") for kind, body in found if kind in kinds]
+
+
+def commands(page: Path) -> Iterator[str]:
+    """Every use of `foliot`, in blocks and within sentences, up to a pipe, a comment or the next command."""
+    prose = re.sub(r"^```.*?^```", "", read(page), flags=re.MULTILINE | re.DOTALL)
+    spans = [re.sub(r"\s+", " ", span) for span in re.findall(r"`(foliot [^`]+)`", prose)]
+    for text in [*blocks(page, "bash", "sh", "console", "ini"), *spans]:
+        for found in re.finditer(r"(?:^|[\s=(;&]|bin/)foliot( (?!foliot)[a-z-][^\n|;&#)]*)", text):
+            yield found[1].strip()
+
+
+def check(line: str) -> str | None:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return None  # a quote that goes on in the next line
+    node: Any = get_command(app)
+    while words and hasattr(node, "commands"):
+        word = words.pop(0)
+        if word.isupper() or "…" in word or word.startswith("-"):
+            return None  # "foliot COMMAND --help", "foliot schedule …"
+        if word not in node.commands:
+            return f"there is no {word!r}"
+        node = node.commands[word]
+    flags = {flag for parameter in getattr(node, "params", ()) for flag in (*parameter.opts, *parameter.secondary_opts)}
+    unknown = [word for word in words if re.match(r"--?[a-z]", word) and word.split("=")[0] not in {*flags, "--help"}]
+    return f"there is no {unknown}" if unknown else None
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_the_delays_of_the_page_are_the_delays(strategy: Strategy) -> None:
+    policy = RetryPolicy(strategy=strategy)
+    delays = ", ".join(f"{policy.delay(retry):g}" for retry in range(1, 9))
+
+    assert re.search(
+        rf"^\| `{strategy.value}`.*\| {delays} \|$", read(DOCS / "concepts/overlap-and-retries.md"), re.MULTILINE
+    )
+
+
+SPRING, AUTUMN = datetime(2027, 3, 28, tzinfo=STOCKHOLM), datetime(2027, 10, 31, tzinfo=STOCKHOLM)
+
+
+@pytest.mark.parametrize(
+    ("expression", "day", "times"),
+    [
+        ("30 2 * * *", SPRING, "03:00"),
+        ("30 2 * * *", AUTUMN, "02:30"),
+        ("15 1-4 * * *", SPRING, "01:15 03:00 03:15 04:15"),
+        ("15 1-4 * * *", AUTUMN, "01:15 02:15 03:15 04:15"),
+        ("0 */2 * * *", SPRING, "00:00 04:00"),
+        ("0 */2 * * *", AUTUMN, "00:00 02:00 02:00' 04:00"),
+        ("*/20 2 * * *", SPRING, ""),
+        ("*/20 2 * * *", AUTUMN, "02:00 02:20 02:40 02:00' 02:20' 02:40'"),
+        ("*/30 * * * *", SPRING, "00:00 00:30 01:00 01:30 03:00 03:30 04:00 04:30"),
+        ("*/30 * * * *", AUTUMN, "00:00 00:30 01:00 01:30 02:00 02:30 02:00' 02:30' 03:00 03:30 04:00 04:30"),
+        ("0,30 2 * * *", SPRING, "03:00"),
+    ],
+)
+def test_clocks_change_as_the_page_says(expression: str, day: datetime, times: str) -> None:
+    """From midnight to five; a time that comes for the second time has a stroke."""
+    assert f"`{expression}`" in read(DOCS / "concepts/time.md")
+    trigger = Trigger(cron(expression, "Europe/Stockholm", key=""))
+    fires = trigger.between(day.astimezone(UTC), day.replace(hour=5).astimezone(UTC))
+
+    local = [at.astimezone(STOCKHOLM) for at in fires]
+    assert " ".join(f"{at:%H:%M}" + "'" * at.fold for at in local) == times
+
+
+NOON = datetime(2027, 1, 4, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("catchup", "runs", "ledger"),
+    [
+        ({"mode": "none"}, "-", "12:00 to 14:00, 13"),
+        ({"mode": "latest"}, "14:00", "12:00 to 13:50, 12"),
+        ({"mode": "all"}, "13:10, 13:20, 13:30, 13:40, 13:50, 14:00", "12:00 to 13:00, 7"),
+        ({"mode": "all", "max_runs": 3}, "13:40, 13:50, 14:00", "12:00 to 13:30, 10"),
+    ],
+)
+def test_catch_up_comes_out_as_in_the_table(catchup: dict[str, Any], runs: str, ledger: str) -> None:
+    trigger = Trigger(cron("*/10 * * * *", "UTC", key=""))
+    spec = Spec(trigger=trigger, kind="webhook", overlap=Overlap.ALLOW_ALL, catchup=Catchup.from_dict(catchup))
+    plan = settle(
+        Due("sch_1", "default", "local", 1, spec.dump(), spec.anchor, NOON), NOON + timedelta(hours=2, minutes=5)
+    )
+
+    (entry,) = plan.ledger
+    assert (", ".join(f"{run.scheduled_for:%H:%M}" for run in plan.runs) or "-") == runs
+    assert f"{entry.first:%H:%M} to {entry.last:%H:%M}, {entry.count}" == ledger
+    assert f"| {runs} | {ledger} `missed`" in read(DOCS / "concepts/time.md")

@@ -1,0 +1,56 @@
+"""The reference of the HTTP door names every route, problem, field and metric there is."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import cast
+
+from foliot.domain.draft import KNOWN
+from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.doors.rest import create_app
+from foliot.doors.rest.bodies import ScheduleRequest
+from foliot.doors.rest.metrics import expose
+from foliot.doors.rest.models import Event
+from foliot.doors.rest.problems import TITLES
+from foliot.usecases import UseCases
+from foliot.usecases.health import Numbers
+from tests.reference import REFERENCE
+
+
+def first_column(page: str) -> set[str]:
+    lines = (REFERENCE / f"{page}.md").read_text().splitlines()
+    return {name for line in lines if line.startswith("| ") for name in re.findall(r"`([^`]+)`", line.split("|")[1])}
+
+
+def test_every_route_is_documented_and_every_documented_route_exists() -> None:
+    paths = create_app(cast("UseCases", None)).openapi()["paths"]
+    routes = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+
+    assert {name for name in first_column("rest") if re.match(r"[A-Z]+ /", name)} == routes
+
+
+def test_every_problem_is_documented_with_its_status() -> None:
+    page = (REFERENCE / "rest.md").read_text()
+
+    for code, (status, _) in TITLES.items():
+        assert f"| `{code}` | {status} |" in page
+
+
+def test_every_field_of_a_request_is_documented_and_modelled() -> None:
+    page = (REFERENCE / "rest.md").read_text()
+
+    assert set(ScheduleRequest.model_fields) == KNOWN
+    assert [name for name in KNOWN if f"`{name}`" not in page] == []
+
+
+def test_every_field_of_an_event_is_documented() -> None:
+    assert set(Event.model_fields) <= first_column("events")
+
+
+def test_every_metric_is_documented_and_every_documented_metric_exists() -> None:
+    histograms = Histogram(LATENESS_BUCKETS), Histogram(DURATION_BUCKETS)
+    text = expose(Numbers({}, {}, {}, *histograms, 0, 0, datetime(2027, 1, 1, tzinfo=UTC))).decode()
+    named = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+
+    assert {name.partition("{")[0] for name in first_column("metrics")} == named

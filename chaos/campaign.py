@@ -270,7 +270,10 @@ async def _read(url: str, rhythms: dict[str, Rhythm], calls: list[Call]) -> Hist
     )
     return History(
         rhythms,
-        [Made(run[0], run[1], _moment(run[2]), *run[3:7], _moment(run[7])) for run in runs],
+        [
+            Made(run, schedule, _moment(at), state, epoch, attempt, most, _moment(created))
+            for run, schedule, at, state, epoch, attempt, most, created in runs
+        ],
         [Entry(line[0], _moment(line[1]), _moment(line[2]), int(line[3])) for line in ledger],
         calls,
     )

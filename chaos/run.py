@@ -1,4 +1,4 @@
-"""Kills and freezes Foliot's processes while a load runs, then proves that nothing was lost or doubled: `make chaos`."""
+"""Kills and freezes Foliot's processes under load, then proves that nothing was lost or doubled: `make chaos`."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ def on_database(options: argparse.Namespace, work: Path) -> Report:
 
 
 def told(report: Report) -> str:
-    late = report.lateness
+    late, kills, freezes = report.lateness, report.kills, report.freezes
+    created = ", ".join(f"p{share} {late[f'created_p{share}']}" for share in (50, 95, 99, 100))
+    called = ", ".join(f"p{share} {late[f'called_p{share}']}" for share in (50, 95, 99, 100))
+    faults = f"{kills.total()} kills {dict(kills)}, {freezes.total()} freezes longer than a lease {dict(freezes)}"
+    repeats = f"{report.duplicate_effects} duplicates (same webhook-id), {report.claimed_again} claims repeated"
     lines = [
-        f"{report.seconds:g} s, {report.schedules} schedules, {report.instants} instants",
-        f"faults      {sum(report.kills.values())} kills {dict(report.kills)}, "
-        f"{sum(report.freezes.values())} freezes longer than a lease {dict(report.freezes)}",
+        f"campaign    {report.seconds:g} s, {report.schedules} schedules, {report.instants} instants",
+        f"faults      {faults}",
         f"accounted   {report.runs} runs + {report.in_ledger} in the ledger; {report.states}",
-        f"effects     {report.calls} calls, {report.refused_by_receiver} refused by the receiver, "
-        f"{report.duplicate_effects} duplicates with the same webhook-id, {report.claimed_again} claims repeated",
-        f"lateness    run made p50 {late['created_p50']} p95 {late['created_p95']} p99 {late['created_p99']} "
-        f"max {late['created_p100']} s; called p50 {late['called_p50']} p99 {late['called_p99']} "
-        f"max {late['called_p100']} s",
+        f"effects     {report.calls} calls, {report.refused_by_receiver} refused by the receiver, {repeats}",
+        f"lateness    run made {created} s; called {called} s",
         f"doors       {dict(report.requests)}",
         f"settled     {report.settled_after} s after the last fault",
         f"audit       {report.audit}",

@@ -21,7 +21,7 @@ from foliot.store.database import Database
 from foliot.store.migrate import NEWEST, current, migrate
 from foliot.store.tables import metadata
 from foliot.testing import open_store
-from tests.givens import HOUR, NOON, TENANT, ask, claim, keep, request, schedule, spec, tick
+from tests.givens import HOUR, NOON, TENANT, ask, claim, keep, request, schedule, tick
 
 VERSIONS = Path(migrations.__file__).parent / "migrations" / "versions"
 
@@ -46,7 +46,9 @@ async def test_a_migrated_database_has_exactly_the_tables_of_the_code(bare_datab
     await migrate(bare_database_url)
 
     def differences(conn: Connection) -> list[Any]:
-        context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": True})
+        # Only PostgreSQL gives defaults back as they were written.
+        exact = conn.dialect.name == "postgresql"
+        context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": exact})
         return list(compare_metadata(context, metadata))
 
     engine = create_async_engine(bare_database_url)
@@ -118,41 +120,51 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
         lambda tx: tx.runs.find(TENANT, Page(10), schedule_id="sch_1"),
     ),
-    "the schedules of a tenant": ("ix_schedules_tenant_id_id", lambda tx: tx.schedules.find(TENANT, Page(10))),
+    "the schedules of a tenant": ("ix_schedules_tenant_id_id|pk_schedules", lambda tx: tx.schedules.find(TENANT, Page(10))),
 }
 
 
 async def crowd(store: Database) -> None:
-    """Enough rows of many kinds that reading all of a table is never the cheaper way."""
-    await keep(store, *(schedule(spec(), next_at=NOON + HOUR, tenant_id=f"t{at % 40}") for at in range(2000)))
-    await ask(store, NOON, *(request(tenant_id=f"t{at % 40}", queue=f"q{at % 3}") for at in range(3000)))
+    """Enough rows of many kinds that reading all of a table is never the cheaper way; most are of one tenant."""
+    made = [schedule(next_at=NOON + HOUR, tenant_id=TENANT if at % 2 else f"t{at % 40}") for at in range(600)]
+    await keep(store, *made)
+    await ask(
+        store,
+        NOON,
+        *(
+            request(tenant_id=one.tenant_id, queue=f"q{at % 3}", schedule_id=one.id, version=1)
+            for at in range(5)
+            for one in made
+        ),
+    )
     async with store.read() as tx:
-        some = (await tx.claims.ready(NOON, None, 50)) or []
+        some = await tx.claims.ready(NOON, None, 50)
     await claim(store, NOON, *some)
     async with store.begin() as tx:
         await tx.conn.execute(
             text(
-                "UPDATE runs SET state = 'success', lane = NULL, finished_at = created_at"
-                " WHERE state = 'queued' AND queue = 'q0'"
+                "UPDATE runs SET state = 'success', lane = NULL, open_of = NULL, finished_at = created_at"
+                " WHERE state = 'queued' AND queue <> 'q0'"
             )
         )
-        await tx.conn.execute(text("ANALYZE"))
+    if store.dialect.name == "postgresql":
+        # SQLite has to do without statistics, as it does in production.
+        async with store.begin() as tx:
+            await tx.conn.execute(text("ANALYZE"))
 
 
-async def test_the_hot_questions_find_their_indexes(
-    sqlite_database_url: str, request: pytest.FixtureRequest, database_url: str
-) -> None:
+async def test_the_hot_questions_find_their_indexes(database_url: str) -> None:
     if database_url.startswith("mysql"):
         pytest.skip("its plans depend on statistics that come and go")
     async with open_store(database_url) as store:
         await crowd(store)
-        plans = {name: await plan(store, ask_) for name, (_, ask_) in QUESTIONS.items()}
+        plans = {name: await plan(store, question) for name, (_, question) in QUESTIONS.items()}
 
+    whole = re.compile(r"Seq Scan on (runs|schedules)|SCAN (runs|schedules|r)(?! USING)")
     wrong = {
         name: plans[name]
         for name, (index, _) in QUESTIONS.items()
-        if not any(re.search(index, one) for one in plans[name])
-        or any(re.search(r"Seq Scan on (runs|schedules)|SCAN (runs|schedules|r)\b(?! USING)", one) for one in plans[name])
+        if not any(re.search(index, one) for one in plans[name]) or any(map(whole.search, plans[name]))
     }
     assert wrong == {}
 

@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 from sqlalchemy import func, select
 
 from foliot.domain.access import LOCAL
+from foliot.domain.event import EventType, Line
 from foliot.domain.ledger import Entry, Fate, Reason
 from foliot.domain.run import Failed, Problem, RunState, Succeeded
 from foliot.domain.schedule import Overlap
+from foliot.engine.executor import conclude
 from foliot.store.clock import wall
 from foliot.store.database import Database
 from foliot.store.tables import attempts, log_chunks
@@ -41,14 +43,13 @@ def pruned(first: datetime, last: datetime, count: int) -> Entry:
     return Entry(first, last, count, Fate.PRUNED, Reason.RETENTION)
 
 
-def soon() -> datetime:
-    """Ids tell the time of this machine, so what is old is judged by it."""
-    return wall() + timedelta(minutes=1)
+LONG_AFTER = NOON + timedelta(days=365)
+"""Later than the clock of any test, and than this machine's, by which ids are made."""
 
 
 async def prune(store: Database, limit: int = 100) -> int:
     async with store.begin() as tx:
-        return await tx.upkeep.prune(soon(), limit)
+        return await tx.upkeep.prune(LONG_AFTER, limit)
 
 
 async def end(store: Database, *run_ids: str) -> None:
@@ -123,8 +124,6 @@ async def test_the_instants_of_a_damaged_version_are_remembered_one_by_one(store
 
 
 async def test_everything_about_a_pruned_run_goes_with_it(store: Database) -> None:
-    from foliot.domain.event import EventType, Line
-
     old, kept = await ask(store, NOON, request(), request())
     (held,) = await claim(store, NOON, old)
     await finish(store, held, Succeeded(), NOON, [Line(NOON, EventType.LOG, message="x")])
@@ -145,6 +144,7 @@ async def test_what_is_younger_than_asked_stays(store: Database) -> None:
 
     async with store.begin() as tx:
         assert await tx.upkeep.prune(wall() - timedelta(minutes=1), 100) == 0
+        assert await tx.upkeep.prune(NOON, 100) == 0
 
     assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
 
@@ -208,11 +208,9 @@ async def test_pruning_hundreds_takes_a_handful_of_statements(store: Database) -
     made = [schedule(spec(kind="probe")) for _ in range(300)]
     await keep(store, *made)
     await tick(store, NOON)
-    for held in [await claim(store, NOON, *await ready(store, NOON, 500))]:
-        from foliot.engine.executor import conclude
-
-        async with store.begin() as tx:
-            await tx.claims.finish([conclude(one, Succeeded(), NOON) for one in held], NOON)
+    held = await claim(store, NOON, *await ready(store, NOON, 500))
+    async with store.begin() as tx:
+        await tx.claims.finish([conclude(one, Succeeded(), NOON) for one in held], NOON)
 
     with statements(store) as seen:
         assert await prune(store, 500) == 300

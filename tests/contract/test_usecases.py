@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import suppress
 
 import pytest
 
 from foliot.domain.access import LOCAL
-from foliot.domain.errors import Conflict
+from foliot.domain.errors import Conflict, Unavailable
 from foliot.domain.run import RunState
 from foliot.ports import Page
 from foliot.store.database import Database
@@ -21,7 +22,7 @@ from tests.world import EVERY_MINUTE, HOURLY, World
 
 
 @pytest.fixture
-def world(store: Database) -> World:
+def world(store: Database) -> World:  # type: ignore[no-redef]
     return World.on(store)
 
 
@@ -46,7 +47,8 @@ async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None
 
     async def tick() -> None:
         while not done:
-            await world.tick()
+            with suppress(Unavailable):  # a deadlock on MariaDB: the loop ticks again, and so do we
+                await world.tick()
             await asyncio.sleep(0)
 
     async def change() -> None:
@@ -62,7 +64,7 @@ async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None
                     await world.cases.schedules.patch(LOCAL, one, {"interval_seconds": dice.randrange(1, 20)})
                 else:
                     await world.cases.schedules.run_now(LOCAL, one)
-            except Conflict:
+            except (Conflict, Unavailable):
                 continue
             world.clock.advance(dice.choice([0.5, 3, 9, 40]))
 

@@ -27,6 +27,9 @@ KIND = "mark"
 WIDEST = 0.006
 """How long a transaction dawdles at most before its commit: the window in which it is raced, killed and frozen."""
 
+OVERSTAY = 0.03
+"""This share of effects outlasts its lease."""
+
 
 @dataclass(frozen=True, slots=True)
 class FastClock:
@@ -176,7 +179,8 @@ async def _effect(
         # The effect may not begin any more: somebody else will have it.
         return
     notes.write("start", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
-    await asyncio.sleep(random.random() * 0.02)
+    # Some stay too long, as if frozen: their finish must come too late.
+    await asyncio.sleep(lease + 0.5 if random.random() < OVERSTAY else random.random() * 0.03)
     notes.write("end", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
     ending = Ending(fence=fence, state=RunState.SUCCESS, outcome="success", at=clock.now(), result=fence.token)
     for _ in range(100):

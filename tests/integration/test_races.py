@@ -243,7 +243,7 @@ async def test_tickers_that_are_killed_settle_every_instant_once(server_database
 async def test_claimers_that_die_and_freeze_never_share_a_run(server_database_url: str, track: Track) -> None:
     chance = random.Random(2)
     async with open_store(server_database_url) as store:
-        courses = await lay(store, 12, timedelta(seconds=36), overlap="allow_all", catchup={"grace_seconds": 3600})
+        courses = await lay(store, 10, timedelta(seconds=30), overlap="allow_all", catchup={"grace_seconds": 3600})
         clock = FastClock(START + timedelta(minutes=2), time.monotonic(), 1)
         await _fire(store, clock.now())
         for number in range(4):
@@ -252,7 +252,7 @@ async def test_claimers_that_die_and_freeze_never_share_a_run(server_database_ur
             track.enter(f"janitor-{number}", racer.sweep, server_database_url, clock, str(track.notes))
         thawing: list[asyncio.Task[None]] = []
         began = time.monotonic()
-        while time.monotonic() - began < 4:
+        while time.monotonic() - began < 3.5:
             await asyncio.sleep(chance.uniform(0.1, 0.25))
             assert not track.crashed(), track.crashed()
             if chance.random() < 0.4 and len(thawing) < 8:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Conflict, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
+from foliot.domain.errors import Conflict, Contended, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
 from foliot.domain.ledger import Span
 from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import Schedule, Status
-from foliot.ports import Page
+from foliot.ports import Page, Transaction
+from foliot.store.database import Database
+from foliot.usecases import UseCases
 from foliot.usecases.once import AnsweredBefore, Once
-from tests.world import EVERY_MINUTE, HOURLY, URL, World, open_world
+from tests.world import EVERY_MINUTE, HOURLY, URL, OneAction, World, open_world
 
 VIEWER = Caller("default", "eve", Role.VIEWER)
 STRANGER = Caller("other", "mallory", Role.ADMIN)
@@ -435,3 +438,38 @@ async def test_a_span_of_instants_must_be_a_span(world: World) -> None:
         await world.cases.instants.list(LOCAL, schedule.id, now, now - MINUTE, 10)
     with pytest.raises(Invalid, match="ten years"):
         await world.cases.instants.list(LOCAL, schedule.id, now, now + timedelta(days=4000), 10)
+
+
+class Crowded:
+    """A store that undoes its first transactions for the sake of others."""
+
+    def __init__(self, store: Database, times: int) -> None:
+        self.store = store
+        self.times = times
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        async with self.store.begin() as tx:
+            yield tx
+            if self.times:
+                self.times -= 1
+                raise Contended("deadlock")
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.store.read()
+
+
+async def test_a_transaction_undone_for_anothers_sake_is_asked_again_and_happens_once(world: World) -> None:
+    cases = UseCases.of(Crowded(world.store, times=4), world.clock, world.feed, OneAction())
+
+    schedule = await cases.schedules.create(LOCAL, EVERY_MINUTE)
+
+    assert [one.id for one in await world.cases.schedules.list(LOCAL, Page())] == [schedule.id]
+
+
+async def test_a_transaction_undone_again_and_again_is_given_up(world: World) -> None:
+    cases = UseCases.of(Crowded(world.store, times=5), world.clock, world.feed, OneAction())
+
+    with pytest.raises(Contended):
+        await cases.schedules.create(LOCAL, EVERY_MINUTE)
+    assert await world.cases.schedules.list(LOCAL, Page()) == []

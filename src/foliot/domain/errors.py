@@ -10,6 +10,7 @@ FoliotError
 ├── Forbidden        this caller may not do this
 ├── TooMany          a limit on how much or how often
 └── Unavailable      something Foliot itself depends on is away
+    └── Contended    the database undid the transaction for another's sake: asking again is safe
 """
 
 from __future__ import annotations
@@ -82,3 +83,7 @@ class TooMany(FoliotError):
 
 class Unavailable(FoliotError):
     """Something Foliot itself depends on is away."""
+
+
+class Contended(Unavailable):
+    """The database undid the transaction for another's sake (a deadlock): nothing happened, asking again is safe."""

@@ -26,6 +26,9 @@ POOL = 8
 
 _OUR_FAULT = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
 
+_BROKEN_CHECKS = frozenset({4025, 3819})
+"""What MariaDB and MySQL answer to a broken CHECK; their driver takes it for trouble with the connection."""
+
 
 @dataclass(frozen=True, slots=True)
 class SqlTransaction:
@@ -104,7 +107,11 @@ async def _translated() -> AsyncIterator[None]:
         yield
     except _OUR_FAULT:
         raise
-    except (DBAPIError, PoolTimeout, ConnectionError, TimeoutError) as error:
+    except DBAPIError as error:
+        if error.orig is not None and error.orig.args and error.orig.args[0] in _BROKEN_CHECKS:
+            raise IntegrityError(error.statement, error.params, error.orig) from error
+        raise Unavailable(f"the database did not answer: {_brief(error)}") from error
+    except (PoolTimeout, ConnectionError, TimeoutError) as error:
         raise Unavailable(f"the database did not answer: {_brief(error)}") from error
 
 

@@ -10,6 +10,7 @@ from foliot.domain.errors import Conflict, Invalid
 from foliot.domain.reading import Fields
 from foliot.domain.run import Origin, RunState
 from foliot.ports import RUNS_TOPIC, Clock, DeadGroup, Feed, Page, RunView, Store, Transaction
+from foliot.usecases.again import again
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.runs import repeat
 from foliot.usecases.schedules import find_run
@@ -41,6 +42,7 @@ class DeadLetters:
         async with self.store.read() as tx:
             return await tx.runs.dead_groups(caller.tenant_id, page, **filters)
 
+    @again
     async def replay(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Replayed:
         """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
         demand(caller, Verb.RUN, Thing.DEAD_LETTER)

@@ -13,6 +13,7 @@ from foliot.domain.ids import RUN
 from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import Spec
 from foliot.ports import RUNS_TOPIC, AttemptView, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
+from foliot.usecases.again import again
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.schedules import find_run, find_schedule
 
@@ -46,6 +47,7 @@ class Runs:
             run = await find_run(tx, caller, run_id)
             return run, await tx.runs.attempts(run_id)
 
+    @again
     async def cancel(self, caller: Caller, run_id: str, once: Once = EACH_TIME) -> RunView:
         """A waiting run ends now, a running one is asked to stop. If it ended first, that stands."""
         demand(caller, Verb.WRITE, Thing.RUN)
@@ -64,6 +66,7 @@ class Runs:
         self.feed.wake(RUNS_TOPIC, run_topic(run_id))
         return run
 
+    @again
     async def retry(self, caller: Caller, run_id: str, once: Once = EACH_TIME) -> RunView:
         """A new run that does the same again and names the old one as its parent."""
         demand(caller, Verb.RUN, Thing.RUN)

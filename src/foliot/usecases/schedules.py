@@ -26,6 +26,7 @@ from foliot.ports import (
     Store,
     Transaction,
 )
+from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
 from foliot.usecases.once import EACH_TIME, Once
 
@@ -43,6 +44,7 @@ class Schedules:
     new_id: Callable[[str], str]
     default_zone: str = "UTC"
 
+    @again
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         async with self.store.begin() as tx:
@@ -86,6 +88,7 @@ class Schedules:
         async with self.store.read() as tx:
             return await tx.schedules.find(caller.tenant_id, page, **filters)
 
+    @again
     async def replace(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """The whole document anew."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
@@ -95,6 +98,7 @@ class Schedules:
         self.feed.wake(SCHEDULES_TOPIC)
         return changed
 
+    @again
     async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Only what the patch names; the result is read whole, by the rules of a new one."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
@@ -104,6 +108,7 @@ class Schedules:
         self.feed.wake(SCHEDULES_TOPIC)
         return changed
 
+    @again
     async def pause(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> Schedule:
         """After this no instant later than now fires. Pausing what is paused changes nothing."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
@@ -123,6 +128,7 @@ class Schedules:
         self.feed.wake(SCHEDULES_TOPIC)
         return schedule
 
+    @again
     async def resume(self, caller: Caller, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
         """Fires again from the next instant on; paused time is never caught up."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
@@ -137,6 +143,7 @@ class Schedules:
         self.feed.wake(SCHEDULES_TOPIC)
         return schedule
 
+    @again
     async def delete(self, caller: Caller, schedule_id: str, match: str | None = None) -> None:
         """Softly: it stays readable. Its waiting runs are cancelled, running ones go on."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
@@ -152,6 +159,7 @@ class Schedules:
                 await tx.runs.cancel(waiting, held.now, "its schedule was deleted")
         self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
 
+    @again
     async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
         """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
         demand(caller, Verb.RUN, Thing.SCHEDULE)

@@ -1,0 +1,64 @@
+"""Runs the benchmarks one after the other and writes their figures below bench/results/.
+
+    python bench/run.py [cron firing stream engine sqlite] [--quick]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+QUICK = {
+    "cron": ["--rounds", "3"],
+    "firing": ["--sizes", "1000,100000", "--repeats", "1", "--peer", "1000"],
+    "stream": ["--seconds", "10"],
+    "engine": ["--runs", "4000", "--repeats", "1"],
+    "sqlite-firing": ["--sizes", "1000,100000", "--repeats", "1"],
+    "sqlite-engine": ["--runs", "4000", "--repeats", "1"],
+}
+
+
+def plan(scratch: Path) -> dict[str, list[list[str]]]:
+    """Scripts and arguments by name; whatever is timed is timed alone."""
+    lite = ["--database", f"sqlite+aiosqlite:///{scratch}/bench.db"]
+    return {
+        "cron": [["cron.py", "--json", str(RESULTS / "cron.json")]],
+        "firing": [["firing.py"]],
+        "stream": [["firing.py", "--stream"]],
+        "engine": [["engine.py"]],
+        "sqlite": [["firing.py", *lite], ["engine.py", *lite]],
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="which ones; all of them when none is named")
+    parser.add_argument("--quick", action="store_true", help="small sizes and one sample each: does it work?")
+    given = parser.parse_args()
+    RESULTS.mkdir(exist_ok=True)
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="foliot-bench-") as scratch:
+        known = plan(Path(scratch))
+        unknown = [name for name in given.names if name not in known]
+        if unknown:
+            parser.error(f"{', '.join(unknown)}: there are {', '.join(known)}")
+        for name in given.names or known:
+            for script, *arguments in known[name]:
+                key = f"sqlite-{Path(script).stem}" if name == "sqlite" else name
+                arguments += QUICK[key] if given.quick else []
+                print(f"\n=== {script} {' '.join(arguments)}", flush=True)
+                if subprocess.run([sys.executable, str(HERE / script), *arguments], check=False).returncode:
+                    failed.append(f"{script} {' '.join(arguments)}")
+    for text in failed:
+        print(f"failed: {text}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

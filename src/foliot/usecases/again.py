@@ -1,0 +1,29 @@
+"""Asks once more when the database undid a transaction to let another one through."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from foliot.domain.errors import Contended
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+TRIES = 5
+
+
+def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """The same request anew: nothing of the first had happened. Whoever stood in the way is through by then."""
+
+    @wraps(ask)
+    async def asked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(TRIES - 1):
+            try:
+                return await ask(*args, **kwargs)
+            except Contended:
+                continue
+        return await ask(*args, **kwargs)
+
+    return asked

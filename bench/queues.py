@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -56,7 +57,7 @@ class PostgresQueue:
         await self.conn.execute(
             "DROP TABLE IF EXISTS raw_queue;"
             "CREATE TABLE raw_queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state smallint NOT NULL DEFAULT 0,"
-            " payload text NOT NULL, result text, created_at timestamptz DEFAULT now(), finished_at timestamptz);"
+            " payload jsonb NOT NULL, result jsonb, created_at timestamptz DEFAULT now(), finished_at timestamptz);"
             "CREATE INDEX raw_queue_ready ON raw_queue (id) WHERE state = 0"
         )
         self.claim = await self.conn.prepare(
@@ -65,16 +66,17 @@ class PostgresQueue:
         )
         self.finish = await self.conn.prepare(
             "UPDATE raw_queue q SET state = 2, result = d.r, finished_at = now()"
-            " FROM unnest($1::bigint[], $2::text[]) AS d(id, r) WHERE q.id = d.id"
+            " FROM unnest($1::bigint[], $2::jsonb[]) AS d(id, r) WHERE q.id = d.id"
         )
 
     async def enqueue(self, count: int) -> None:
         payload = '{"url":"https://hooks.example.com/services/orders"}'
-        await self.conn.execute("INSERT INTO raw_queue (payload) SELECT $1 FROM generate_series(1, $2::int)", payload, count)
+        await self.conn.execute("INSERT INTO raw_queue (payload) SELECT $1::jsonb FROM generate_series(1, $2::int)", payload, count)
 
     async def work(self) -> int:
         rows = await self.claim.fetch()
-        await self.finish.fetch([row[0] for row in rows], ['{"ok":true}'] * len(rows))
+        results = [json.dumps({"ok": bool(json.loads(row[1]))}) for row in rows]
+        await self.finish.fetch([row[0] for row in rows], results)
         return len(rows)
 
     async def verify(self, count: int) -> None:

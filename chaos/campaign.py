@@ -171,7 +171,8 @@ class Campaign:
             self.thaw_those_due()
             self.try_once(self.chance.choice(self.ports), "GET", "/api/runs?limit=5")
             whole = [player for player in self.targets() if not player.frozen]
-            player = self.chance.choice(whole)
+            # Schedulers have more to lose.
+            (player,) = self.chance.choices(whole, [2 if "scheduler" in one.name else 1 for one in whole])
             if not player.running():
                 self.report.violations.append(f"{player.name} ended by itself: {_tail(player.log)}")
                 player.start()

@@ -39,4 +39,6 @@ def main(count: int) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(int(sys.argv[3]))))
+    import huey_queue  # a task is known by its module, and to the consumer this one is not `__main__`
+
+    print(json.dumps(huey_queue.main(int(sys.argv[3]))))

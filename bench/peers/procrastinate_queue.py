@@ -15,7 +15,7 @@ from draining import body, drain
 from procrastinate import App, PsycopgConnector
 from sqlalchemy import make_url
 
-URL = os.environ.get("FOLIOT_BENCH_URL") or make_url(sys.argv[1]).set(drivername="postgresql").render_as_string(False)
+URL = os.environ.get("FOLIOT_BENCH_URL") or make_url(sys.argv[1]).set(drivername="postgresql").render_as_string(hide_password=False)
 app = App(connector=PsycopgConnector(conninfo=URL), import_paths=["procrastinate_queue"])
 
 
@@ -24,10 +24,18 @@ async def noop(sent: float | None = None) -> int:
     return body(sent)
 
 
+async def _deferred(sent: float) -> None:
+    await noop.defer_async(sent=sent)
+
+
+async def _opened() -> None:
+    await app.open_async()
+
+
 def main(count: int) -> dict[str, float]:
     os.environ["FOLIOT_BENCH_URL"] = URL
     with psycopg.connect(URL, autocommit=True) as seen, asyncio.Runner() as runner:
-        runner.run(app.open_async())
+        runner.run(_opened())
         row = seen.execute("SELECT to_regclass('procrastinate_jobs')").fetchone()
         if row is None or row[0] is None:
             runner.run(app.schema_manager.apply_schema_async())
@@ -38,7 +46,7 @@ def main(count: int) -> dict[str, float]:
                 await noop.batch_defer_async(*[{} for _ in range(min(500, jobs - start))])
 
         def one(sent: float) -> None:
-            runner.run(noop.defer_async(sent=sent))
+            runner.run(_deferred(sent))
 
         def done() -> int:
             found = seen.execute("SELECT count(*) FROM procrastinate_jobs WHERE status = 'succeeded'").fetchone()

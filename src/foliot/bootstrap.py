@@ -15,6 +15,7 @@ from foliot.domain.ids import new_id
 from foliot.egress import HttpEgress
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.executor import Executor
+from foliot.engine.loop import Loop
 from foliot.engine.timekeeper import Timekeeper
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Action
@@ -60,15 +61,19 @@ class App:
     usecases: UseCases
     asgi: Callable[..., Any] | None
     engine: Engine | None
+    loop: Loop
 
     async def start(self) -> None:
         await self.egress.start()
         if self.engine is not None:
             await self.engine.start()
         else:
-            await Timekeeper(clock=self.clock, store=self.store).run_once()
+            timekeeper = Timekeeper(clock=self.clock, store=self.store)
+            await timekeeper.run_once()
+            self.loop.start([timekeeper])
 
     async def stop(self, grace: float | None = None) -> None:
+        await self.loop.stop()
         if self.engine is not None:
             await self.engine.stop(self.settings.shutdown_seconds if grace is None else grace)
         await self.egress.close()
@@ -90,6 +95,7 @@ def build(settings: Settings, *, doors: bool, engine: bool) -> App:
         usecases=usecases,
         asgi=_doors(settings, usecases) if doors else None,
         engine=_engine(settings, store, clock, feed, actions) if engine else None,
+        loop=Loop(clock, feed),
     )
 
 

@@ -124,9 +124,10 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
     loop = Loop(clock, feed)
     loop.start([recorder])
     try:
-        async with asyncio.timeout(patience):
-            while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered:
-                await asyncio.gather(*(flight.task for flight in executor.flights.values() if flight.task is not None))
+        while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered:
+            tasks = [flight.task for flight in executor.flights.values() if flight.task is not None]
+            if tasks and (await asyncio.wait(tasks, timeout=patience))[1]:
+                raise TimeoutError(f"still running after {patience:g} s: {', '.join(sorted(executor.flights))}")
     finally:
         await executor.drain(0)
         await loop.stop()

@@ -194,6 +194,7 @@ async def test_a_failing_run_backs_off_and_ends_as_a_dead_letter(store: Database
     assert waits[:2] == [("retrying", 10.0), ("retrying", 20.0)]
     assert waits[2][0] == "dead_letter"
     assert [ctx.attempt for ctx in bench.action.seen] == [1, 2, 3]
+    (run,) = await runs_of(store, one.id)
     async with store.read() as tx:
         assert [attempt.number for attempt in await tx.runs.attempts(run["id"])] == [1, 2, 3]
         assert await tx.runs.dead_ids(one.tenant_id, 10) == [run["id"]]

@@ -120,7 +120,10 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
         lambda tx: tx.runs.find(TENANT, Page(10), schedule_id="sch_1"),
     ),
-    "the schedules of a tenant": ("ix_schedules_tenant_id_id|pk_schedules", lambda tx: tx.schedules.find(TENANT, Page(10))),
+    "the schedules of a tenant": (
+        "ix_schedules_tenant_id_id|pk_schedules",
+        lambda tx: tx.schedules.find(TENANT, Page(10)),
+    ),
 }
 
 

@@ -244,10 +244,13 @@ async def test_a_key_is_reserved_once_and_remembers_its_answer(store: Database) 
 
 
 async def test_a_key_whose_effect_failed_is_free_again(store: Database) -> None:
-    with pytest.raises(ZeroDivisionError):
+    async def fails() -> None:
         async with store.begin() as tx:
             await tx.requests.begin(TENANT, "k", "print", NOON)
             raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fails()
 
     async with store.begin() as tx:
         assert await tx.requests.begin(TENANT, "k", "print", NOON) is None

@@ -27,7 +27,7 @@ KIND = "mark"
 WIDEST = 0.006
 """How long a transaction dawdles at most before its commit: the window in which it is raced, killed and frozen."""
 
-OVERSTAY = 0.03
+OVERSTAY = 0.02
 """This share of effects outlasts its lease."""
 
 
@@ -159,7 +159,7 @@ async def _claim(url: str, clock: FastClock, notes: Notes, lease: float) -> None
     while True:
         try:
             async with store.read() as tx:
-                ready = await tx.claims.ready(clock.now(), None, 6)
+                ready = await tx.claims.ready(clock.now(), None, 4)
             asked = time.monotonic()
             async with store.begin() as tx:
                 claimed = await tx.claims.claim(ready, worker, timedelta(seconds=lease), clock.now()) if ready else []

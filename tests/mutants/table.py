@@ -53,6 +53,15 @@ _NO_CURSOR_CHECK = (
     ),
     Edit(_FIRING, "if moved != len(plans):", "if moved > len(plans):"),
 )
+_NO_GUARD = (
+    Edit(
+        _FIRING,
+        "rows = await self.conn.execute(self.dialect.lock(query, skip=True))",
+        "rows = await self.conn.execute(query)",
+    ),
+    _NO_UNIQUE,
+    *_NO_CURSOR_CHECK,
+)
 _NO_FENCE = Edit(
     _ENDINGS,
     "if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):",
@@ -218,16 +227,14 @@ MUTANTS = (
     # --- the same faults, seen by processes that race -----------------------------------------------------------------
     Mutant(
         "race: no row lock, no unique constraint, no cursor check",
-        (
-            Edit(
-                _FIRING,
-                "rows = await self.conn.execute(self.dialect.lock(query, skip=True))",
-                "rows = await self.conn.execute(query)",
-            ),
-            _NO_UNIQUE,
-            *_NO_CURSOR_CHECK,
-        ),
+        _NO_GUARD,
         RACES + "test_tickers_that_are_killed_settle_every_instant_once[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "chaos: no row lock, no unique constraint, no cursor check",
+        _NO_GUARD,
+        "tests/acceptance/test_two_schedulers.py::test_nothing_is_lost_or_doubled_while_processes_die[postgresql]",
         fast=False,
     ),
     Mutant(

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from foliot.domain.event import LINE_LIMIT, EventType
+from foliot.domain.event import LINE_LIMIT, LINES_PER_RUN, EventType
 from foliot.domain.run import Fence
 from foliot.engine import flight as flights
 from foliot.engine.flight import Flight, Stop
@@ -71,7 +71,7 @@ def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: Flight) -> Non
 
 
 def test_a_run_that_never_ends_its_story_is_cut_short(flight: Flight) -> None:
-    flight.written = flights.LINES_PER_RUN - 2
+    flight.written = LINES_PER_RUN - 2
     for _ in range(5):
         flight.log("again")
 

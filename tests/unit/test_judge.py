@@ -86,7 +86,7 @@ def test_success_wins_over_a_cancel_that_came_too_late(partial: bool) -> None:
     assert judge(replace(TRIED, cancel_requested=True), Succeeded(partial=partial), NOON).state is expected
 
 
-EVERY = {
+EVERY: dict[type, list[Outcome]] = {
     Succeeded: [Succeeded(), Succeeded(partial=True)],
     Failed: [Failed(REFUSED), Failed(REFUSED, permanent=True), Failed(REFUSED, retry_after=timedelta(seconds=5))],
     Cancelled: [Cancelled()],
@@ -103,7 +103,7 @@ def test_every_outcome_leads_where_a_running_run_may_go(
     kind: type, cancel: bool, dead_letter: bool, attempt: int
 ) -> None:
     tried = Tried("run_1", attempt, 3, RetryPolicy(dead_letter=dead_letter), cancel)
-    for outcome in EVERY[kind]:  # type: ignore[index]
+    for outcome in EVERY[kind]:
         verdict = judge(tried, outcome, NOON)
 
         assert verdict.state in TRANSITIONS[RunState.RUNNING]

@@ -42,7 +42,7 @@ def test_every_state_is_in_the_table_and_leads_to_states() -> None:
 
 def test_nothing_leaves_a_final_state() -> None:
     assert {state for state in RunState if state.final} == FINAL
-    assert OPEN == set(RunState) - FINAL
+    assert set(RunState) - FINAL == OPEN
 
 
 def test_only_a_running_run_ends_other_than_by_cancel() -> None:

@@ -76,7 +76,10 @@ class RetryPolicy:
         permanent = isinstance(failure, Failed) and failure.permanent
         if permanent or attempt >= max_attempts:
             return GiveUp(self.dead_letter)
-        if isinstance(failure, Failed) and failure.retry_after is not None:
+        if isinstance(failure, Lost):
+            # Nothing was wrong with the run, and its lease has made it wait already.
+            return RetryAt(now)
+        if failure.retry_after is not None:
             return RetryAt(now + max(timedelta(0), min(failure.retry_after, RETRY_AFTER_CAP)))
         spread = 1.0 + self.jitter * random.Random(f"{run_id}:{attempt}").uniform(-1, 1)  # noqa: S311 -- spreads load, guards nothing
         return RetryAt(now + timedelta(seconds=min(self.delay(attempt) * spread, self.max_delay_seconds)))
@@ -96,11 +99,13 @@ class RetryPolicy:
         """Read a policy as people write it; whatever is left out keeps its default."""
         fields = Fields.of("retry_policy", raw)
         standard = cls()
+        delay = fields.number("delay_seconds", standard.delay_seconds, low=0, high=MAX_DELAY)
+        most = max(delay, standard.max_delay_seconds)
         policy = cls(
             strategy=fields.choice("strategy", Strategy, standard.strategy),
             max_retries=fields.integer("max_retries", standard.max_retries, low=0, high=MAX_RETRIES),
-            delay_seconds=fields.number("delay_seconds", standard.delay_seconds, low=0, high=MAX_DELAY),
-            max_delay_seconds=fields.number("max_delay_seconds", standard.max_delay_seconds, low=0, high=MAX_DELAY),
+            delay_seconds=delay,
+            max_delay_seconds=fields.number("max_delay_seconds", most, low=0, high=MAX_DELAY),
             jitter=fields.number("jitter", standard.jitter, low=0, high=1),
             dead_letter=fields.flag("dead_letter", default=standard.dead_letter),
         )

@@ -84,12 +84,12 @@ class Catchup:
     @classmethod
     def from_dict(cls, raw: object) -> Catchup:
         fields = Fields.of("catchup", raw)
-        window = fields.integer("window_seconds", 3600, low=0, high=MAX_WINDOW)
+        window = fields.integer("window_seconds", 3600, low=1, high=MAX_WINDOW)
         catchup = cls(
             mode=fields.choice("mode", CatchupMode, CatchupMode.LATEST),
             window_seconds=window,
             max_runs=fields.integer("max_runs", 10, low=1, high=MAX_CATCHUP),
-            grace_seconds=fields.integer("grace_seconds", min(60, window), low=0, high=min(MAX_GRACE, window)),
+            grace_seconds=fields.integer("grace_seconds", min(60, window), low=1, high=min(MAX_GRACE, window)),
         )
         fields.finish()
         return catchup

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from foliot.domain.errors import Unavailable
 from foliot.engine.alarm import Alarm
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
@@ -93,7 +94,16 @@ class Engine:
         await self.loop.stop([actor.name for actor in self._firing()])
         handed_back = await self.executor.drain(grace)
         await self.loop.stop()
+        await self._leave()
         log.info("the engine has stopped", action="engine_stopped", node=self.node_id, handed_back=handed_back)
+
+    async def _leave(self) -> None:
+        """A process that stopped on purpose is not missed."""
+        try:
+            async with self.store.begin() as tx:
+                await tx.upkeep.leave(self.node_id)
+        except Unavailable as error:
+            log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 
     def _firing(self) -> list[Actor]:
         pace = self.pace
@@ -156,5 +166,6 @@ class Engine:
             "loops": self.loop.report(),
             "in_flight": len(self.executor.flights),
             "free": self.workers.free(),
+            "queues": sorted(self.queues) if self.queues is not None else None,
             **self.meter.as_dict(),
         }

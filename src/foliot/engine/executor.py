@@ -56,7 +56,7 @@ class Executor:
     def _start(self, claimed: Claimed, asked_at: float) -> None:
         action = self.actions.get(claimed.kind)
         limit = float(claimed.timeout_seconds or (action.timeout.total_seconds() if action else 60))
-        flight = Flight(claimed, self.clock, asked_at, asyncio.get_running_loop().time() + limit)
+        flight = Flight(claimed, self.clock, asked_at, asyncio.get_running_loop().time() + limit, limit)
         self.flights[flight.run_id] = flight
         self.performing += 1
         self.renew(flight, asked_at)
@@ -142,10 +142,7 @@ class Executor:
     async def abandon(self, flight: Flight) -> None:
         """Give up on an attempt that ignored being stopped: its time limit is over, whatever it still does."""
         flight.halt(Stop.LEASE)
-        limit = f"{flight.hard_at - flight.leased_at:.0f} s"
-        problem = Problem(
-            "timeout", f"did not stop when its time limit was over (after about {limit}) and was abandoned"
-        )
+        problem = Problem("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
         self._land(flight)
         await self.recorder.put(conclude(flight.claimed, Failed(problem), self.clock.now(), lines=flight))
 

@@ -31,6 +31,7 @@ class Flight:
     clock: Clock
     leased_at: float
     hard_at: float
+    limit: float
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
     stop: Stop | None = None

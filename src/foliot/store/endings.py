@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import ColumnElement, case, insert, literal, null, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.run import CLAIMABLE, OPEN, Origin, RunState, order_key
 from foliot.ports import Ending, Finished
+from foliot.store.columns import Document, Moment
 from foliot.store.dialects import Dialect
 from foliot.store.logs import chunk_columns
 from foliot.store.tables import attempts, log_chunks, runs
@@ -128,29 +129,55 @@ async def cancel_runs(
     at_once: Sequence[str] = (),
 ) -> int:
     """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
-    waiting = and_(dialect.among(runs.c.id, run_ids), runs.c.state.in_(sorted(CLAIMABLE)))
-    cut = and_(dialect.among(runs.c.id, at_once), runs.c.state.in_(sorted(OPEN)))
-    ended = update(runs).where(or_(waiting, cut) if at_once else waiting)
-    # Assignments run left to right on MariaDB: `final_seq` must see the old `event_seq`.
+    error = {"code": "cancelled", "message": reason}
+    if at_once:
+        await _cut_off(conn, dialect, at_once, now, error)
+    ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), dialect.among(runs.c.id, at_once))
+
+    def when(value: Any, column: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+        return column, case((ends, value), else_=column)
+
     changed = await conn.execute(
-        ended.ordered_values(
-            (runs.c.final_seq, runs.c.event_seq + 1),
-            (runs.c.event_seq, runs.c.event_seq + 1),
-            (runs.c.epoch, runs.c.epoch + 1),
-            (runs.c.state, RunState.CANCELLED.value),
+        update(runs)
+        .where(dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
+        # Assignments run left to right on MariaDB: each must see what it needs before that changes.
+        .ordered_values(
+            (runs.c.cancel_requested, case((ends, runs.c.cancel_requested), else_=true())),
+            when(runs.c.event_seq + 1, runs.c.final_seq),
+            when(runs.c.event_seq + 1, runs.c.event_seq),
+            when(runs.c.epoch + 1, runs.c.epoch),
+            when(null(), runs.c.open_of),
+            when(null(), runs.c.lease_until),
+            when(literal(now, Moment()), runs.c.finished_at),
+            when(literal(error, Document()), runs.c.error),
             (runs.c.lane, None),
-            (runs.c.open_of, None),
             (runs.c.buffered_of, None),
-            (runs.c.lease_until, None),
-            (runs.c.finished_at, now),
-            (runs.c.error, {"code": "cancelled", "message": reason}),
+            when(literal(RunState.CANCELLED.value), runs.c.state),
         )
     )
-    if not run_ids:
-        return changed.rowcount
-    running = and_(dialect.among(runs.c.id, run_ids), runs.c.state == RunState.RUNNING)
-    asked = await conn.execute(update(runs).where(running).values(cancel_requested=True))
-    return changed.rowcount + asked.rowcount
+    return changed.rowcount
+
+
+async def _cut_off(
+    conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime, error: Mapping[str, Any]
+) -> None:
+    """An attempt that is cut off cannot write its own row any more."""
+    told = {
+        "run_id": runs.c.id,
+        "epoch": runs.c.epoch,
+        "tenant_id": runs.c.tenant_id,
+        "number": runs.c.attempt,
+        "worker": runs.c.worker,
+        "outcome": literal("cancelled"),
+        "state": literal(RunState.CANCELLED.value),
+        "started_at": runs.c.attempt_at,
+        "ended_at": literal(now, Moment()),
+        "started_seq": runs.c.started_seq,
+        "ended_seq": runs.c.event_seq + 1,
+        "error": literal(error, Document()),
+    }
+    running = select(*told.values()).where(dialect.among(runs.c.id, run_ids), runs.c.state == RunState.RUNNING)
+    await conn.execute(insert(attempts).from_select(list(told), running))
 
 
 async def release(

@@ -107,6 +107,9 @@ class SqlUpkeep:
         row = {"id": [node_id], "role": [role], "started_at": [started_at], "seen_at": [now], "report": [dict(report)]}
         await self.dialect.insert(self.conn, nodes, row, conflict="replace")
 
+    async def leave(self, node_id: str) -> None:
+        await self.conn.execute(delete(nodes).where(nodes.c.id == node_id))
+
     async def forget_nodes(self, before: datetime) -> int:
         return (await self.conn.execute(delete(nodes).where(nodes.c.seen_at < before))).rowcount
 

@@ -9,7 +9,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,10 @@ class Plan:
     """Seconds from the first creation to the first instant."""
     pause: tuple[float, float] = (0.6, 1.8)
     """Seconds between two faults, at least and at most."""
+    spared: float = 2
+    """Seconds for which a process that is up again is left alone, so that it gets to do something worth killing."""
+    both: float = 0.2
+    """How often the last scheduler at work is not spared."""
 
 
 @dataclass(slots=True)
@@ -59,6 +63,8 @@ class Report:
     duplicate_effects: int = 0
     claimed_again: int = 0
     requests: Counter[str] = field(default_factory=Counter)
+    timeline: list[str] = field(default_factory=list)
+    """Every fault with its moment."""
     settled_after: float = 0
     lateness: dict[str, float] = field(default_factory=dict)
     audit: str = ""
@@ -69,7 +75,8 @@ class Report:
         return not self.violations
 
     def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "verdict": "sound" if self.sound else "BROKEN"}
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**told, "verdict": "sound" if self.sound else "BROKEN"}
 
 
 @dataclass
@@ -170,27 +177,46 @@ class Campaign:
             time.sleep(self.chance.uniform(*self.plan.pause))
             self.thaw_those_due()
             self.try_once(self.chance.choice(self.ports), "GET", "/api/runs?limit=5")
-            whole = [player for player in self.targets() if not player.frozen]
-            # Schedulers have more to lose.
-            (player,) = self.chance.choices(whole, [2 if "scheduler" in one.name else 1 for one in whole])
+            self.look_for_the_dead()
+            if (player := self.victim()) is None:
+                continue
+            if self.chance.random() < 0.3 and not any(one.frozen for one in self.targets()):
+                player.freeze(LEASE * self.chance.uniform(1.1, 1.6))
+                self.report.freezes[player.name] += 1
+                self.note("freeze", player)
+            else:
+                self.kill(player)
+
+    def look_for_the_dead(self) -> None:
+        for player in self.targets():
             if not player.running():
                 self.report.violations.append(f"{player.name} ended by itself: {_tail(player.log)}")
                 player.start()
-            elif self.chance.random() < 0.3 and len(whole) == len(self.targets()):
-                player.freeze(LEASE * self.chance.uniform(1.1, 1.6))
-                self.report.freezes[player.name] += 1
-            else:
-                self.kill(player)
+
+    def victim(self) -> Player | None:
+        """Somebody who has been at work for a while: most of the time not the last scheduler that is."""
+        ripe = [player for player in self.targets() if player.ready_for() > self.plan.spared]
+        if not ripe:
+            return None
+        # Schedulers have more to lose.
+        (player,) = self.chance.choices(ripe, [2 if _schedules(one) else 1 for one in ripe])
+        others = [one for one in self.targets() if _schedules(one) and one is not player and one.ready_for() > 0]
+        return player if others or not _schedules(player) or self.chance.random() < self.plan.both else None
 
     def kill(self, player: Player) -> None:
         player.kill()
         self.report.kills[player.name] += 1
+        self.note("kill", player)
         player.start()
+
+    def note(self, what: str, player: Player) -> None:
+        self.report.timeline.append(f"{datetime.now(UTC).isoformat()} {what} {player.name}")
 
     def thaw_those_due(self) -> None:
         for player in self.targets():
             if player.frozen and time.monotonic() >= player.frozen_until:
                 player.thaw()
+                self.note("thaw", player)
 
     def settle(self) -> None:
         for player in self.targets():
@@ -297,6 +323,10 @@ def _calls(file: Path) -> list[Call]:
 def _moment(value: Any) -> datetime:
     assert isinstance(value, datetime)
     return value if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def _schedules(player: Player) -> bool:
+    return player.name.startswith("scheduler")
 
 
 def _tail(log: Path) -> str:

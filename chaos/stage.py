@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+SAID = "Ctrl-C stops it"
+"""What a server says when it is up."""
 
 
 @dataclass
@@ -29,8 +31,11 @@ class Player:
     log: Path
     process: subprocess.Popen[bytes] | None = None
     frozen_until: float = 0.0
+    said_before: int = 0
+    ready_since: float | None = None
 
     def start(self) -> None:
+        self.said_before, self.ready_since = self.said(), None
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
                 self.command, env=dict(self.environment), stdout=out, stderr=out, cwd=ROOT, start_new_session=True
@@ -44,6 +49,18 @@ class Player:
     @property
     def frozen(self) -> bool:
         return self.frozen_until > 0
+
+    def said(self) -> int:
+        """How often this log says that a server is up."""
+        return self.log.read_text(errors="replace").count(SAID) if self.log.exists() else 0
+
+    def ready_for(self) -> float:
+        """Seconds since it said that it is up, or came back from a freeze; 0 while it does neither."""
+        if self.frozen:
+            return 0.0
+        if self.ready_since is None and self.said() > self.said_before:
+            self.ready_since = time.monotonic()
+        return 0.0 if self.ready_since is None else time.monotonic() - self.ready_since
 
     def running(self) -> bool:
         return self.process is not None and self.process.poll() is None
@@ -62,6 +79,7 @@ class Player:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGCONT)
         self.frozen_until = 0.0
+        self.ready_since = time.monotonic()
 
     def end(self, seconds: float = 15) -> int | None:
         """Ask politely, then insist; the exit code."""

@@ -18,7 +18,7 @@ from foliot.doors.rest import create_app
 from foliot.usecases import UseCases
 from tests.world import World, open_world
 
-EXAMPLES = 10
+EXAMPLES = 8
 
 
 class Elsewhere:

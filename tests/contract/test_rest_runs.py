@@ -214,6 +214,18 @@ async def test_a_stream_resumes_exactly_where_it_stopped(world: World, client: C
         assert [seq for seq, _, _ in events] == [*range(after + 1, 8), None]
 
 
+async def test_a_stream_longer_than_one_reading_is_told_whole(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams_module, "BATCH", 2)
+    run_id = await told(world, client)
+
+    async with client.stream(f"/api/runs/{run_id}/events") as stream:
+        events = parsed(await stream.frames())
+
+    assert [seq for seq, _, _ in events] == [1, 2, 3, 4, 5, 6, 7, None]
+
+
 async def test_a_stream_follows_a_run_that_goes_on(world: World, client: Client) -> None:
     run = await run_of(world, client)
     async with client.stream(f"/api/runs/{run['id']}/events") as stream:

@@ -101,6 +101,12 @@ async def test_a_body_that_is_no_request_is_refused(client: Client, body: bytes,
     is_problem(await client.post("/api/schedules", body), status, code)
 
 
+async def test_json_deeper_than_64_is_refused_for_that(client: Client) -> None:
+    body = is_problem(await client.post("/api/schedules", b"[" * 65 + b"]" * 65), 422, "invalid")
+
+    assert "nested at most 64 deep" in body["detail"]
+
+
 async def test_a_large_body_is_refused_while_it_streams(client: Client) -> None:
     is_problem(await client.post("/api/schedules", [b" " * 65_536] * 17), 413, "too_large")
     is_problem(await client.put(f"/api/schedules/{UNKNOWN_SCHEDULE}", [b" " * 65_536] * 17), 413, "too_large")

@@ -187,6 +187,14 @@ class RunLife(RuleBasedStateMachine):
         self.hands.pop(which % len(self.hands))
 
     @rule()
+    def a_worker_freezes_longer_than_its_lease_and_another_takes_over(self) -> None:
+        """Those it froze with stay in its hands: they will come back late."""
+        self.clock.advance(LEASE + timedelta(seconds=1))
+        self.run(self._sweep())
+        self.run(self._look())
+        self.a_worker_claims(limit=8, worker="w4")
+
+    @rule()
     def the_janitor_sweeps(self) -> None:
         self.run(self._sweep())
 

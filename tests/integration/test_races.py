@@ -140,7 +140,7 @@ async def lay(store: Database, count: int, span: timedelta, **changes: Any) -> l
 
 TEMPERS: list[dict[str, Any]] = [
     {"overlap": "allow_all", "catchup": {"mode": "all", "max_runs": 1000}},
-    {"overlap": "allow_all", "catchup": {"mode": "all", "max_runs": 1000, "grace_seconds": 0}},
+    {"overlap": "allow_all", "catchup": {"mode": "all", "max_runs": 1000, "grace_seconds": 1}},
     {"overlap": "skip", "catchup": {"mode": "all", "max_runs": 1000}},
     {"overlap": "allow_all", "catchup": {"mode": "none", "grace_seconds": 1}},
     {"overlap": "buffer_one", "catchup": {"mode": "latest", "grace_seconds": 1}},

@@ -32,7 +32,7 @@ CLAIMED = Claimed(
 
 @pytest.fixture
 def flight() -> Flight:
-    return Flight(CLAIMED, stopped(), leased_at=0.0, hard_at=60.0)
+    return Flight(CLAIMED, stopped(), leased_at=0.0, hard_at=60.0, limit=60.0)
 
 
 def test_lines_are_taken_once_and_in_order(flight: Flight) -> None:

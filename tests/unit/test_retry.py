@@ -50,8 +50,9 @@ def test_no_retries_means_one_attempt() -> None:
     assert RetryPolicy(max_retries=0).decide("run_1", 1, 1, FAILED, NOON) == GiveUp(dead_letter=True)
 
 
-def test_a_lost_attempt_is_retried_like_a_failed_one() -> None:
-    assert RetryPolicy(jitter=0).decide("run_1", 1, 4, Lost(), NOON) == RetryAt(NOON + timedelta(seconds=10))
+def test_a_lost_attempt_is_tried_again_at_once_for_its_lease_made_it_wait_already() -> None:
+    assert RetryPolicy().decide("run_1", 1, 4, Lost(), NOON) == RetryAt(NOON)
+    assert RetryPolicy().decide("run_1", 4, 4, Lost(), NOON) == GiveUp(dead_letter=True)
 
 
 @pytest.mark.parametrize(

@@ -384,7 +384,7 @@ CATCHUPS = st.builds(
     st.sampled_from(CatchupMode),
     window_seconds=st.integers(3600, 10 * 86_400),
     max_runs=st.integers(1, 50),
-    grace_seconds=st.integers(0, 3600),
+    grace_seconds=st.integers(1, 3600),
 )
 OPEN_RUNS = st.lists(
     st.builds(OpenRun, st.uuids().map(str), st.sampled_from([RunState.QUEUED, RunState.RUNNING]), st.booleans()),

@@ -82,17 +82,19 @@ class WallTimes:
     def _count_before(self, wall: int, since: int) -> int:
         """How many times are named from the start of day `since` until `wall`."""
         day, time = divmod(wall, DAY_SECONDS)
-        total, first = 0, since
-        while True:
-            on = date.fromordinal(first + EPOCH_ORDINAL)
-            start = first - on.day + 1
-            mask = self._mask(on.year, on.month, start) >> on.day
-            following = start + _length(on.year, on.month)
-            if following > day:
-                mask, today = mask & ((1 << (day - first)) - 1), mask >> (day - first) & 1
-                return total + mask.bit_count() * self.per_day + (self._rank(time) if today else 0)
+        total = 0
+        mask, first, following = self._rest_of_month(since)
+        while following <= day:
             total += mask.bit_count() * self.per_day
-            first = following
+            mask, first, following = self._rest_of_month(following)
+        mask, today = mask & ((1 << (day - first)) - 1), mask >> (day - first) & 1
+        return total + mask.bit_count() * self.per_day + (self._rank(time) if today else 0)
+
+    def _rest_of_month(self, first: int) -> tuple[int, int, int]:
+        """The named days of a month from day `first` on, that day, and the first day of the next month."""
+        on = date.fromordinal(first + EPOCH_ORDINAL)
+        start = first - on.day + 1
+        return self._mask(on.year, on.month, start) >> on.day, first, start + _length(on.year, on.month)
 
     def _first_day_from(self, year: int, month: int) -> int:
         """The first named day at or after the first of a month, in days since 1970."""

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import structlog
 
 from foliot.domain.errors import Unavailable
+from foliot.domain.reading import rfc3339
 from foliot.ports import Clock, Feed
 
 FIRST_BACKOFF = 0.05
@@ -49,7 +50,7 @@ class Progress:
     error: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        last_at = None if self.last_at is None else self.last_at.isoformat()
+        last_at = rfc3339(self.last_at)
         return {"rounds": self.rounds, "last_at": last_at, "failures": self.failures, "error": self.error}
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.errors import Unavailable
+from foliot.domain.errors import Contended, Unavailable
 from foliot.store.claims import SqlClaims, Versions
 from foliot.store.dialects import DIALECTS, Dialect, Engines
 from foliot.store.firing import SqlFiring
@@ -28,6 +28,9 @@ _OUR_FAULT = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
 
 _BROKEN_CHECKS = frozenset({4025, 3819})
 """What MariaDB and MySQL answer to a broken CHECK; their driver takes it for trouble with the connection."""
+
+_UNDONE = frozenset({"40001", "40P01", 1205, 1213})
+"""Deadlocks and failed serialisations: nothing has happened, and asking again is safe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,6 @@ class Database:
                 yield tx
             return
         async with _translated(), self.engines.read.connect() as conn:
-            if not self.engines.single_writer:
-                await conn.execution_options(isolation_level="REPEATABLE READ")
             yield self._transaction(conn)
 
     def _transaction(self, conn: AsyncConnection) -> SqlTransaction:
@@ -108,8 +109,14 @@ async def _translated() -> AsyncIterator[None]:
     except _OUR_FAULT:
         raise
     except DBAPIError as error:
-        if error.orig is not None and error.orig.args and error.orig.args[0] in _BROKEN_CHECKS:
+        codes = {getattr(error.orig, "sqlstate", None), *(getattr(error.orig, "args", None) or ())[:1]}
+        if codes & _BROKEN_CHECKS and error.orig is not None:
             raise IntegrityError(error.statement, error.params, error.orig) from error
+        if isinstance(getattr(error.orig, "__cause__", None), ValueError | TypeError):
+            # The driver refused our own values: waiting will not mend that.
+            raise
+        if codes & _UNDONE:
+            raise Contended(f"the database undid this for another's sake: {_brief(error)}") from error
         raise Unavailable(f"the database did not answer: {_brief(error)}") from error
     except (PoolTimeout, ConnectionError, TimeoutError) as error:
         raise Unavailable(f"the database did not answer: {_brief(error)}") from error

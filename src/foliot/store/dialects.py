@@ -39,7 +39,10 @@ Columns = Mapping[str, Any]
 S = TypeVar("S", bound=Select[Any])
 
 STATEMENT_TIMEOUT = 10
-IDLE_TIMEOUT = 2
+IDLE_WRITER = 2
+"""A frozen process must not hide the rows it locked."""
+IDLE_READER = 60
+"""Whoever only looks locks nothing, and may think between two looks."""
 CONNECT_TIMEOUT = 5
 
 
@@ -91,29 +94,20 @@ class PostgreSQL(Dialect):
     name = "postgresql"
 
     def engines(self, url: str, pool: int) -> Engines:
-        settings = {
-            "application_name": "foliot",
-            "timezone": "UTC",
-            "jit": "off",
-            "statement_timeout": f"{STATEMENT_TIMEOUT}s",
-            # A frozen process must not hide the rows it locked.
-            "idle_in_transaction_session_timeout": f"{IDLE_TIMEOUT}s",
-            "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",
-        }
-        engine = create_async_engine(
-            url,
-            pool_size=pool,
-            max_overflow=pool,
-            pool_timeout=CONNECT_TIMEOUT,
-            pool_pre_ping=False,
-            isolation_level="READ COMMITTED",
-            connect_args={
-                "server_settings": settings,
-                "timeout": CONNECT_TIMEOUT,
-                "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT,
-            },
-        )
-        return Engines(engine, engine)
+        def engine(isolation: str, idle: int) -> AsyncEngine:
+            settings = {
+                "application_name": "foliot",
+                "timezone": "UTC",
+                "jit": "off",
+                "statement_timeout": f"{STATEMENT_TIMEOUT}s",
+                "idle_in_transaction_session_timeout": f"{idle}s",
+                "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",
+            }
+            waits = {"timeout": CONNECT_TIMEOUT, "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT}
+            connect = {"server_settings": settings, **waits}
+            return create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
+
+        return Engines(engine("READ COMMITTED", IDLE_WRITER), engine("REPEATABLE READ", IDLE_READER))
 
     def now(self) -> ColumnElement[datetime]:
         return func.clock_timestamp(type_=Moment())
@@ -170,15 +164,12 @@ class MariaDB(Dialect):
     name = "mysql"
 
     def engines(self, url: str, pool: int) -> Engines:
-        engine = create_async_engine(
-            url,
-            pool_size=pool,
-            max_overflow=pool,
-            pool_timeout=CONNECT_TIMEOUT,
-            pool_recycle=3600,
-            isolation_level="READ COMMITTED",
-            connect_args={"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4"},
-        )
+        write = self._engine(url, pool, "READ COMMITTED", IDLE_WRITER)
+        return Engines(write, self._engine(url, pool, "REPEATABLE READ", IDLE_READER))
+
+    def _engine(self, url: str, pool: int, isolation: str, idle: int) -> AsyncEngine:
+        connect = {"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4"}
+        engine = create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
 
         @event.listens_for(engine.sync_engine, "connect")
         def prepare(connection: Any, _record: Any) -> None:
@@ -191,13 +182,13 @@ class MariaDB(Dialect):
                 "innodb_lock_wait_timeout=5",
             ]
             if maria:
-                settings += [f"max_statement_time={STATEMENT_TIMEOUT}", f"idle_transaction_timeout={IDLE_TIMEOUT}"]
+                settings += [f"max_statement_time={STATEMENT_TIMEOUT}", f"idle_transaction_timeout={idle}"]
             else:
                 settings += [f"max_execution_time={STATEMENT_TIMEOUT * 1000}"]
             cursor.execute("SET SESSION " + ", ".join(settings))
             cursor.close()
 
-        return Engines(engine, engine)
+        return engine
 
     def now(self) -> ColumnElement[datetime]:
         return literal_column("UTC_TIMESTAMP(6)", type_=Moment())
@@ -226,6 +217,10 @@ DIALECTS: dict[str, Dialect] = {
     "mysql": MariaDB(),
     "mariadb": MariaDB(),
 }
+
+
+def _pooled(pool: int) -> dict[str, Any]:
+    return {"pool_size": pool, "max_overflow": pool, "pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600}
 
 
 def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:

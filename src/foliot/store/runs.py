@@ -12,6 +12,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType, Line
+from foliot.domain.reading import rfc3339
 from foliot.domain.run import CLAIMABLE, Fence, Origin, RunState, order_key
 from foliot.ports import AttemptView, DeadGroup, Page, RunRequest, RunView
 from foliot.store.dialects import Dialect
@@ -60,7 +61,7 @@ class SqlRuns:
         return None if row is None else _view(row)
 
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
-        # A schedule has few of its tenant's runs, and SQLite, which keeps no statistics, must not begin with the tenant.
+        # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
         owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
         query = select(runs).where(owner == tenant_id)
         if page.cursor is not None:
@@ -212,7 +213,7 @@ def _state(
 ) -> Event:
     data = {"error": error} if error else {}
     if retry_at is not None:
-        data["retry_at"] = retry_at.isoformat()
+        data["retry_at"] = rfc3339(retry_at)
     message = error.get("message", "") if error else ""
     return Event(seq, at, EventType.STATE, state=str(state), attempt=attempt, message=message, data=data or None)
 

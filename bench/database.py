@@ -34,7 +34,7 @@ _SERVED = {"postgresql": "postgres", "mysql": "mysql"}
 _NUMBERS = {
     "postgresql": "generate_series(1, {n}) AS numbers(n)",
     "mysql": "(SELECT seq AS n FROM seq_1_to_{n}) AS numbers",
-    "sqlite": "(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {n}) SELECT n FROM s) AS numbers",
+    "sqlite": "(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < {n}) SELECT n FROM s)",
 }
 _ID = {
     "postgresql": "'sch_' || lpad(to_hex(n), 32, '0')",
@@ -59,26 +59,19 @@ _KEY = {
 }
 _TEXT = {"postgresql": "text", "mysql": "MEDIUMTEXT", "sqlite": "TEXT"}
 _SET_BACK = {
-    "postgresql": "UPDATE schedules s SET next_at = d.due, fired = 0, last_run_at = NULL FROM bench_due d WHERE s.id = d.id",
-    "mysql": "UPDATE schedules s JOIN bench_due d ON s.id = d.id SET s.next_at = d.due, s.fired = 0, s.last_run_at = NULL",
-    "sqlite": "UPDATE schedules SET next_at = d.due, fired = 0, last_run_at = NULL FROM bench_due d WHERE schedules.id = d.id",
+    "postgresql": "UPDATE {t} t SET next_at = d.due{more} FROM bench_due d WHERE t.id = d.{key}",
+    "mysql": "UPDATE {t} t JOIN bench_due d ON t.id = d.{key} SET t.next_at = d.due{more}",
+    "sqlite": "UPDATE {t} SET next_at = d.due{more} FROM bench_due d WHERE {t}.id = d.{key}",
 }
+_NARROW_SCHEDULES = "CREATE TABLE narrow_schedules (id bigint PRIMARY KEY, next_at {moment} NOT NULL)"
+_NARROW_RUNS = (
+    "CREATE TABLE narrow_runs (id {id} PRIMARY KEY, schedule_id bigint NOT NULL, scheduled_for {moment} NOT NULL,"
+    " UNIQUE (schedule_id, scheduled_for))"
+)
+_COUNTED = {"postgresql": "bigint GENERATED ALWAYS AS IDENTITY", "mysql": "bigint AUTO_INCREMENT", "sqlite": "INTEGER"}
 NARROW = {
-    "postgresql": (
-        "CREATE TABLE narrow_schedules (id bigint PRIMARY KEY, next_at timestamptz NOT NULL)",
-        "CREATE TABLE narrow_runs (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, schedule_id bigint NOT NULL,"
-        " scheduled_for timestamptz NOT NULL, UNIQUE (schedule_id, scheduled_for))",
-    ),
-    "mysql": (
-        "CREATE TABLE narrow_schedules (id bigint PRIMARY KEY, next_at DATETIME(6) NOT NULL)",
-        "CREATE TABLE narrow_runs (id bigint AUTO_INCREMENT PRIMARY KEY, schedule_id bigint NOT NULL,"
-        " scheduled_for DATETIME(6) NOT NULL, UNIQUE (schedule_id, scheduled_for))",
-    ),
-    "sqlite": (
-        "CREATE TABLE narrow_schedules (id INTEGER PRIMARY KEY, next_at TEXT NOT NULL)",
-        "CREATE TABLE narrow_runs (id INTEGER PRIMARY KEY, schedule_id INTEGER NOT NULL,"
-        " scheduled_for TEXT NOT NULL, UNIQUE (schedule_id, scheduled_for))",
-    ),
+    name: (_NARROW_SCHEDULES.format(moment=moment), _NARROW_RUNS.format(id=_COUNTED[name], moment=moment))
+    for name, moment in _MOMENT.items()
 }
 NARROW_INDEX = "CREATE INDEX narrow_due ON narrow_schedules (next_at)"
 
@@ -139,7 +132,7 @@ class BenchDatabase:
         await self.empty("runs", "schedules")
         self.due = stored // step
         await self.run(
-            "INSERT INTO schedules (id, tenant_id, user_id, name, description, tags, type, kind, status, version, spec,"  # noqa: S608 -- names are ours
+            "INSERT INTO schedules (id, tenant_id, user_id, name, description, tags, type, kind, status, version, spec,"
             " action, anchor, next_at, created_at, updated_at)"
             f" SELECT {_ID[d]}, {_TENANT[d]}, 'someone@example.com', {_NAME[d]}, 'Sends the orders of the last hour.',"
             " '', 'cron', 'webhook', 'active', 1, s.spec, s.action, s.born, s.following, s.born, s.born"
@@ -150,7 +143,7 @@ class BenchDatabase:
             f"CREATE TABLE bench_due (id {_KEY[d]} PRIMARY KEY, n bigint, due {_MOMENT[d]}, following {_MOMENT[d]})"
         )
         await self.run(
-            f"INSERT INTO bench_due SELECT {_ID[d]}, n, s.due, s.following"  # noqa: S608 -- names are ours
+            f"INSERT INTO bench_due SELECT {_ID[d]}, n, s.due, s.following"
             f" FROM {_NUMBERS[d].format(n=stored)} JOIN bench_specs s ON s.k = n % 60 WHERE n % {step} = 0"
         )
 
@@ -161,7 +154,7 @@ class BenchDatabase:
         for sql in NARROW[d]:
             await self.run(sql)
         await self.run(
-            f"INSERT INTO narrow_schedules SELECT n, s.following FROM {_NUMBERS[d].format(n=self.stored)}"  # noqa: S608 -- names are ours
+            f"INSERT INTO narrow_schedules SELECT n, s.following FROM {_NUMBERS[d].format(n=self.stored)}"
             " JOIN bench_specs s ON s.k = n % 60"
         )
         await self.run(NARROW_INDEX)
@@ -177,7 +170,10 @@ class BenchDatabase:
         for minute in range(60):
             trigger = Trigger(Cron(f"{minute} * * * *", "UTC"))
             spec = Spec(
-                trigger=trigger, kind="webhook", overlap=overlap, catchup=Catchup(window_seconds=3600, grace_seconds=3600)
+                trigger=trigger,
+                kind="webhook",
+                overlap=overlap,
+                catchup=Catchup(window_seconds=3600, grace_seconds=3600),
             )
             due = now.replace(minute=minute, second=0, microsecond=0)
             due = due if due < now else due - HOUR
@@ -187,13 +183,14 @@ class BenchDatabase:
     async def set_back(self) -> None:
         """The same instants are due again, and nothing has been made of them."""
         await self.empty("runs")
-        await self.run(_SET_BACK[self.dialect])
+        await self._due_again("schedules", "id", ", fired = 0, last_run_at = NULL")
 
     async def set_back_narrow(self) -> None:
         await self.empty("narrow_runs")
-        # The cursor is the only thing that differs: the column names do the rest.
-        sql = _SET_BACK[self.dialect].replace("schedules", "narrow_schedules").replace(".id = d.id", ".id = d.n")
-        await self.run(sql.replace(", fired = 0, last_run_at = NULL", "").replace(", s.fired = 0, s.last_run_at = NULL", ""))
+        await self._due_again("narrow_schedules", "n")
+
+    async def _due_again(self, table: str, key: str, more: str = "") -> None:
+        await self.run(_SET_BACK[self.dialect].format(t=table, key=key, more=more))
 
     async def verify(self, *, narrow: bool = False) -> None:
         """Every due schedule has exactly one run, for its own instant, and its cursor stands at the next."""
@@ -233,10 +230,14 @@ async def _recreate(url: URL) -> None:
     await _serve(url, f"CREATE DATABASE {url.database}")
 
 
+def _remove(path: str) -> None:
+    for tail in ("", "-wal", "-shm"):
+        Path(path + tail).unlink(missing_ok=True)
+
+
 async def _drop(url: URL) -> None:
     if url.get_backend_name() == "sqlite":
-        for tail in ("", "-wal", "-shm"):
-            Path(f"{url.database}{tail}").unlink(missing_ok=True)
+        _remove(url.database or "")
         return
     force = " WITH (FORCE)" if url.get_backend_name() == "postgresql" else ""
     await _serve(url, f"DROP DATABASE IF EXISTS {url.database}{force}")

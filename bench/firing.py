@@ -12,7 +12,6 @@ APScheduler 3 on PostgreSQL, when it is installed: pip install -e '.[bench]'
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,8 +21,8 @@ from statistics import median
 from time import perf_counter
 
 import uvloop
-from database import NARROW_INDEX, POSTGRESQL, BenchDatabase, bench_database
 from database import NARROW as NARROW_TABLES
+from database import NARROW_INDEX, POSTGRESQL, BenchDatabase, bench_database
 from lateness import burst, stream
 from measuring import Report, Stopwatch, child, rss_mb
 from raw import BATCH, NARROW, RAW, RawLoop

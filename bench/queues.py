@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
@@ -20,7 +19,7 @@ class RawQueue(Protocol):
     """A queue and its one worker."""
 
     name: str
-    tables: Sequence[str]
+    tables: tuple[str, ...]
 
     async def open(self, url: str) -> None: ...
 
@@ -44,7 +43,7 @@ class PostgresQueue:
     """Six columns and one partial index."""
 
     name = "RAW QUEUE"
-    tables = ("raw_queue",)
+    tables: tuple[str, ...] = ("raw_queue",)
 
     async def open(self, url: str) -> None:
         import asyncpg
@@ -56,8 +55,9 @@ class PostgresQueue:
     async def prepare(self) -> None:
         await self.conn.execute(
             "DROP TABLE IF EXISTS raw_queue;"
-            "CREATE TABLE raw_queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, state smallint NOT NULL DEFAULT 0,"
-            " payload jsonb NOT NULL, result jsonb, created_at timestamptz DEFAULT now(), finished_at timestamptz);"
+            "CREATE TABLE raw_queue (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+            " state smallint NOT NULL DEFAULT 0, payload jsonb NOT NULL, result jsonb,"
+            " created_at timestamptz DEFAULT now(), finished_at timestamptz);"
             "CREATE INDEX raw_queue_ready ON raw_queue (id) WHERE state = 0"
         )
         self.claim = await self.conn.prepare(
@@ -71,7 +71,9 @@ class PostgresQueue:
 
     async def enqueue(self, count: int) -> None:
         payload = '{"url":"https://hooks.example.com/services/orders"}'
-        await self.conn.execute("INSERT INTO raw_queue (payload) SELECT $1::jsonb FROM generate_series(1, $2::int)", payload, count)
+        await self.conn.execute(
+            "INSERT INTO raw_queue (payload) SELECT $1::jsonb FROM generate_series(1, $2::int)", payload, count
+        )
 
     async def work(self) -> int:
         rows = await self.claim.fetch()
@@ -90,13 +92,14 @@ class PostgresSame(PostgresQueue):
     """Foliot's own tables: the same columns change, and each attempt is noted."""
 
     name = "RAW SAME"
-    tables = ("runs", "attempts")
+    tables: tuple[str, ...] = ("runs", "attempts")
 
     async def prepare(self) -> None:
         self.claim = await self.conn.prepare(
             "UPDATE runs r SET state = 'running', lane = NULL, epoch = r.epoch + 1, attempt = r.attempt + 1,"
             " event_seq = r.event_seq + 1, started_seq = r.event_seq + 1, token = $1, lease_until = $2, worker = 'raw',"
-            " attempt_at = $3, started_at = $3 FROM (SELECT id FROM runs WHERE lane = 'manual' AND tenant_id = 'default'"
+            " attempt_at = $3, started_at = $3"
+            " FROM (SELECT id FROM runs WHERE lane = 'manual' AND tenant_id = 'default'"
             f" AND order_key <= $2 ORDER BY order_key LIMIT {BATCH} FOR UPDATE SKIP LOCKED) c WHERE r.id = c.id"
             " RETURNING r.id, r.epoch, r.tenant_id, r.attempt, r.event_seq, r.action"
         )
@@ -107,8 +110,10 @@ class PostgresSame(PostgresQueue):
         )
         self.note = await self.conn.prepare(
             "INSERT INTO attempts (run_id, epoch, tenant_id, number, worker, outcome, state, started_at, ended_at,"
-            " started_seq, ended_seq) SELECT id, epoch, tenant, number, 'raw', 'success', 'success', $6, $6, seq, seq + 1"
-            " FROM unnest($1::text[], $2::int4[], $3::text[], $4::int4[], $5::int8[]) AS d(id, epoch, tenant, number, seq)"
+            " started_seq, ended_seq)"
+            " SELECT id, epoch, tenant, number, 'raw', 'success', 'success', $6, $6, seq, seq + 1"
+            " FROM unnest($1::text[], $2::int4[], $3::text[], $4::int4[], $5::int8[])"
+            " AS d(id, epoch, tenant, number, seq)"
         )
 
     async def enqueue(self, count: int) -> None:
@@ -116,9 +121,10 @@ class PostgresSame(PostgresQueue):
         for start in range(0, count, CHUNK):
             ids = [new_id(RUN) for _ in range(min(CHUNK, count - start))]
             await self.conn.execute(
-                "INSERT INTO runs (id, tenant_id, user_id, kind, origin, state, ready_at, queue, lane, priority, order_key,"
-                " max_attempts, created_at, action) SELECT id, 'default', 'someone@example.com', 'webhook', 'manual',"
-                " 'queued', $2, 'manual', 'manual', 5, $2, 4, $2, $3 FROM unnest($1::text[]) AS d(id)",
+                "INSERT INTO runs (id, tenant_id, user_id, kind, origin, state, ready_at, queue, lane, priority,"
+                " order_key, max_attempts, created_at, action)"
+                " SELECT id, 'default', 'someone@example.com', 'webhook', 'manual', 'queued',"
+                " $2, 'manual', 'manual', 5, $2, 4, $2, $3 FROM unnest($1::text[]) AS d(id)",
                 ids,
                 now,
                 '{"url":"https://hooks.example.com/services/orders"}',
@@ -142,7 +148,7 @@ class SqliteQueue:
     """The same queue in a file of the benchmark's database."""
 
     name = "RAW QUEUE"
-    tables = ("raw_queue",)
+    tables: tuple[str, ...] = ("raw_queue",)
 
     async def open(self, url: str) -> None:
         self.conn = sqlite3.connect(make_url(url).database or "", isolation_level=None)
@@ -162,7 +168,9 @@ class SqliteQueue:
 
     async def work(self) -> int:
         self.conn.execute("BEGIN IMMEDIATE")
-        rows = self.conn.execute(f"SELECT id, payload FROM raw_queue WHERE state = 0 ORDER BY id LIMIT {BATCH}").fetchall()
+        rows = self.conn.execute(
+            f"SELECT id, payload FROM raw_queue WHERE state = 0 ORDER BY id LIMIT {BATCH}"
+        ).fetchall()
         ids = [(row[0],) for row in rows]
         self.conn.executemany("UPDATE raw_queue SET state = 1 WHERE id = ?", ids)
         self.conn.execute("COMMIT")

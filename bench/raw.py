@@ -1,8 +1,8 @@
 """The limit of firing: driver calls that write what Foliot's ticker writes, and decide nothing.
 
-RAW writes the same rows, columns and indexes as Foliot, in Foliot's own tables; RAW NARROW does the same in the smallest
-tables that could be called a scheduler. One transaction per batch and the same durability on all sides. The next
-instant is an hour later, by addition.
+RAW writes the same rows, columns and indexes as Foliot, in Foliot's own tables; RAW NARROW does the same in the
+smallest tables that could be called a scheduler. One transaction per batch and the same durability on all sides.
+The next instant is an hour later, by addition.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _COLUMNS = (
     " order_key, lane, buffered_of, max_attempts, timeout_seconds, created_at"
 )
 _TYPES = (
-    "text text text text text int4 text text timestamptz timestamptz text int4 timestamptz text text int4 int4 timestamptz"
+    "text text text text text int4 text text timestamptz timestamptz text int4"
+    " timestamptz text text int4 int4 timestamptz"
 )
 _CURSOR = "next_at, fired, status, gap_first, gap_reason, last_run_at"
 
@@ -209,7 +210,7 @@ class SqliteNarrow(SqliteRaw):
     insert_sql = "INSERT INTO narrow_runs (schedule_id, scheduled_for) VALUES (?, ?)"
     update_sql = "UPDATE narrow_schedules SET next_at = ? WHERE id = ?"
 
-    def _write(self, rows: Sequence[Any], moment: str) -> None:  # noqa: ARG002 -- there is no column for it
+    def _write(self, rows: Sequence[Any], moment: str) -> None:
         self.conn.executemany(self.insert_sql, rows)
         following = [(datetime.fromisoformat(at) + HOUR).isoformat(" ", "microseconds") for _, at in rows]
         self.conn.executemany(self.update_sql, [(then, row[0]) for then, row in zip(following, rows, strict=True)])
@@ -277,11 +278,11 @@ class MariaNarrow(MariaRaw):
     insert_sql = "INSERT INTO narrow_runs (schedule_id, scheduled_for) VALUES "
     marks = "(%s, %s)"
     update_sql = (
-        "UPDATE narrow_schedules s JOIN JSON_TABLE(%s, '$[*]' COLUMNS (id BIGINT PATH '$[0]', n DATETIME(6) PATH '$[1]'))"
-        " d ON s.id = d.id SET s.next_at = d.n"
+        "UPDATE narrow_schedules s JOIN JSON_TABLE(%s, '$[*]' COLUMNS (id BIGINT PATH '$[0]',"
+        " n DATETIME(6) PATH '$[1]')) d ON s.id = d.id SET s.next_at = d.n"
     )
 
-    async def _write(self, cursor: Any, rows: Sequence[Any], moment: datetime) -> None:  # noqa: ARG002 -- no column for it
+    async def _write(self, cursor: Any, rows: Sequence[Any], moment: datetime) -> None:
         await cursor.execute(self.insert_sql + ", ".join([self.marks] * len(rows)), [x for row in rows for x in row])
         await cursor.execute(self.update_sql, (orjson.dumps([(row[0], row[1] + HOUR) for row in rows]).decode(),))
 

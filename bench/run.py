@@ -1,6 +1,6 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
-    python bench/run.py [cron firing stream engine sqlite] [--quick]
+python bench/run.py [cron firing stream engine sqlite] [--quick]
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ def main() -> int:
         for name in given.names or known:
             for script, *arguments in known[name]:
                 key = f"sqlite-{Path(script).stem}" if name == "sqlite" else name
-                arguments += QUICK[key] if given.quick else []
-                print(f"\n=== {script} {' '.join(arguments)}", flush=True)
-                if subprocess.run([sys.executable, str(HERE / script), *arguments], check=False).returncode:
-                    failed.append(f"{script} {' '.join(arguments)}")
+                command = [script, *arguments, *(QUICK[key] if given.quick else [])]
+                print(f"\n=== {' '.join(command)}", flush=True)
+                if subprocess.run([sys.executable, *command], cwd=HERE, check=False).returncode:
+                    failed.append(" ".join(command))
     for text in failed:
         print(f"failed: {text}", file=sys.stderr)
     return 1 if failed else 0

@@ -1,5 +1,8 @@
 """Huey on SQLite, two threads, results kept. argv: database URL (not used), Redis URL (not used), count."""
 
+# The peers are optional: where they are not installed, nothing is known of their types.
+# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator, no-any-return"
+
 from __future__ import annotations
 
 import json
@@ -30,7 +33,9 @@ def enqueue(count: int) -> None:
 def main(count: int) -> dict[str, float]:
     consumer = str(Path(sys.executable).with_name("huey_consumer"))
     try:
-        return drain(count, enqueue, noop, huey.storage.result_store_size, [consumer, "huey_queue.huey", "-w", "2", "-q"])
+        return drain(
+            count, enqueue, noop, huey.storage.result_store_size, [consumer, "huey_queue.huey", "-w", "2", "-q"]
+        )
     finally:
         huey.storage.close()
         for file in Path(FILE).parent.iterdir():

@@ -1,5 +1,8 @@
 """Procrastinate on PostgreSQL, one asyncio worker, ten at a time. argv: database URL, Redis URL (not used), count."""
 
+# The peers are optional: where they are not installed, nothing is known of their types.
+# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator, no-any-return"
+
 from __future__ import annotations
 
 import asyncio
@@ -15,7 +18,9 @@ from draining import body, drain
 from procrastinate import App, PsycopgConnector
 from sqlalchemy import make_url
 
-URL = os.environ.get("FOLIOT_BENCH_URL") or make_url(sys.argv[1]).set(drivername="postgresql").render_as_string(hide_password=False)
+URL = os.environ.get("FOLIOT_BENCH_URL") or make_url(sys.argv[1]).set(drivername="postgresql").render_as_string(
+    hide_password=False
+)
 app = App(connector=PsycopgConnector(conninfo=URL), import_paths=["procrastinate_queue"])
 
 

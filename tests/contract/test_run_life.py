@@ -12,7 +12,7 @@ from collections.abc import Coroutine, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sqlalchemy import func, select
@@ -328,5 +328,7 @@ TestRunLife.settings = settings(
     max_examples=20,
     stateful_step_count=30,
     deadline=None,
+    # Without shrinking: it takes minutes, and the steps of a failure are told all the same.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

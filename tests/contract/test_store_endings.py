@@ -20,6 +20,7 @@ from foliot.domain.run import (
     Succeeded,
 )
 from foliot.domain.schedule import Overlap
+from foliot.domain.trigger import Every
 from foliot.engine.executor import conclude
 from foliot.ports import Claimed, Page
 from foliot.store.database import Database
@@ -361,14 +362,19 @@ async def test_the_sweep_releases_what_nobody_released(store: Database) -> None:
 
 
 async def test_the_sweep_sees_past_those_who_still_wait(store: Database) -> None:
-    _, _held = await buffered(store)
-    free, held = await buffered(store, Overlap.BUFFER_ONE)
-    await cancel(store, held.fence.run_id)
-    await finish(store, held, Cancelled(), NOON + 3 * MINUTE)
-    waiting = [run["id"] for run in await runs_of(store, free) if run["buffered_of"]]
+    await buffered(store)
+    free = schedule(spec(Every(60, NOON + HOUR), overlap=Overlap.BUFFER_ONE), next_at=NOON + HOUR)
+    await keep(store, free)
+    await tick(store, NOON + HOUR)
+    await tick(store, NOON + HOUR + MINUTE)
+    first, second = await runs_of(store, free.id)
+    await cancel(store, first["id"])
+    assert (await row_of(store, second["id"]))["buffered_of"] == free.id
 
     async with store.begin() as tx:
-        assert await tx.claims.release(NOON + 4 * MINUTE, limit=1) == len(waiting)
+        assert await tx.claims.release(NOON + 2 * HOUR, limit=1) == 1
+
+    assert (await row_of(store, second["id"]))["lane"] == "default"
 
 
 # --- dead letters -----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from foliot.domain.errors import (
     Conflict,
@@ -98,9 +99,15 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(FoliotError, _ours)
     app.add_exception_handler(AnsweredBefore, _answered_before)
     app.add_exception_handler(BadBody, _bad_body)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(RequestValidationError, _parameters)
     app.add_exception_handler(HTTPException, _framework)
     app.add_exception_handler(Exception, _surprise)
+
+
+async def _gone(_: Request, __: Exception) -> Response:
+    """Nobody is there to read this; nothing of the request has happened."""
+    return Response(status_code=400)
 
 
 async def _ours(_: Request, error: Exception) -> Response:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -15,9 +15,10 @@ from foliot.domain.retry import RetryPolicy, Strategy
 from foliot.domain.run import Failed, Outcome, Problem, RunState, Succeeded
 from foliot.domain.schedule import Catchup, CatchupMode, Overlap
 from foliot.engine.engine import Engine, Pace
+from foliot.engine.logbook import Logbook
 from foliot.engine.loop import Actor
 from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context
+from foliot.ports import Context, Transaction
 from foliot.store.database import Database
 from foliot.testing import Drained, GivenActions, StoppedClock, drain, open_store
 from foliot.workers.embedded import EmbeddedWorkers
@@ -503,6 +504,25 @@ async def test_lines_are_written_while_the_attempt_runs(store: Database) -> None
     assert [event.message for event in events if event.type == "log"] == ["one", "two"]
 
 
+@dataclass
+class Gated:
+    """A store that keeps its writers waiting at the gate."""
+
+    store: Database
+    reached: asyncio.Event = field(default_factory=asyncio.Event)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Transaction]:
+        self.reached.set()
+        await self.gate.wait()
+        async with self.store.begin() as tx:
+            yield tx
+
+    def read(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.store.read()
+
+
 async def test_an_ending_waits_for_the_lines_that_are_being_written(store: Database) -> None:
     go = asyncio.Event()
 
@@ -514,14 +534,20 @@ async def test_an_ending_waits_for_the_lines_that_are_being_written(store: Datab
     (run_id,) = await ask(store, NOON)
     bench = Bench(store, Probe(talks))
     await bench.take_off()
-    logbook = asyncio.create_task(bench.actors["logbook"].run_once())
-    while bench.engine.executor.flights[run_id].writing is None:
-        await asyncio.sleep(0)
+    slow = Gated(store)
+    logbook = Logbook(store=slow, feed=bench.feed, executor=bench.engine.executor)
+    writing = asyncio.create_task(logbook.run_once())
+    await slow.reached.wait()
     go.set()
+    for _ in range(20):
+        await bench.do("recorder")
+        await asyncio.sleep(0)
+    slow.gate.set()
+    await writing
     await bench.land()
-    await logbook
 
     assert [event.message for event in await events_of(store, run_id) if event.type == "log"] == ["one"]
+    assert await states(store, run_id) == [RunState.SUCCESS]
 
 
 # --- overlap and catch-up, all the way --------------------------------------------------------------------------------

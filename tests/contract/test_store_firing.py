@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -460,6 +461,16 @@ async def test_a_damaged_row_silences_only_itself(store: Database, damage: str) 
         assert shown is not None
         assert shown.fault == row["fault"]
     assert (await ticker(store, NOON + MINUTE).run_once()).settled == 1
+
+
+@pytest.mark.parametrize("damage", ["soon", "", "2027-01-04", "2027-01-04 12:00:00", "2027-13-04 12:00:00.000000"])
+async def test_no_database_takes_a_moment_that_cannot_be_read(store: Database, damage: str) -> None:
+    one = schedule()
+    await keep(store, one)
+    with suppress(Exception):  # each driver says no in its own words
+        await sql(store, "UPDATE schedules SET next_at = :damage WHERE id = :id", damage=damage, id=one.id)
+    assert (await schedule_row(store, one.id))["next_at"] in {NOON, NOON.replace(hour=0)}
+    assert (await ticker(store).run_once()).runs >= 1
 
 
 async def test_a_cursor_that_was_moved_back_silences_only_its_own_schedule(store: Database) -> None:

@@ -90,6 +90,17 @@ async def test_more_than_a_group_waits_for_the_next_round() -> None:
     assert all(await asyncio.gather(*tasks))
 
 
+async def test_a_group_of_large_responses_is_small() -> None:
+    ledger = Ledger()
+    one = recorder(ledger)
+    tasks = await put(one, *(ending(f"run_{at}", response={"body": "x" * 64 * 1024}) for at in range(40)))
+
+    while not all(task.done() for task in tasks):
+        await one.run_once()
+        await asyncio.sleep(0)
+    assert [len(group) for group in ledger.kept] == [16, 16, 8]
+
+
 async def test_a_database_that_is_away_loses_nothing_and_keeps_the_order() -> None:
     ledger = Ledger(failures=[Unavailable("away"), Unavailable("away")])
     one = recorder(ledger)

@@ -15,6 +15,9 @@ from foliot.engine.alarm import Alarm
 from foliot.ports import RUNS_TOPIC, Clock, Ending, Feed, Finished, Store, run_topic
 
 GROUP = 500
+HEAVY = 1024 * 1024
+"""A group with this much text in it is full: a database takes only so much in one statement."""
+
 RECORDER_TOPIC = "endings"
 
 log = structlog.get_logger("foliot.engine")
@@ -52,7 +55,7 @@ class Recorder:
         return await done
 
     async def run_once(self) -> Wrote:
-        group = [self._pending.popleft() for _ in range(min(len(self._pending), GROUP))]
+        group = self._gather()
         if not group:
             return Wrote(0, 0, self.longest_rest)
         try:
@@ -69,6 +72,14 @@ class Recorder:
         if finished.released:
             self.feed.wake(RUNS_TOPIC)
         return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
+
+    def _gather(self) -> list[Pending]:
+        group: list[Pending] = []
+        weight = 0
+        while self._pending and len(group) < GROUP and weight < HEAVY:
+            group.append(self._pending.popleft())
+            weight += _weight(group[-1][0])
+        return group
 
     async def _write_group(self, group: Sequence[Pending]) -> Finished:
         try:
@@ -99,6 +110,11 @@ class Recorder:
                     released += finished.released
                     break
         return Finished(frozenset(accepted), frozenset(ending.fence.run_id for ending, _ in group) - accepted, released)
+
+
+def _weight(ending: Ending) -> int:
+    body = (ending.response or {}).get("body")
+    return (len(body) if isinstance(body, str) else 0) + sum(len(line.message) for line in ending.lines)
 
 
 def _bare(ending: Ending) -> Ending:

@@ -40,6 +40,14 @@ VIEWS = {
 }
 
 
+def _readable(*columns: str) -> list[sa.CheckConstraint]:
+    """SQLite takes any text for a moment; one it cannot read would stop whoever reads its neighbours too."""
+    if op.get_bind().dialect.name != "sqlite":
+        return []
+    rule = "{0} IS NULL OR (length({0}) = 26 AND datetime({0}) IS NOT NULL)"
+    return [sa.CheckConstraint(rule.format(column), name=f"{column}_readable") for column in columns]
+
+
 def upgrade() -> None:
     """Create every table and view."""
     op.create_table(
@@ -157,6 +165,16 @@ def upgrade() -> None:
         sa.CheckConstraint("tenant_id <> ''", name=op.f("ck_runs_tenant")),
         sa.CheckConstraint("attempt >= 0 AND attempt <= max_attempts", name=op.f("ck_runs_attempt")),
         sa.CheckConstraint("priority BETWEEN 1 AND 10", name=op.f("ck_runs_priority")),
+        *_readable(
+            "scheduled_for",
+            "ready_at",
+            "order_key",
+            "lease_until",
+            "created_at",
+            "started_at",
+            "attempt_at",
+            "finished_at",
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
         sa.UniqueConstraint("schedule_id", "scheduled_for", name=op.f("uq_runs_schedule_id_scheduled_for")),
         postgresql_with={"fillfactor": "70"},
@@ -225,6 +243,7 @@ def upgrade() -> None:
         sa.CheckConstraint("status IN ('active', 'paused', 'completed', 'deleted')", name=op.f("ck_schedules_status")),
         sa.CheckConstraint("tenant_id <> ''", name=op.f("ck_schedules_tenant")),
         sa.CheckConstraint("type IN ('cron', 'interval', 'oneoff')", name=op.f("ck_schedules_type")),
+        *_readable("anchor", "next_at", "last_run_at", "gap_first", "fault_next_at", "created_at", "updated_at"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_schedules")),
     )
     op.create_index(
@@ -262,6 +281,7 @@ def upgrade() -> None:
         sa.Column("action", Document(), nullable=False),
         sa.Column("anchor", Moment(), nullable=False),
         sa.Column("created_at", Moment(), nullable=False),
+        *_readable("anchor", "created_at"),
         sa.PrimaryKeyConstraint("schedule_id", "version", name=op.f("pk_versions")),
     )
     for name, query in VIEWS.items():

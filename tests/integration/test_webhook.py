@@ -171,7 +171,7 @@ async def test_a_run_without_an_instant_names_none_and_a_tenant_without_a_secret
 async def test_each_method_sends_its_body_as_json(
     method: str, given: Any, sent: bytes, receiver: Receiver, egress: HttpEgress
 ) -> None:
-    outcome = await perform(egress, {"url": receiver.url, "method": method, "body": given}, SECRET)
+    outcome = await perform(egress, {"url": receiver.url, "method": method, "body": given}, SECRET, now=wall())
 
     assert isinstance(outcome, Succeeded)
     got, headers, body = receiver.got[0]

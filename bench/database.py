@@ -97,7 +97,7 @@ class BenchDatabase:
     def _marks(self, sql: str) -> str:
         """Every statement here marks its parameters with `?`."""
         if self.dialect == "mysql":
-            return sql.replace("%", "%%").replace("?", "%s") if "?" in sql else sql
+            return sql.replace("%", "%%").replace("?", "%s")
         if self.dialect == "sqlite":
             return sql
         parts = sql.split("?")

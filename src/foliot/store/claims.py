@@ -7,11 +7,12 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, func, literal, select, text, tuple_, update
+from sqlalchemy import ColumnElement, Select, TextClause, Update, bindparam, func, select, text, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
@@ -60,6 +61,54 @@ WITH RECURSIVE q(lane) AS (
 SELECT lane, tenant_id FROM t WHERE tenant_id IS NOT NULL
 """)
 
+
+@lru_cache(maxsize=SHARES)
+def _picks(shares: int) -> TextClause:
+    part = (
+        "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
+        " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now"
+        " ORDER BY order_key LIMIT :each) s{0}"
+    )
+    return text(" UNION ALL ".join(part.format(at) for at in range(shares)))
+
+
+@cache
+def _takeable(dialect: Dialect) -> Select[Any]:
+    query = select(*_ROW).where(
+        dialect.listed(runs.c.id, "ids"),
+        runs.c.state.in_(sorted(CLAIMABLE)),
+        runs.c.lane.is_not(None),
+        runs.c.ready_at <= bindparam("now", type_=Moment()),
+    )
+    return dialect.lock(query, skip=True)
+
+
+@cache
+def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part of the cache's key
+    now = bindparam("b_now", type_=Moment())
+    return (
+        update(runs)
+        .where(dialect.listed(runs.c.id, "ids"), runs.c.state.in_(sorted(CLAIMABLE)))
+        .ordered_values(
+            (runs.c.started_seq, runs.c.event_seq + 1),
+            (runs.c.event_seq, runs.c.event_seq + 1),
+            (runs.c.epoch, runs.c.epoch + 1),
+            (runs.c.attempt, runs.c.attempt + 1),
+            (runs.c.state, RunState.RUNNING.value),
+            (runs.c.lane, None),
+            (runs.c.token, bindparam("b_token")),
+            (runs.c.lease_until, _until(dialect, own_clock)),
+            (runs.c.worker, bindparam("b_worker")),
+            (runs.c.attempt_at, now),
+            (runs.c.started_at, func.coalesce(runs.c.started_at, now)),
+        )
+    )
+
+
+def _until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa: FBT001 -- see above
+    return bindparam("b_until", type_=Moment()) if own_clock else dialect.later()
+
+
 Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
 
 
@@ -97,12 +146,6 @@ class SqlClaims:
 
     async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[Pick]:
         """The most urgent ready runs of each share, share by share."""
-        part = (
-            "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
-            " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now"
-            " ORDER BY order_key LIMIT :each) s{0}"
-        )
-        sql = " UNION ALL ".join(part.format(at) for at in range(len(shares)))
         horizon = now + (len(PRIORITIES) - 1) * AGEING
         bound: dict[str, Any] = {
             "now": moment_out(self.dialect.name, now),
@@ -111,7 +154,9 @@ class SqlClaims:
         }
         for at, (lane, tenant) in enumerate(shares):
             bound[f"lane{at}"], bound[f"tenant{at}"] = lane, tenant
-        rows = sorted((share, order, run_id) for share, run_id, order in await self.conn.execute(text(sql), bound))
+        rows = sorted(
+            (share, order, run_id) for share, run_id, order in await self.conn.execute(_picks(len(shares)), bound)
+        )
         return [
             Pick(rank, order, run_id)
             for _, members in groupby(rows, key=itemgetter(0))
@@ -119,33 +164,12 @@ class SqlClaims:
         ]
 
     async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
-        takeable = (
-            self.dialect.among(runs.c.id, run_ids),
-            runs.c.state.in_(sorted(CLAIMABLE)),
-            runs.c.lane.is_not(None),
-            runs.c.ready_at <= now,
-        )
-        rows = (await self.conn.execute(self.dialect.lock(select(*_ROW).where(*takeable), skip=True))).all()
+        rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
         if not rows:
             return []
         token = new_id("tok")
-        await self.conn.execute(
-            update(runs)
-            .where(self.dialect.among(runs.c.id, [row.id for row in rows]), runs.c.state.in_(sorted(CLAIMABLE)))
-            .ordered_values(
-                (runs.c.started_seq, runs.c.event_seq + 1),
-                (runs.c.event_seq, runs.c.event_seq + 1),
-                (runs.c.epoch, runs.c.epoch + 1),
-                (runs.c.attempt, runs.c.attempt + 1),
-                (runs.c.state, RunState.RUNNING.value),
-                (runs.c.lane, None),
-                (runs.c.token, token),
-                (runs.c.lease_until, self._later(lease, now)),
-                (runs.c.worker, worker),
-                (runs.c.attempt_at, now),
-                (runs.c.started_at, func.coalesce(runs.c.started_at, literal(now, Moment()))),
-            )
-        )
+        taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
+        await self.conn.execute(_take(self.dialect, self._own_clock), taken | self._lease(lease, now))
         await self._load_versions(rows)
         return [self._claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
 
@@ -156,7 +180,8 @@ class SqlClaims:
             self.dialect.among(runs.c.token, tokens),
             runs.c.state == RunState.RUNNING,
         )
-        await self.conn.execute(update(runs).where(*ours).values(lease_until=self._later(lease, now)))
+        renewed = update(runs).where(*ours).values(lease_until=_until(self.dialect, self._own_clock))
+        await self.conn.execute(renewed, self._lease(lease, now))
         held = {
             (row.id, row.epoch, row.token)
             for row in await self.conn.execute(select(runs.c.id, runs.c.epoch, runs.c.token).where(*ours))
@@ -181,10 +206,15 @@ class SqlClaims:
     async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
         return await ends.release(self.conn, self.dialect, now, schedule_ids, limit)
 
-    def _later(self, delay: timedelta, now: datetime) -> ColumnElement[datetime] | datetime:
-        if self.bind_clock or self.dialect.now() is None:
-            return now + delay
-        return self.dialect.later(delay)
+    @property
+    def _own_clock(self) -> bool:
+        """Whether leases end by the caller's clock instead of the database's."""
+        return self.bind_clock or self.dialect.now() is None
+
+    def _lease(self, lease: timedelta, now: datetime) -> dict[str, Any]:
+        if self._own_clock:
+            return {"b_until": now + lease}
+        return {"b_micros": int(lease.total_seconds() * 1_000_000)}
 
     async def _load_versions(self, rows: Sequence[Any]) -> None:
         """Versions never change, so what was read once is kept."""

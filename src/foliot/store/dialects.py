@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from sqlalchemy import (
     bindparam,
     event,
     func,
+    text,
 )
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -67,8 +68,8 @@ class Dialect:
         """The database's own clock; None where the caller's clock is as good."""
         raise NotImplementedError
 
-    def later(self, delay: timedelta) -> ColumnElement[datetime]:
-        """The database's clock, moved by a delay."""
+    def later(self) -> ColumnElement[datetime]:
+        """The database's clock, moved by the parameter `b_micros`."""
         raise NotImplementedError
 
     def lock(self, query: S, *, skip: bool = False) -> S:
@@ -78,6 +79,10 @@ class Dialect:
     def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
         """The column's value is one of these, however many they are."""
         return column.in_(values)
+
+    def listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        """The same for a statement that is made once and executed often, with the values as the parameter `name`."""
+        return column.in_(bindparam(name, expanding=True))
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         """Insert a batch with one statement. `conflict` is "" (raise), "ignore" or "add" (a ledger range grows)."""
@@ -112,12 +117,16 @@ class PostgreSQL(Dialect):
     def now(self) -> ColumnElement[datetime]:
         return func.clock_timestamp(type_=Moment())
 
-    def later(self, delay: timedelta) -> ColumnElement[datetime]:
-        return func.clock_timestamp(type_=Moment()) + bindparam(None, delay, postgresql.INTERVAL, unique=True)
+    def later(self) -> ColumnElement[datetime]:
+        micro = literal_column("interval '1 microsecond'", type_=postgresql.INTERVAL)
+        return func.clock_timestamp(type_=Moment()) + bindparam("b_micros", type_=BigInteger) * micro
 
     def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
         # One array parameter: the statement's text, and so its plan, is the same for every size.
         return column == func.any(bindparam(None, list(values), postgresql.ARRAY(Text), unique=True))
+
+    def listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        return column == func.any(bindparam(name, type_=postgresql.ARRAY(Text)))
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         await conn.exec_driver_sql(_pg_insert(table, tuple(columns), conflict), _arrays(table, columns))
@@ -193,9 +202,9 @@ class MariaDB(Dialect):
     def now(self) -> ColumnElement[datetime]:
         return literal_column("UTC_TIMESTAMP(6)", type_=Moment())
 
-    def later(self, delay: timedelta) -> ColumnElement[datetime]:
-        seconds = delay.total_seconds()
-        return literal_column(f"TIMESTAMPADD(MICROSECOND, {int(seconds * 1e6)}, UTC_TIMESTAMP(6))", type_=Moment())
+    def later(self) -> ColumnElement[datetime]:
+        micros = bindparam("b_micros", type_=BigInteger)
+        return func.timestampadd(text("MICROSECOND"), micros, text("UTC_TIMESTAMP(6)"), type_=Moment())
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         names = tuple(columns)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, insert, literal, null, or_, select, true, update
+from sqlalchemy import ColumnElement, Select, bindparam, case, insert, literal, null, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.run import CLAIMABLE, OPEN, Origin, RunState, order_key
@@ -38,12 +39,30 @@ _HELD = (
 )
 
 
+@cache
+def _held(dialect: Dialect) -> Select[Any]:
+    return dialect.lock(select(*_HELD).where(dialect.listed(runs.c.id, "ids")).order_by(runs.c.id))
+
+
+@cache
+def _waiting() -> Select[Any]:
+    """Schedules with buffered runs that nothing stands before any more."""
+    before = runs.alias("before")
+    stands_before = select(before.c.id).where(before.c.open_of == runs.c.buffered_of, before.c.buffered_of.is_(None))
+    buffered = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None), ~stands_before.exists()).distinct()
+    return buffered.limit(bindparam("most"))
+
+
+@cache
+def _waiting_among(dialect: Dialect) -> Select[Any]:
+    return _waiting().where(dialect.listed(runs.c.buffered_of, "ids"))
+
+
 async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime) -> Finished:
     """Record a batch of endings; one that does not carry the current fence changes nothing."""
     by_id = {ending.fence.run_id: ending for ending in endings}
-    query = select(*_HELD).where(dialect.among(runs.c.id, list(by_id))).order_by(runs.c.id)
     held, repeated = [], set()
-    for row in await conn.execute(dialect.lock(query)):
+    for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
         if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
             continue
@@ -184,12 +203,11 @@ async def release(
     conn: AsyncConnection, dialect: Dialect, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000
 ) -> int:
     """Let the oldest buffered run of each schedule go when nothing stands before it any more."""
-    before = runs.alias("before")
-    stands_before = select(before.c.id).where(before.c.open_of == runs.c.buffered_of, before.c.buffered_of.is_(None))
-    waiting = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None), ~stands_before.exists()).distinct()
-    if schedule_ids is not None:
-        waiting = waiting.where(dialect.among(runs.c.buffered_of, schedule_ids))
-    queued = sorted(set((await conn.execute(waiting.limit(limit))).scalars()))
+    if schedule_ids is None:
+        waiting = await conn.execute(_waiting(), {"most": limit})
+    else:
+        waiting = await conn.execute(_waiting_among(dialect), {"most": limit, "ids": list(schedule_ids)})
+    queued = sorted(set(waiting.scalars()))
     if not queued:
         return 0
     columns = (runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at)

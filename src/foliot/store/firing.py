@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import RUN, new_id
@@ -15,6 +16,7 @@ from foliot.domain.run import RunState, order_key
 from foliot.domain.schedule import Status
 from foliot.domain.settle import Due, OpenRun, Plan
 from foliot.ports import Recorded
+from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 from foliot.store.endings import cancel_runs
 from foliot.store.tables import ledger, runs, schedules, spans
@@ -34,6 +36,26 @@ _DUE = (
 )
 
 
+# The condition is said out loud, so that SQLite sees that its partial index answers.
+_NEXT_DUE = select(func.min(schedules.c.next_at)).where(schedules.c.next_at.is_not(None))
+
+
+@cache
+def _due(dialect: Dialect, bind_clock: bool) -> Select[Any]:  # noqa: FBT001 -- part of the cache's key
+    query = select(*_DUE).where(schedules.c.next_at <= bindparam("now", type_=Moment()))
+    clock = None if bind_clock else dialect.now()
+    if clock is not None:
+        # Our clock follows the database's, but only the database's decides.
+        query = query.where(schedules.c.next_at <= clock)
+    return dialect.lock(query.order_by(schedules.c.next_at).limit(bindparam("most")), skip=True)
+
+
+@cache
+def _open(dialect: Dialect) -> Select[Any]:
+    columns = (runs.c.open_of, runs.c.id, runs.c.state, runs.c.buffered_of)
+    return select(*columns).where(dialect.listed(runs.c.open_of, "ids")).order_by(runs.c.id)
+
+
 @dataclass(frozen=True, slots=True)
 class SqlFiring:
     """The ticker's view of the store."""
@@ -43,12 +65,7 @@ class SqlFiring:
     bind_clock: bool
 
     async def lock_due(self, now: datetime, limit: int) -> list[Due]:
-        query = select(*_DUE).where(schedules.c.next_at <= now).order_by(schedules.c.next_at).limit(limit)
-        clock = None if self.bind_clock else self.dialect.now()
-        if clock is not None:
-            # Our clock follows the database's, but only the database's decides.
-            query = query.where(schedules.c.next_at <= clock)
-        rows = await self.conn.execute(self.dialect.lock(query, skip=True))
+        rows = await self.conn.execute(_due(self.dialect, self.bind_clock), {"now": now, "most": limit})
         return [Due(*row) for row in rows]
 
     async def lock_one(self, schedule_id: str) -> Due | None:
@@ -59,10 +76,9 @@ class SqlFiring:
     async def open_runs(self, schedule_ids: Sequence[str]) -> dict[str, list[OpenRun]]:
         if not schedule_ids:
             return {}
-        query = select(runs.c.open_of, runs.c.id, runs.c.state, runs.c.buffered_of)
-        query = query.where(self.dialect.among(runs.c.open_of, schedule_ids)).order_by(runs.c.id)
         found: dict[str, list[OpenRun]] = {}
-        for schedule_id, run_id, state, buffered in await self.conn.execute(query):
+        rows = await self.conn.execute(_open(self.dialect), {"ids": list(schedule_ids)})
+        for schedule_id, run_id, state, buffered in rows:
             found.setdefault(schedule_id, []).append(OpenRun(run_id, RunState(state), buffered is not None))
         return found
 
@@ -155,7 +171,5 @@ class SqlFiring:
             await cancel_runs(self.conn, self.dialect, cancel, now, "replaced by a later instant", at_once=stop)
 
     async def next_due(self) -> datetime | None:
-        # Said out loud, so that SQLite sees that its partial index answers.
-        query = select(func.min(schedules.c.next_at)).where(schedules.c.next_at.is_not(None))
-        found: datetime | None = await self.conn.scalar(query)
+        found: datetime | None = await self.conn.scalar(_NEXT_DUE)
         return found

@@ -243,7 +243,8 @@ class MariaRaw:
             unix_socket=made.query.get("unix_socket"),
         )
         async with self.conn.cursor() as cursor:
-            await cursor.execute("SET SESSION time_zone='+00:00', transaction_isolation='READ-COMMITTED'")
+            await cursor.execute("SET SESSION time_zone='+00:00'")
+            await cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
     async def fire(self, now: datetime) -> int:
         moment = moment_out("mysql", now)

@@ -218,7 +218,8 @@ async def measure(url: str, plan: Plan, report: Report, *, peer_count: int) -> N
     async with bench_database(url) as base:
         for stored in plan.sizes:
             await one_size(base, stored, plan, report)
-        peer(report, url, peer_count, plan.repeats)
+        if peer_count:
+            peer(report, url, peer_count, plan.repeats)
         compare(report, plan, base.dialect)
 
 

@@ -4,7 +4,7 @@ argv: database URL, how many. Prints one JSON object.
 """
 
 # The peers are optional: where they are not installed, nothing is known of their types.
-# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator, no-any-return"
+# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator, no-any-return, no-untyped-call"
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Procrastinate on PostgreSQL, one asyncio worker, ten at a time. argv: database URL, Redis URL (not used), count."""
 
 # The peers are optional: where they are not installed, nothing is known of their types.
-# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator, no-any-return"
+# mypy: disable-error-code="import-not-found, import-untyped, untyped-decorator, no-any-return, no-untyped-call"
 
 from __future__ import annotations
 

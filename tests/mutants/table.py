@@ -56,8 +56,8 @@ _NO_CURSOR_CHECK = (
 _NO_GUARD = (
     Edit(
         _FIRING,
-        "rows = await self.conn.execute(self.dialect.lock(query, skip=True))",
-        "rows = await self.conn.execute(query)",
+        'return dialect.lock(query.order_by(schedules.c.next_at).limit(bindparam("most")), skip=True)',
+        'return query.order_by(schedules.c.next_at).limit(bindparam("most"))',
     ),
     _NO_UNIQUE,
     *_NO_CURSOR_CHECK,
@@ -70,16 +70,15 @@ _NO_FENCE = Edit(
 _CLAIM_WITHOUT_STATE = (
     Edit(
         _CLAIMS,
-        """            runs.c.state.in_(sorted(CLAIMABLE)),
-            runs.c.lane.is_not(None),
-            runs.c.ready_at <= now,
+        """        runs.c.state.in_(sorted(CLAIMABLE)),
+        runs.c.lane.is_not(None),
 """,
-        "            runs.c.ready_at <= now,\n",
+        "",
     ),
     Edit(
         _CLAIMS,
-        ".where(self.dialect.among(runs.c.id, [row.id for row in rows]), runs.c.state.in_(sorted(CLAIMABLE)))",
-        ".where(self.dialect.among(runs.c.id, [row.id for row in rows]))",
+        '.where(dialect.listed(runs.c.id, "ids"), runs.c.state.in_(sorted(CLAIMABLE)))',
+        '.where(dialect.listed(runs.c.id, "ids"))',
     ),
 )
 
@@ -243,8 +242,8 @@ MUTANTS = (
             *_CLAIM_WITHOUT_STATE,
             Edit(
                 _CLAIMS,
-                "self.dialect.lock(select(*_ROW).where(*takeable), skip=True)",
-                "select(*_ROW).where(*takeable)",
+                "    return dialect.lock(query, skip=True)\n\n\n@cache\ndef _take(",
+                "    return query\n\n\n@cache\ndef _take(",
             ),
         ),
         RACES + "test_claimers_that_die_and_freeze_never_share_a_run[postgresql]",

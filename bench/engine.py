@@ -25,6 +25,7 @@ from measuring import Report, Stopwatch, child, percentile, rss_mb
 from noop import KIND, Noop, noop_engine
 from queues import QUEUES, RawQueue
 
+from foliot.cli.process import calm_memory
 from foliot.domain.ids import RUN, new_id
 from foliot.domain.run import Origin
 from foliot.feed.memory import MemoryFeed
@@ -80,6 +81,7 @@ async def ours(base: BenchDatabase, count: int, slots: int, report: Report) -> N
         await base.settle("runs", "attempts")
         watch, first = Stopwatch(), count // 10
         await engine.start()
+        calm_memory()
         await _finished(engine.meter.finished, first)
         done = sum(engine.meter.finished.values())
         watch.start(await base.server_cpu())

@@ -13,6 +13,7 @@ from database import ACTION, BenchDatabase
 from measuring import Report, percentile
 from noop import KIND, Noop, noop_engine
 
+from foliot.cli.process import calm_memory
 from foliot.domain.ids import SCHEDULE, new_id
 from foliot.domain.schedule import Overlap, Spec
 from foliot.domain.settle import Plan
@@ -51,6 +52,11 @@ class Watched:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SqlTransaction]:
         async with self.store.read() as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[SqlTransaction]:
+        async with self.store.glance() as tx:
             yield tx
 
 
@@ -110,6 +116,7 @@ async def stream(base: BenchDatabase, seconds: int, report: Report) -> None:
         await _store(watched.store, [first + step * at for at in range(STORED)], STORED // RATE, watched.clock.now())
         await base.settle("schedules", "versions")
         await engine.start()
+        calm_memory()
         await asyncio.sleep((first - watched.clock.now()).total_seconds() + seconds)
         end = watched.clock.now()
         await asyncio.sleep(1)
@@ -138,6 +145,7 @@ async def burst(base: BenchDatabase, report: Report, repeats: int = 3) -> None:
             await _store(watched.store, [due] * BURST, 3600, watched.clock.now())
             await base.settle("schedules", "versions")
             await engine.start()
+            calm_memory()
             await asyncio.sleep((due - watched.clock.now()).total_seconds())
             async with asyncio.timeout(60):
                 while len(started) < BURST:  # noqa: ASYNC110 -- an event would have to be set by what is measured

@@ -11,6 +11,9 @@ from foliot.ports import RUNS_TOPIC, Clock, Store, Workers
 CROWDED = 0.01
 """How long to rest when others took everything we saw."""
 
+SOON = 0.05
+"""How long to rest when most of the slots are still free."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
@@ -41,10 +44,16 @@ class Dispatcher:
             # A worker that becomes free wakes us.
             return Dispatched(0, 0, self.longest_rest)
         now = self.clock.now()
-        async with self.store.read() as tx:
+        async with self.store.glance() as tx:
             ready = await tx.claims.ready(now, self.queues, limit)
         taken = await self.workers.submit(ready) if ready else 0
         if ready:
-            # There may be more: each tenant had only its share.
-            return Dispatched(len(ready), taken, 0.0 if taken else CROWDED)
+            return Dispatched(len(ready), taken, self._look_again(len(ready), taken, limit))
         return Dispatched(0, 0, self.alarm.rest(now, self.longest_rest))
+
+    @staticmethod
+    def _look_again(offered: int, taken: int, limit: int) -> float:
+        if not taken:
+            return CROWDED
+        # A run that ends wakes us; this is for tenants who had only their share, and runs that take long.
+        return 0.0 if offered * 2 >= limit else SOON

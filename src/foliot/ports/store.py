@@ -204,6 +204,10 @@ class Store(Protocol):
         """A transaction that writes. Raises `Unavailable` when the database is away."""
         ...
 
+    def glance(self) -> AbstractAsyncContextManager[Transaction]:
+        """A quick look, for those who decide nothing by it: each statement sees its own moment."""
+        ...
+
     def read(self) -> AbstractAsyncContextManager[Transaction]:
         """A consistent look: everything read through it stands at one moment."""
         ...

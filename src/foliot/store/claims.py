@@ -63,13 +63,19 @@ SELECT lane, tenant_id FROM t WHERE tenant_id IS NOT NULL
 
 
 @lru_cache(maxsize=SHARES)
-def _picks(shares: int) -> TextClause:
+def _picks(shares: int, each: int) -> TextClause:
+    """The limit is part of the text: a plan for any limit would read and sort every ready run."""
     part = (
         "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
         " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now"
-        " ORDER BY order_key LIMIT :each) s{0}"
+        " ORDER BY order_key LIMIT {1}) s{0}"
     )
-    return text(" UNION ALL ".join(part.format(at) for at in range(shares)))
+    return text(" UNION ALL ".join(part.format(at, each) for at in range(shares)))
+
+
+def _rounded(count: int) -> int:
+    """Up to a power of two, so that there are few texts to plan; whoever asked takes no more than it wanted."""
+    return 1 << (count - 1).bit_length()
 
 
 @cache
@@ -150,12 +156,14 @@ class SqlClaims:
         bound: dict[str, Any] = {
             "now": moment_out(self.dialect.name, now),
             "horizon": moment_out(self.dialect.name, horizon),
-            "each": math.ceil(limit / len(shares)),
         }
         for at, (lane, tenant) in enumerate(shares):
             bound[f"lane{at}"], bound[f"tenant{at}"] = lane, tenant
         rows = sorted(
-            (share, order, run_id) for share, run_id, order in await self.conn.execute(_picks(len(shares)), bound)
+            (share, order, run_id)
+            for share, run_id, order in await self.conn.execute(
+                _picks(len(shares), _rounded(math.ceil(limit / len(shares)))), bound
+            )
         )
         return [
             Pick(rank, order, run_id)

@@ -104,8 +104,6 @@ class PostgreSQL(Dialect):
                 "application_name": "foliot",
                 "timezone": "UTC",
                 "jit": "off",
-                # A plan made for any size of batch reads whole tables; one made for this batch uses its index.
-                "plan_cache_mode": "force_custom_plan",
                 "statement_timeout": f"{STATEMENT_TIMEOUT}s",
                 "idle_in_transaction_session_timeout": f"{idle}s",
                 "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",

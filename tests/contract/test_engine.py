@@ -522,6 +522,9 @@ class Gated:
     def read(self) -> AbstractAsyncContextManager[Transaction]:
         return self.store.read()
 
+    def glance(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.store.glance()
+
 
 async def test_an_ending_waits_for_the_lines_that_are_being_written(store: Database) -> None:
     go = asyncio.Event()

@@ -359,7 +359,7 @@ class NoDatabase:
         raise Unavailable("the database did not answer")
         yield
 
-    read = begin
+    read = glance = begin
 
 
 async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(world: World) -> None:

@@ -87,6 +87,11 @@ class Dawdling:
         async with self.inner.read() as tx:
             yield tx
 
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[SqlTransaction]:
+        async with self.inner.glance() as tx:
+            yield tx
+
 
 @dataclass(frozen=True, slots=True)
 class Notes:

@@ -458,6 +458,9 @@ class Crowded:
     def read(self) -> AbstractAsyncContextManager[Transaction]:
         return self.store.read()
 
+    def glance(self) -> AbstractAsyncContextManager[Transaction]:
+        return self.store.glance()
+
 
 async def test_a_transaction_undone_for_anothers_sake_is_asked_again_and_happens_once(world: World) -> None:
     cases = UseCases.of(Crowded(world.store, times=4), world.clock, world.feed, OneAction())

@@ -56,8 +56,8 @@ _NO_CURSOR_CHECK = (
 _NO_GUARD = (
     Edit(
         _FIRING,
-        'return dialect.lock(query.order_by(schedules.c.next_at).limit(literal_column(str(limit))), skip=True)',
-        'return query.order_by(schedules.c.next_at).limit(literal_column(str(limit)))',
+        "return dialect.lock(query.order_by(schedules.c.next_at).limit(literal_column(str(limit))), skip=True)",
+        "return query.order_by(schedules.c.next_at).limit(literal_column(str(limit)))",
     ),
     _NO_UNIQUE,
     *_NO_CURSOR_CHECK,

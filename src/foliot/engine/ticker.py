@@ -81,17 +81,18 @@ class Ticker:
             return await self._tick_singly(now)
 
     async def _tick(self, now: datetime) -> Ticked:
-        next_due = None
         async with self.store.begin() as tx:
             due = await tx.firing.lock_due(now, limit=self.batch)
             open_runs = await tx.firing.open_runs([one.id for one in due if judges_overlap(one)])
             plans = self._settle(due, now, open_runs)
             recorded = await tx.firing.record(plans, now)
-            more = len(due) == self.batch or len(plans) < len(due)
-            if not more:
-                next_due = await tx.firing.next_due()
         self._tell(recorded)
-        return Ticked(len(plans), recorded.runs, 0.0 if more else self._rest(next_due))
+        if len(due) == self.batch or len(plans) < len(due):
+            return Ticked(len(plans), recorded.runs, 0.0)
+        async with self.store.glance() as tx:
+            # Asked after the commit: nobody waits for the answer but us.
+            next_due = await tx.firing.next_due()
+        return Ticked(len(plans), recorded.runs, self._rest(next_due))
 
     async def _tick_singly(self, now: datetime) -> Ticked:
         """A row that cannot be settled, say because somebody moved its cursor back, silences itself and no other."""

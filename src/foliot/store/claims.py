@@ -227,7 +227,7 @@ class SqlClaims:
     async def _load_versions(self, rows: Sequence[Any]) -> None:
         """Versions never change, so what was read once is kept."""
         wanted = {(row.schedule_id, row.version) for row in rows if row.schedule_id is not None}
-        missing = sorted(wanted - self.versions.keys())
+        missing = sorted(key for key in wanted if key not in self.versions)
         if not missing:
             return
         if len(self.versions) > 10_000:

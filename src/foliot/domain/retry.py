@@ -79,8 +79,8 @@ class RetryPolicy:
         if isinstance(failure, Lost):
             # Nothing was wrong with the run, and its lease has made it wait already.
             return RetryAt(now)
-        if failure.retry_after is not None:
-            return RetryAt(now + max(timedelta(0), min(failure.retry_after, RETRY_AFTER_CAP)))
+        if failure.retry_after is not None and failure.retry_after > timedelta(0):
+            return RetryAt(now + min(failure.retry_after, RETRY_AFTER_CAP))
         spread = 1.0 + self.jitter * random.Random(f"{run_id}:{attempt}").uniform(-1, 1)  # noqa: S311 -- spreads load, guards nothing
         return RetryAt(now + timedelta(seconds=min(self.delay(attempt) * spread, self.max_delay_seconds)))
 

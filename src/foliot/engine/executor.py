@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from foliot.domain.errors import Unavailable
+from foliot.domain.ids import new_id
 from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem
@@ -46,12 +48,24 @@ class Executor:
         loop = asyncio.get_running_loop()
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at, now = loop.time(), self.clock.now()
-        async with self.store.begin() as tx:
-            claimed = await tx.claims.claim(run_ids, self.worker, self.lease, now)
+        claimed = await self._claim(run_ids, now)
         for one in claimed:
             self._start(one, asked_at)
         self.meter.start_lateness.observe_all((now - one.ready_at).total_seconds() for one in claimed)
         return len(claimed)
+
+    async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[Claimed]:
+        token = new_id("tok")
+        try:
+            async with self.store.begin() as tx:
+                return await tx.claims.claim(run_ids, self.worker, self.lease, now, token)
+        except Unavailable:
+            # The claim may have been made although nobody said so: what carries our token is ours to perform.
+            async with self.store.begin() as tx:
+                claimed = await tx.claims.held(run_ids, token)
+            if not claimed:
+                raise
+            return claimed
 
     def _start(self, claimed: Claimed, asked_at: float) -> None:
         action = self.actions.get(claimed.kind)
@@ -59,8 +73,10 @@ class Executor:
         flight = Flight(claimed, self.clock, asked_at, asyncio.get_running_loop().time() + limit, limit)
         self.flights[flight.run_id] = flight
         self.performing += 1
-        self.renew(flight, asked_at)
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
+        # Also for a task that is stopped before its first step.
+        flight.task.add_done_callback(lambda _: self._land(flight))
+        self.renew(flight, asked_at)
 
     def renew(self, flight: Flight, asked_at: float) -> None:
         """The lease holds from `asked_at`; before it ends, the effect is stopped."""

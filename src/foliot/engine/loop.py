@@ -12,7 +12,7 @@ import structlog
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
-from foliot.ports import Clock, Feed
+from foliot.ports import Clock, Feed, Waiter
 
 FIRST_BACKOFF = 0.05
 LONGEST_BACKOFF = 1.0
@@ -86,10 +86,19 @@ class Loop:
         async with self.feed.listen(*actor.topics, _stop_topic(self, actor.name)) as waiter:
             while actor.name not in self._stopping:
                 rest = await self._round(actor, progress)
-                if rest > 0:
+                if progress.failures:
+                    await self._back_off(actor.name, waiter, rest)
+                elif rest > 0:
                     await waiter.wait(rest)
                 else:
                     await asyncio.sleep(0)
+
+    async def _back_off(self, name: str, waiter: Waiter, rest: float) -> None:
+        """Whatever wakes an actor that fails, it does not come sooner; only the end does."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + rest
+        while name not in self._stopping and loop.time() < until:
+            await waiter.wait(until - loop.time())
 
     async def _round(self, actor: Actor, progress: Progress) -> float:
         """How long to rest after it."""

@@ -49,8 +49,14 @@ class Claims(Protocol):
         """Ids that could be claimed, most urgent first, each tenant its share."""
         ...
 
-    async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
-        """Take those that nobody else took first."""
+    async def claim(
+        self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str | None = None
+    ) -> list[Claimed]:
+        """Take those that nobody else took first. Whoever brings a `token` can ask later what it took."""
+        ...
+
+    async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
+        """Which of these are in the hands of this token, for whom the acknowledgement of a claim was lost."""
         ...
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
@@ -170,6 +176,10 @@ class Upkeep(Protocol):
     async def forget_nodes(self, before: datetime) -> int: ...
 
     async def nodes(self, since: datetime) -> list[Mapping[str, Any]]: ...
+
+    async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
+        """How many runs wait in each queue, and since when the oldest does; read through an index."""
+        ...
 
     async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
         """Schedules by status, runs by state, queues with depth and the oldest waiting moment."""

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, TextClause, Update, bindparam, func, select, text, tuple_, update
+from sqlalchemy import ColumnElement, Select, TextClause, Update, bindparam, func, or_, select, text, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
@@ -21,7 +21,7 @@ from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState
 from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed, Ending, Finished
 from foliot.store import endings as ends
-from foliot.store.columns import Moment, moment_out
+from foliot.store.columns import Damaged, Moment, moment_out
 from foliot.store.dialects import Dialect
 from foliot.store.tables import runs, versions
 
@@ -84,6 +84,8 @@ def _takeable(dialect: Dialect) -> Select[Any]:
         dialect.listed(runs.c.id, "ids"),
         runs.c.state.in_(sorted(CLAIMABLE)),
         runs.c.lane.is_not(None),
+        # A row that somebody put back by hand without a try left would make the whole claim break its CHECK.
+        runs.c.attempt < runs.c.max_attempts,
         runs.c.ready_at <= bindparam("now", type_=Moment()),
     )
     return dialect.lock(query, skip=True)
@@ -171,15 +173,23 @@ class SqlClaims:
             for rank, (_, order, run_id) in enumerate(members)
         ]
 
-    async def claim(self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime) -> list[Claimed]:
+    async def claim(
+        self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str | None = None
+    ) -> list[Claimed]:
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
         if not rows:
             return []
-        token = new_id("tok")
+        token = token or new_id("tok")
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
         await self.conn.execute(_take(self.dialect, self._own_clock), taken | self._lease(lease, now))
         await self._load_versions(rows)
         return [self._claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+
+    async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
+        mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)
+        rows = (await self.conn.execute(select(*_ROW).where(*mine))).all()
+        await self._load_versions(rows)
+        return [self._claimed(row, Fence(row.id, row.epoch, token), row.attempt, row.attempt_at) for row in rows]
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
         ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
@@ -197,7 +207,9 @@ class SqlClaims:
         return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
 
     async def cancels(self, run_ids: Sequence[str]) -> set[str]:
-        query = select(runs.c.id).where(self.dialect.among(runs.c.id, run_ids), runs.c.cancel_requested.is_(True))
+        # A run that runs no more, seen by whoever still performs it, was taken away.
+        stop = or_(runs.c.cancel_requested.is_(True), runs.c.state != RunState.RUNNING)
+        query = select(runs.c.id).where(self.dialect.among(runs.c.id, run_ids), stop)
         return set((await self.conn.execute(query)).scalars())
 
     async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished:
@@ -243,7 +255,8 @@ class SqlClaims:
         )
         for row in await self.conn.execute(query):
             try:
-                self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, None)
+                fault = "its action is not JSON" if isinstance(row.action, Damaged) else None
+                self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, fault)
             except Invalid as error:
                 self.versions[row.schedule_id, row.version] = (None, {}, str(error))
 
@@ -252,6 +265,8 @@ class SqlClaims:
         spec, config, fault = (
             self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)
         )
+        if isinstance(row.action, Damaged):
+            fault = "its action is not JSON"
         return Claimed(
             fence=fence,
             tenant_id=row.tenant_id,

@@ -44,6 +44,10 @@ def moment_out(dialect: str, value: datetime) -> Any:
     return naive if dialect in {"mysql", "mariadb"} else naive.isoformat(" ", "microseconds")
 
 
+class Damaged(dict[str, Any]):
+    """What stands in for a document that somebody broke: shown to people, and never performed."""
+
+
 class Document(types.TypeDecorator[Any]):
     """JSON kept as text, so that it reads the same on every database."""
 
@@ -59,7 +63,13 @@ class Document(types.TypeDecorator[Any]):
         return None if value is None else orjson.dumps(value).decode()
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> Any:
-        return None if value is None else orjson.loads(value)
+        if value is None:
+            return None
+        try:
+            return orjson.loads(value)
+        except ValueError:
+            # One row that cannot be read must not stop whoever reads its neighbours too.
+            return Damaged(damaged=value[:200])
 
 
 def key(length: int) -> types.TypeEngine[str]:

@@ -70,6 +70,9 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
             if row.cancel_requested and not ending.state.final:
                 # Asked for while the attempt was ending: there is no other try to wait for.
                 ending = replace(ending, state=RunState.CANCELLED, ready_at=None)
+            if row.origin == Origin.REPLAY and ending.state is RunState.DEAD_LETTER:
+                # Its letter is still there; a second one would be sent twice.
+                ending = replace(ending, state=RunState.FAILED)
             held.append((row, ending))
         else:
             # Our own fence on an ended run: this ending was written before and its acknowledgement got lost.
@@ -149,8 +152,6 @@ async def cancel_runs(
 ) -> int:
     """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
     error = {"code": "cancelled", "message": reason}
-    if at_once:
-        await _cut_off(conn, dialect, at_once, now, error)
     ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), dialect.among(runs.c.id, at_once))
 
     def when(value: Any, column: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
@@ -174,6 +175,8 @@ async def cancel_runs(
             when(literal(RunState.CANCELLED.value), runs.c.state),
         )
     )
+    if at_once:
+        await _cut_off(conn, dialect, at_once, now, error)
     return changed.rowcount
 
 
@@ -183,7 +186,7 @@ async def _cut_off(
     """An attempt that is cut off cannot write its own row any more."""
     told = {
         "run_id": runs.c.id,
-        "epoch": runs.c.epoch,
+        "epoch": runs.c.epoch - 1,
         "tenant_id": runs.c.tenant_id,
         "number": runs.c.attempt,
         "worker": runs.c.worker,
@@ -192,11 +195,19 @@ async def _cut_off(
         "started_at": runs.c.attempt_at,
         "ended_at": literal(now, Moment()),
         "started_seq": runs.c.started_seq,
-        "ended_seq": runs.c.event_seq + 1,
+        "ended_seq": runs.c.final_seq,
         "error": literal(error, Document()),
     }
-    running = select(*told.values()).where(dialect.among(runs.c.id, run_ids), runs.c.state == RunState.RUNNING)
-    await conn.execute(insert(attempts).from_select(list(told), running))
+    # Read after the update, which holds the rows: an attempt that ended first has written its row itself.
+    written = select(attempts.c.run_id).where(attempts.c.run_id == runs.c.id, attempts.c.epoch == runs.c.epoch - 1)
+    cut = select(*told.values()).where(
+        dialect.among(runs.c.id, run_ids),
+        runs.c.state == RunState.CANCELLED,
+        runs.c.finished_at == now,
+        runs.c.started_seq.is_not(None),
+        ~written.exists(),
+    )
+    await conn.execute(insert(attempts).from_select(list(told), cut))
 
 
 async def release(

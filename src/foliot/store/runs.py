@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType, Line
 from foliot.domain.reading import rfc3339
-from foliot.domain.run import CLAIMABLE, Fence, Origin, RunState, order_key
+from foliot.domain.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.ports import AttemptView, DeadGroup, Page, RunRequest, RunView
 from foliot.store.dialects import Dialect
 from foliot.store.endings import cancel_runs
@@ -125,8 +125,8 @@ class SqlRuns:
         return groups
 
     async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]:
-        query = select(runs.c.id).where(*_dead(tenant_id), *_narrowed(filters)).order_by(runs.c.id).limit(limit)
-        return list((await self.conn.execute(query)).scalars())
+        query = select(runs.c.id).where(*_dead(tenant_id), ~_on_its_way(), *_narrowed(filters))
+        return list((await self.conn.execute(query.order_by(runs.c.id).limit(limit))).scalars())
 
     async def events(self, run_id: str, after: int, limit: int) -> list[Event]:
         """Changes of state are told by the run and its attempts, lines by their chunks; together they have no gap."""
@@ -136,7 +136,7 @@ class SqlRuns:
         found = [event for event in await self._states(row) if event.seq > after]
         lines: list[Event] = []
         query = select(log_chunks.c.first_seq, log_chunks.c.data).where(
-            log_chunks.c.run_id == run_id, log_chunks.c.last_seq > after
+            log_chunks.c.run_id == run_id, log_chunks.c.last_seq > after, log_chunks.c.first_seq <= after + limit
         )
         # A chunk holds at least one line, so `limit` chunks hold all that can be answered.
         for first_seq, data in await self.conn.execute(query.order_by(log_chunks.c.first_seq).limit(limit)):
@@ -229,6 +229,12 @@ def _filtered(query: Select[Any], filters: dict[str, str | None]) -> Select[Any]
 
 def _dead(tenant_id: str) -> tuple[Any, ...]:
     return (runs.c.tenant_id == tenant_id, runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_(None))
+
+
+def _on_its_way() -> Any:
+    """A letter whose replay has not ended is not sent again by whoever asks for all of them."""
+    replay = runs.alias("replay")
+    return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
 
 
 def _narrowed(filters: dict[str, str | None]) -> list[Any]:

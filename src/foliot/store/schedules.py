@@ -88,7 +88,7 @@ class SqlSchedules:
         await self.conn.execute(update(spans).where(spans.c.open_of == schedule_id).values(end_at=now, open_of=None))
 
     async def spans(self, schedule_id: str) -> list[Span]:
-        query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.id)
+        query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.start_at, spans.c.id)
         return [
             Span(row.start_at, row.end_at, row.version, row.active, row.reason)
             for row in await self.conn.execute(query)

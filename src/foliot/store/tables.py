@@ -194,6 +194,7 @@ runs = Table(
     Index("ix_runs_ready", "lane", "tenant_id", "order_key", **_where("lane")),  # type: ignore[arg-type]
     Index("ix_runs_lease", "lease_until", **_where("lease_until")),  # type: ignore[arg-type]
     Index("ix_runs_open", "open_of", **_where("open_of")),  # type: ignore[arg-type]
+    Index("ix_runs_parent", "parent_id", **_where("parent_id")),  # type: ignore[arg-type]
     Index("ix_runs_buffered", "buffered_of", **_where("buffered_of")),  # type: ignore[arg-type]
     Index(None, "tenant_id", "id"),
     Index(None, "tenant_id", "state", "id"),

@@ -124,16 +124,20 @@ class SqlUpkeep:
             select(schedules.c.status, func.count()).where(*ours).group_by(schedules.c.status)
         )
         by_state = await self.conn.execute(select(runs.c.state, func.count()).where(*mine).group_by(runs.c.state))
+        return {
+            "schedules": {Status(status).value: count for status, count in by_status},
+            "runs": {RunState(state).value: count for state, count in by_state},
+            "queues": await self.queues(tenant_id),
+        }
+
+    async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
+        mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
         depth = await self.conn.execute(
             select(runs.c.lane, func.count(), func.min(runs.c.ready_at))
             .where(runs.c.lane.is_not(None), *mine)
             .group_by(runs.c.lane)
         )
-        return {
-            "schedules": {Status(status).value: count for status, count in by_status},
-            "runs": {RunState(state).value: count for state, count in by_state},
-            "queues": {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth},
-        }
+        return {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth}
 
     async def time(self) -> datetime:
         clock = self.dialect.now()

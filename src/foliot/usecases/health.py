@@ -81,7 +81,7 @@ class Wellbeing:
             async with self.store.read() as tx:
                 nodes = [_node(row) for row in await tx.upkeep.nodes(self.clock.now() - SEEN)]
                 latency = (self.clock.monotonic() - began) * 1000
-                queues = (await tx.upkeep.counts())["queues"]
+                queues = await tx.upkeep.queues()
                 damaged = await tx.schedules.faults(MAX_FAULTS)
         except Unavailable as error:
             return Health("down", ["the database does not answer"], error=str(error))

@@ -19,7 +19,7 @@ from foliot.usecases import UseCases
 
 BATCH = 500
 KEEP_ALIVE = 15.0
-LOOK = 5.0
+LOOK = 1.0
 """How long a lost wake-up can delay an event."""
 MOST = 1000
 """Streams of one process."""

@@ -180,6 +180,14 @@ def upgrade() -> None:
         postgresql_with={"fillfactor": "70"},
     )
     op.create_index(
+        "ix_runs_parent",
+        "runs",
+        ["parent_id"],
+        unique=False,
+        postgresql_where=sa.text("parent_id IS NOT NULL"),
+        sqlite_where=sa.text("parent_id IS NOT NULL"),
+    )
+    op.create_index(
         "ix_runs_buffered",
         "runs",
         ["buffered_of"],

@@ -348,7 +348,8 @@ async def test_letters_are_replayed_by_filter(world: World, client: Client) -> N
     await letters(world, client)
 
     assert len(await replayed(client, {"filter": {"code": "http_500"}})) == 2
-    assert len(await replayed(client, {"filter": {}})) == 3
+    # Those that are on their way already are not sent twice.
+    assert len(await replayed(client, {"filter": {}})) == 1
     assert await replayed(client, {"filter": {"code": "nothing"}}) == []
 
 

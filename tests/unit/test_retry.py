@@ -60,7 +60,6 @@ def test_a_lost_attempt_is_tried_again_at_once_for_its_lease_made_it_wait_alread
     [
         (timedelta(seconds=42), timedelta(seconds=42)),
         (timedelta(days=3), RETRY_AFTER_CAP),
-        (timedelta(seconds=-5), timedelta(0)),
     ],
 )
 def test_a_target_may_ask_for_patience_but_not_for_ever(asked: timedelta, granted: timedelta) -> None:

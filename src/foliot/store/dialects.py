@@ -6,6 +6,7 @@ inserted at once, and how many rows are updated at once, each with values of its
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -58,21 +59,21 @@ class Engines:
     single_writer: bool = False
 
 
-class Dialect:
+class Dialect(ABC):
     """The answers, as most databases give them."""
 
     name = ""
 
-    def engines(self, url: str, pool: int) -> Engines:
-        raise NotImplementedError
+    @abstractmethod
+    def engines(self, url: str, pool: int) -> Engines: ...
 
+    @abstractmethod
     def now(self) -> ColumnElement[datetime] | None:
         """The database's own clock; None where the caller's clock is as good."""
-        raise NotImplementedError
 
+    @abstractmethod
     def later(self) -> ColumnElement[datetime]:
         """The database's clock, moved by the parameter `b_micros`."""
-        raise NotImplementedError
 
     def lock(self, query: S, *, skip: bool = False) -> S:
         """Lock what the query reads; rows that another holds are waited for, or skipped."""
@@ -86,13 +87,13 @@ class Dialect:
         """The same for a statement that is made once and executed often, with the values as the parameter `name`."""
         return column.in_(bindparam(name, expanding=True))
 
+    @abstractmethod
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         """Insert a batch with one statement. `conflict` is "" (raise), "ignore" or "add" (a ledger range grows)."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
         """Update a batch with one statement where all keys match; returns how many rows did."""
-        raise NotImplementedError
 
 
 class PostgreSQL(Dialect):
@@ -164,6 +165,9 @@ class SQLite(Dialect):
 
     def now(self) -> None:
         return None
+
+    def later(self) -> ColumnElement[datetime]:
+        return bindparam("b_until", type_=Moment())
 
     def lock(self, query: S, *, skip: bool = False) -> S:
         return query
@@ -392,6 +396,3 @@ def _convert(dialect: str, kind: Any, values: Sequence[Any]) -> list[Any]:
 
 def _rows(dialect: str, table: Table, columns: Columns) -> list[tuple[Any, ...]]:
     return list(zip(*_converted(dialect, table, columns), strict=True))
-
-
-__all__ = ["DIALECTS", "Columns", "Dialect", "Engines"]

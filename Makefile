@@ -14,7 +14,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test cover check fmt bench mutants chaos audit reference constraints clean
+.PHONY: help setup setup-dev run test cover check fmt bench mutants chaos prove audit reference constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,8 +42,11 @@ fmt: setup-dev ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-audit: setup ## prove the ledger of the local data: every instant accounted for
+prove: setup ## prove the ledger of the local data: every instant accounted for
 	@$(BIN)/foliot audit $(ARGS)
+
+audit: setup-dev ## look the pinned versions up among published vulnerabilities; needs the network
+	@$(BIN)/python .ci/advisories $(ARGS)
 
 reference: setup-dev ## write the pages of docs/reference that only repeat the code
 	@$(BIN)/python -m tests.reference
@@ -54,8 +57,8 @@ bench: setup-dev ## measure (ARGS names the benchmark)
 mutants: setup-dev ## break the code in known ways and see that the named tests notice
 	@$(BIN)/python tests/mutants/run.py $(ARGS)
 
-chaos: setup-dev ## kill, freeze and cut off processes while a load runs, then audit
-	@$(BIN)/python chaos/run.py $(ARGS)
+chaos: setup-dev ## break processes, database and network under load for five minutes, then judge (ARGS="kill9 --seed 2")
+	@$(BIN)/python -m chaos $(or $(ARGS),mixed --seconds 300)
 
 constraints: setup-dev ## write the versions installed now to constraints.txt
 	@$(PIP) freeze --exclude-editable --exclude foliot | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' | LC_ALL=C sort -f > constraints.new

@@ -1,6 +1,6 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
-python bench/run.py [cron firing stream engine sqlite] [--quick]
+python bench/run.py [cron firing stream engine streams cluster sqlite] [--quick]
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ QUICK = {
     "firing": ["--sizes", "1000,100000", "--repeats", "1", "--peer", "1000"],
     "stream": ["--seconds", "10"],
     "engine": ["--runs", "4000", "--repeats", "1"],
+    "streams": ["--followers", "200", "--seconds", "5"],
+    "cluster": ["--runs", "3000", "--repeats", "1"],
     "sqlite-firing": ["--sizes", "1000,100000", "--repeats", "1"],
     "sqlite-engine": ["--runs", "4000", "--repeats", "1"],
 }
@@ -32,6 +34,8 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "firing": [["firing.py"]],
         "stream": [["firing.py", "--stream"]],
         "engine": [["engine.py"]],
+        "streams": [["streams.py"]],
+        "cluster": [["cluster.py"]],
         "sqlite": [["firing.py", *lite], ["engine.py", *lite]],
     }
 

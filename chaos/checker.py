@@ -1,172 +1,157 @@
-"""Judges the history of a campaign. Pure, and independent of Foliot: instants are computed here, with a pencil.
+"""Judges the history of a campaign. Pure, and independent of Foliot: what must exist comes from the oracle.
 
-Lower bounds: every instant is accounted for, every success was seen by the receiver. Upper bounds: no instant twice, no
-call without a run, no more calls than attempts.
+Lower bounds: every instant is accounted for, every success was seen by the target. Upper bounds: no instant twice, no
+call without an attempt that the store knows, no ending written by an attempt that had lost its run.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
 
-FINAL = frozenset({"success", "partial", "failed", "dead_letter", "cancelled"})
+from chaos import recovery
+from chaos.history import History
+from chaos.kinds import KINDS
+from chaos.oracle import expected
+
 GOOD = frozenset({"success", "partial"})
-
-
-@dataclass(frozen=True, slots=True)
-class Rhythm:
-    """An interval schedule: start + k * every, before the end, after its creation."""
-
-    start: datetime
-    every: timedelta
-    end: datetime
-    created: datetime
-
-    def instants(self) -> list[datetime]:
-        first = max(0, math.floor((self.created - self.start) / self.every) + 1) if self.created >= self.start else 0
-        last = math.ceil((self.end - self.start) / self.every)
-        return [self.start + self.every * place for place in range(first, last)]
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """A run, as its row says; `claims` is how often it was claimed."""
-
-    id: str
-    schedule: str
-    at: datetime
-    state: str
-    claims: int
-    attempt: int
-    max_attempts: int
-    created: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A line of the ledger."""
-
-    schedule: str
-    first: datetime
-    last: datetime
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What the receiver saw, outside the system."""
-
-    webhook_id: str
-    at: datetime
-    """For which instant, by the header."""
-    attempt: int
-    seen: datetime
-    status: int
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """Everything there is to judge."""
-
-    rhythms: Mapping[str, Rhythm]
-    runs: Sequence[Made]
-    ledger: Sequence[Entry] = ()
-    calls: Sequence[Call] = ()
+CLOCKS = timedelta(milliseconds=500)
+"""How far a process's idea of the database's time may be from the target's; a stale write is off by a lease."""
 
 
 def violations(history: History) -> list[str]:
     """What must not be; empty when the campaign is sound."""
     return [
+        *history.wrong,
         *_accounted(history),
+        *_lines(history),
         *_ended(history),
+        *_asked(history),
         *_delivered(history),
         *_called_for(history),
-        *_not_too_often(history),
+        *_known_attempts(history),
+        *stale(history),
+        *recovery.violations(history),
     ]
+
+
+def finish(history: History) -> datetime:
+    """The last moment anything could be due; eras that only their rule ends are counted up to it."""
+    ends = [era.until for era in history.eras if era.until is not None]
+    return max([*ends, *(run.created for run in history.runs)], default=datetime.min.replace(tzinfo=UTC))
 
 
 def _accounted(history: History) -> Iterable[str]:
     """One run or one place in the ledger per instant, and none besides."""
     covered: dict[str, Counter[datetime]] = defaultdict(Counter)
-    doubled = Counter((run.schedule, run.at) for run in history.runs)
+    doubled = Counter((run.schedule, run.at) for run in history.runs if run.at is not None)
     for (schedule, at), count in doubled.items():
         if count > 1:
             yield f"{schedule} has {count} runs for {at}"
         covered[schedule][at] += 1
-    expected = {schedule: rhythm.instants() for schedule, rhythm in history.rhythms.items()}
+    owed = expected(history.eras, finish(history))
     for entry in history.ledger:
-        within = [at for at in expected.get(entry.schedule, ()) if entry.first <= at <= entry.last]
+        within = [at for at in owed.get(entry.schedule, ()) if entry.first <= at <= entry.last]
         if len(within) != entry.count:
             yield f"{entry.schedule} counts {entry.count} from {entry.first} to {entry.last}, not {len(within)}"
         covered[entry.schedule].update(within)
     for schedule, found in covered.items():
-        known = set(expected.get(schedule, ()))
+        known = set(owed.get(schedule, ()))
         yield from (f"{schedule} ran at {at}, which is none of its instants" for at in found if at not in known)
-    for schedule, instants in expected.items():
+    for schedule, instants in owed.items():
         for at in instants:
             if covered[schedule][at] != 1:
                 word = "lost" if not covered[schedule][at] else "accounted for twice"
                 yield f"{schedule}: the instant {at} is {word}"
 
 
-def _ended(history: History) -> Iterable[str]:
+def _lines(history: History) -> Iterable[str]:
+    """A schedule has only lines that its rules allow, and a strict one runs nothing late."""
+    kinds = {era.schedule: era.kind for era in history.eras}
+    for entry in history.ledger:
+        kind = kinds.get(entry.schedule, "steady")
+        if entry.reason not in KINDS[kind].reasons:
+            yield f"{entry.schedule} ({kind}) did not run {entry.count} instants from {entry.first}: {entry.reason}"
     for run in history.runs:
-        if run.state not in FINAL:
-            yield f"{run.id} never ended: {run.state}"
+        if run.at is not None and kinds.get(run.schedule) == "none" and run.created - run.at > timedelta(seconds=1.1):
+            yield f"{run.id} was made {run.created - run.at} late, and its schedule catches nothing up"
+
+
+def _ended(history: History) -> Iterable[str]:
+    kinds = {era.schedule: era.kind for era in history.eras}
+    for run in history.runs:
+        may_be_cancelled = run.id in history.cancelled or KINDS[kinds.get(run.schedule, "steady")].cancels
+        if run.state not in GOOD and not (run.state == "cancelled" and may_be_cancelled):
+            yield f"{run.id} did not succeed: {run.state} after {run.attempt} attempts"
         if run.attempt > run.max_attempts:
             yield f"{run.id} was tried {run.attempt} times, at most {run.max_attempts} were allowed"
 
 
+def _asked(history: History) -> Iterable[str]:
+    """A request that was answered has had its effect, once."""
+    by_hand = {run.id for run in history.runs if run.at is None}
+    yield from (f"run-now was answered with {run}, which is lost" for run in sorted(history.manual - by_hand))
+    yield from (f"{run} was made by hand, and nobody was told" for run in sorted(by_hand - history.manual))
+    states = {run.id: run.state for run in history.runs}
+    for run, answered in history.cancelled.items():
+        if answered == "cancelled" and states.get(run) != "cancelled":
+            yield f"{run} was cancelled, then became {states.get(run)}"
+
+
 def _delivered(history: History) -> Iterable[str]:
-    """A run that says it succeeded has been answered well by the receiver."""
-    answered = {call.webhook_id for call in history.calls if 200 <= call.status < 300}
+    """A run that says it succeeded has been answered well by the target."""
+    answered = {call.run for call in history.calls if 200 <= call.status < 300}
     for run in history.runs:
         if run.state in GOOD and run.id not in answered:
-            yield f"{run.id} succeeded, but the receiver never said so"
+            yield f"{run.id} succeeded, but the target never said so"
 
 
 def _called_for(history: History) -> Iterable[str]:
     """Whoever is called twice for an instant can tell: the id is the same, and it is the run's."""
     runs = {run.id: run for run in history.runs}
-    for webhook_id, at in {(call.webhook_id, call.at) for call in history.calls}:
-        run = runs.get(webhook_id)
+    for run_id, at in {(call.run, call.at) for call in history.calls}:
+        run = runs.get(run_id)
         if run is None:
-            yield f"the receiver was called with {webhook_id}, which is no run"
+            yield f"the target was called with {run_id}, which is no run"
         elif run.at != at:
-            yield f"{webhook_id} was called for {at}, but is the run of {run.at}"
+            yield f"{run_id} was called for {at}, but is the run of {run.at}"
 
 
-def _not_too_often(history: History) -> Iterable[str]:
-    calls = Counter(call.webhook_id for call in history.calls)
-    for run in history.runs:
-        if calls[run.id] > run.claims:
-            yield f"{run.id} was called {calls[run.id]} times with {run.claims} claims"
+def _known_attempts(history: History) -> Iterable[str]:
+    """Extra effects are attempts that the store knows: as many calls as attempts at most, by number."""
+    known = Counter((one.run, one.number) for one in history.attempts)
+    made = Counter((call.run, call.attempt) for call in history.calls)
+    for (run, number), calls in made.items():
+        if calls > known[run, number]:
+            yield f"{run} was called {calls} times as attempt {number}, and the store knows {known[run, number]}"
 
 
-def duplicates(history: History) -> int:
-    """Calls that were answered well beyond the first of their run: allowed (G7), and worth knowing."""
-    good = Counter(call.webhook_id for call in history.calls if 200 <= call.status < 300)
-    return sum(count - 1 for count in good.values())
+def stale(history: History) -> list[str]:
+    """Endings that stand in the store although their attempt could not have written them.
 
-
-def lateness(history: History) -> dict[str, float]:
-    """Seconds from the instant to the run's creation, and to the first call."""
-    created = [(run.created - run.at).total_seconds() for run in history.runs]
-    first: dict[str, float] = {}
+    A success belongs to the attempt it was written for: the target answered that very attempt, and before.
+    """
+    answered: dict[tuple[str, int], datetime] = {}
     for call in history.calls:
-        late = (call.seen - call.at).total_seconds()
-        first[call.webhook_id] = min(late, first.get(call.webhook_id, late))
-    return {
-        **{f"created_p{share}": percentile(created, share) for share in (50, 95, 99, 100)},
-        **{f"called_p{share}": percentile(list(first.values()), share) for share in (50, 95, 99, 100)},
-    }
+        if call.answered is not None and 200 <= call.status < 300:
+            token = (call.run, call.attempt)
+            answered[token] = min(call.answered, answered.get(token, call.answered))
+    found = []
+    for one in history.attempts:
+        if one.outcome not in GOOD:
+            continue
+        when = answered.get((one.run, one.number))
+        if when is None or when > one.ended + CLOCKS:
+            said = "never" if when is None else f"only at {when}"
+            found.append(
+                f"a stale write was accepted: attempt {one.number} of {one.run} succeeded at {one.ended}, "
+                f"but the target answered it {said}"
+            )
+    return found
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    if not values:
-        return 0.0
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, max(0, math.ceil(len(ordered) * share / 100) - 1))], 3)
+def repeated_effects(history: History) -> int:
+    """Calls that were answered well beyond the first of their run: allowed (G7), and worth knowing."""
+    good = Counter(call.run for call in history.calls if 200 <= call.status < 300)
+    return sum(count - 1 for count in good.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import random
@@ -10,7 +11,10 @@ import sys
 import time
 
 SLOWEST = 0.25
-"""Answers take up to this long, so that kills and freezes meet calls in flight."""
+"""Answers take up to this long, so that faults meet calls in flight."""
+
+SLOWER = 1.5
+"""Some take this long, so that instants meet open runs, and freezes meet attempts."""
 
 REFUSED = 0.02
 """This share of first attempts is told to try again later."""
@@ -19,8 +23,11 @@ REFUSED = 0.02
 class Receiver:
     """HTTP/1.1 with keep-alive, and no more of it than a webhook needs."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, seed: int, slow: float) -> None:
         self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self.chance = random.Random(seed)
+        self.slow = slow
+        self.numbers = itertools.count(1)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -28,8 +35,11 @@ class Receiver:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
                 await reader.readexactly(int(headers.get("content-length", 0)))
-                status = self.note(headers)
-                await asyncio.sleep(random.random() * SLOWEST)
+                number, status = next(self.numbers), self.status(headers)
+                self.note(number, headers, status)
+                slow = self.chance.random() < self.slow
+                await asyncio.sleep(SLOWER if slow else self.chance.random() * SLOWEST)
+                self.write({"call": number, "answered": time.time()})
                 text = "OK" if status == 200 else "Service Unavailable"
                 writer.write(f"HTTP/1.1 {status} {text}\r\nContent-Length: 2\r\n\r\nok".encode())
                 await writer.drain()
@@ -38,25 +48,34 @@ class Receiver:
         finally:
             writer.close()
 
-    def note(self, headers: dict[str, str]) -> int:
-        attempt = int(headers.get("x-foliot-attempt", 0))
-        status = 503 if attempt == 1 and random.random() < REFUSED else 200
-        call = {
-            "webhook_id": headers.get("webhook-id", ""),
-            "at": headers.get("x-foliot-scheduled-for", ""),
-            "attempt": attempt,
-            "seen": time.time(),
-            "status": status,
-        }
-        os.write(self.fd, (json.dumps(call) + "\n").encode())
-        return status
+    def status(self, headers: dict[str, str]) -> int:
+        first = headers.get("x-foliot-attempt") == "1"
+        return 503 if first and self.chance.random() < REFUSED else 200
+
+    def note(self, number: int, headers: dict[str, str], status: int) -> None:
+        """On the disk before anybody is answered: whatever dies, this has happened."""
+        self.write(
+            {
+                "call": number,
+                "webhook_id": headers.get("webhook-id", ""),
+                "attempt": int(headers.get("x-foliot-attempt", 0)),
+                "timestamp": headers.get("webhook-timestamp", ""),
+                "at": headers.get("x-foliot-scheduled-for", ""),
+                "seen": time.time(),
+                "status": status,
+            }
+        )
+        os.fsync(self.fd)
+
+    def write(self, line: dict[str, object]) -> None:
+        os.write(self.fd, (json.dumps(line) + "\n").encode())
 
 
-async def main(port: int, path: str) -> None:
-    server = await asyncio.start_server(Receiver(path).serve, "127.0.0.1", port)
+async def main(port: int, path: str, seed: int, slow: float) -> None:
+    server = await asyncio.start_server(Receiver(path, seed, slow).serve, "127.0.0.1", port)
     async with server:
         await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
+    asyncio.run(main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4])))

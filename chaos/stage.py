@@ -30,7 +30,9 @@ class Player:
     environment: Mapping[str, str]
     log: Path
     process: subprocess.Popen[bytes] | None = None
-    frozen_until: float = 0.0
+    tell: Callable[[Player, str], None] = lambda _player, _what: None
+    """Hears of everything that happens to it."""
+    frozen: bool = False
     said_before: int = 0
     ready_since: float | None = None
 
@@ -40,15 +42,11 @@ class Player:
             self.process = subprocess.Popen(
                 self.command, env=dict(self.environment), stdout=out, stderr=out, cwd=ROOT, start_new_session=True
             )
+        self.tell(self, "starting")
 
     @property
     def pid(self) -> int:
-        assert self.process is not None
-        return self.process.pid
-
-    @property
-    def frozen(self) -> bool:
-        return self.frozen_until > 0
+        return 0 if self.process is None else self.process.pid
 
     def said(self) -> int:
         """How often this log says that a server is up."""
@@ -60,6 +58,7 @@ class Player:
             return 0.0
         if self.ready_since is None and self.said() > self.said_before:
             self.ready_since = time.monotonic()
+            self.tell(self, "ready")
         return 0.0 if self.ready_since is None else time.monotonic() - self.ready_since
 
     def running(self) -> bool:
@@ -69,17 +68,22 @@ class Player:
         if self.process is not None:
             self.process.kill()
             self.process.wait(10)
-        self.frozen_until = 0.0
+            self.tell(self, "killed")
+        self.frozen, self.ready_since = False, None
 
-    def freeze(self, seconds: float) -> None:
-        os.kill(self.pid, signal.SIGSTOP)
-        self.frozen_until = time.monotonic() + seconds
+    def freeze(self) -> None:
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGSTOP)
+        self.frozen = True
+        self.tell(self, "frozen")
 
     def thaw(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGCONT)
-        self.frozen_until = 0.0
-        self.ready_since = time.monotonic()
+        """Nothing, to one that was killed meanwhile."""
+        if self.frozen and self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGCONT)
+            self.frozen, self.ready_since = False, time.monotonic()
+            self.tell(self, "thawed")
 
     def end(self, seconds: float = 15) -> int | None:
         """Ask politely, then insist; the exit code."""
@@ -96,27 +100,31 @@ class Player:
 
 @dataclass
 class Stage:
-    """Schedulers, doors and a receiver around one database."""
+    """The processes around one database."""
 
     work: Path
     url: str
     settings: Mapping[str, str]
+    tell: Callable[[Player, str], None] = lambda _player, _what: None
     players: dict[str, Player] = field(default_factory=dict)
 
-    def player(self, name: str, *command: str) -> Player:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
-        environment |= {"FOLIOT_DATABASE_URL": self.url, "FOLIOT_HOME": str(self.work / "home"), **self.settings}
-        environment.pop("DATABASE_URL", None)
-        made = Player(name, [sys.executable, *command], environment, self.work / f"{name}.log")
+    def player(self, name: str, *command: str, url: str | None = None) -> Player:
+        """`url` is its own way to the database, where that is not everybody's."""
+        environment = self._environment(url or self.url)
+        made = Player(name, [sys.executable, *command], environment, self.work / f"{name}.log", tell=self.tell)
         self.players[name] = made
         return made
 
+    def _environment(self, url: str) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("FOLIOT_")}
+        kept.pop("DATABASE_URL", None)
+        return {**kept, "FOLIOT_DATABASE_URL": url, "FOLIOT_HOME": str(self.work / "home"), **self.settings}
+
     def run(self, *arguments: str, seconds: float = 60) -> subprocess.CompletedProcess[str]:
         """A command that ends by itself."""
-        once = Player("once", [sys.executable, "-m", "foliot", *arguments], self._any().environment, self.work / "once")
         return subprocess.run(
-            once.command,
-            env=dict(once.environment),
+            [sys.executable, "-m", "foliot", *arguments],
+            env=self._environment(self.url),
             capture_output=True,
             text=True,
             cwd=ROOT,
@@ -124,13 +132,9 @@ class Stage:
             check=False,
         )
 
-    def _any(self) -> Player:
-        return next(iter(self.players.values()))
-
     def close(self) -> None:
         for player in self.players.values():
-            if player.frozen:
-                player.thaw()
+            player.thaw()
             player.kill()
 
 
@@ -155,12 +159,12 @@ def ask(
     return reply.status, json.loads(text) if text else None
 
 
-def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float, what: str, every: float = 0.05) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what} did not happen within {seconds:g} s")
-        time.sleep(0.05)
+        time.sleep(every)
 
 
 def answers(port: int) -> bool:

@@ -130,7 +130,12 @@ async def clean(url: str | URL) -> None:
         case _:
             async with connect(ours(url)) as connection:
                 tables = [name for name in await connection.column(TABLES_MYSQL) if name != KEPT]
-                deletions = [f"DELETE FROM `{name}`" for name in tables]
+                guarded = await connection.column(GUARDED_MYSQL)
+                for name in guarded:
+                    # Its triggers cannot be switched off, but only deletions wake them.
+                    if await connection.column(f"SELECT 1 FROM `{name}` LIMIT 1"):
+                        await connection.run(f"TRUNCATE TABLE `{name}`")
+                deletions = [f"DELETE FROM `{name}`" for name in tables if name not in guarded]
                 await _run_together(
                     connection,
                     ["SET foreign_key_checks = 0, innodb_lock_wait_timeout = 10", "BEGIN", *deletions, "COMMIT"],
@@ -174,6 +179,11 @@ TABLES_MYSQL = (
     "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE'"
 )
 
+GUARDED_MYSQL = (
+    "SELECT event_object_table FROM information_schema.triggers"
+    " WHERE trigger_schema = DATABASE() AND event_manipulation = 'DELETE'"
+)
+
 CLEAN_POSTGRESQL = f"""
 SET lock_timeout = '10s';
 SET session_replication_role = replica;
@@ -204,6 +214,11 @@ def _clean_sqlite(url: URL) -> None:
         names = connection.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
         )
+        triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            connection.execute(f'DROP TRIGGER "{name}"')
         for (name,) in names.fetchall():
             if name != KEPT:
                 connection.execute(f'DELETE FROM "{name}"')
+        for _, made in triggers:
+            connection.execute(made)

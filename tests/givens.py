@@ -128,7 +128,7 @@ async def ask(store: Database, now: datetime, *requests: RunRequest) -> list[str
 async def tick(store: Database, now: datetime) -> list[Plan]:
     """What the ticker does in one round."""
     async with store.begin() as tx:
-        found = await tx.firing.lock_due(now, 1000)
+        found, _ = await tx.firing.lock_due(now, 1000)
         open_runs = await tx.firing.open_runs([one.id for one in found])
         plans = [settle(one, now, open_runs.get(one.id, ())) for one in found]
         await tx.firing.record(plans, now)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from foliot.settings import Settings
-from foliot.settings.keys import ACCOUNTS, CLIENT, LATER
-from foliot.settings.model import Declared
+from foliot.settings.declared import Declared
+from foliot.settings.keys import CLIENT, LATER
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -28,10 +28,13 @@ does a `FOLIOT_…` variable that is not known. `foliot check` prints every comp
 |---|---|
 {client}
 
-## Accounts
+## Local mode, or tokens
 
-This version runs in local mode only, on loopback, and asks nobody for a token. Whoever sets one of these expects
-otherwise, so it refuses to start: {accounts}.
+Without `FOLIOT_JWT_SECRET`, `FOLIOT_JWKS_URL` and `FOLIOT_JWT_KEY_FILE` Foliot is in local mode: it listens on loopback
+only and asks nobody for a token. With one of them, every call needs a token or an API key
+([security](../concepts/security.md)). Two of them, an empty one, or settings of tokens without any of them stop the
+start; so do keys that are short, repeated or placeholders, and, once tokens are asked for, passwords that everybody
+knows in the URL of a server elsewhere.
 
 ## Accepted and not used
 
@@ -47,7 +50,6 @@ def settings_page() -> str:
     return SETTINGS.format(
         settings="\n".join(setting_row(setting) for setting in Settings.declared()),
         client="\n".join(f"| `{key}` | {sentence} |" for key, sentence in CLIENT.items()),
-        accounts=", ".join(f"`{key}`" for key in ACCOUNTS),
         later="\n".join(f"| {', '.join(f'`{key}`' for key in keys)} | {what} |" for keys, what in LATER.items()),
     )
 

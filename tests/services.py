@@ -24,8 +24,9 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+import pytest
 from sqlalchemy import URL, make_url
 
 from tests import databases
@@ -309,3 +310,10 @@ def wait_until(condition: Callable[[], bool], *, seconds: float) -> bool:
             return True
         pause.wait(0.05)
     return condition()
+
+
+def absent(missing: Exception) -> NoReturn:
+    """A server is not there: where it must be, that is a failure; elsewhere the test is skipped and says why."""
+    if os.environ.get("REQUIRE_SERVICES", "") not in ("", "0"):
+        pytest.fail(f"{missing} (REQUIRE_SERVICES is set)", pytrace=False)
+    pytest.skip(str(missing))

@@ -18,7 +18,9 @@ from foliot.ports import Action, Claimed, Context, Ending, Outgoing, Reply
 from foliot.store.database import Database
 from foliot.testing import StoppedClock, open_store
 from foliot.usecases import UseCases
+from foliot.vault.keyring import Keyring
 
+KEYRING = Keyring.of(["a master key that only tests know"])
 URL = "https://example.com/hook"
 HOURLY: dict[str, Any] = {"name": "Hourly", "type": "cron", "cron_expr": "0 * * * *", "payload": {"url": URL}}
 EVERY_MINUTE: dict[str, Any] = {
@@ -83,7 +85,7 @@ class World:
         """What the ticker does."""
         now = self.clock.now()
         async with self.store.begin() as tx:
-            due = await tx.firing.lock_due(now, 1000)
+            due, _ = await tx.firing.lock_due(now, 1000)
             open_runs = await tx.firing.open_runs([one.id for one in due])
             recorded = await tx.firing.record([settle(one, now, open_runs.get(one.id, ())) for one in due], now)
         return recorded.runs
@@ -118,7 +120,7 @@ class World:
     @classmethod
     def on(cls, store: Database) -> World:
         clock, feed = StoppedClock(), MemoryFeed()
-        return cls(store, clock, UseCases.of(store, clock, feed, OneAction()), feed)
+        return cls(store, clock, UseCases.of(store, clock, feed, OneAction(), pepper=KEYRING, vault=KEYRING), feed)
 
 
 @asynccontextmanager

@@ -28,6 +28,8 @@ _SECRET_KEY = re.compile(
 )
 _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"whsec_[A-Za-z0-9+/=_-]+"), f"whsec_{HIDDEN}"),
+    # An API key keeps its hint, which says which one it was.
+    (re.compile(r"\b(flt_[0-9a-f]{8}_|tkt_)[A-Za-z0-9_-]{20,}"), rf"\1{HIDDEN}"),
     (re.compile(r"(?<=://)[^\s/@:\"']*:[^\s@\"']*@"), f"{HIDDEN}@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), HIDDEN),

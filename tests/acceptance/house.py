@@ -59,6 +59,8 @@ class House:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("FOLIOT_", "DATABASE_URL"))}
         self.environ = kept | {"FOLIOT_HOME": str(home)}
         self.processes: list[subprocess.Popen[str]] = []
+        self.log = home.parent / "log"
+        """What the servers said on standard error."""
         self.said = ""
         self.port = ""
 
@@ -67,13 +69,14 @@ class House:
 
     def start(self, *command: str, lines: int = 1, **environ: str) -> subprocess.Popen[str]:
         """Start a server, and wait for the word that it is up; the client commands talk to it from then on."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "foliot", *command],
-            env=self.environ | environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        with self.log.open("a") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "foliot", *command],
+                env=self.environ | environ,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
         self.processes.append(process)
         assert process.stdout is not None
         self.said = "".join(process.stdout.readline() for _ in range(lines))

@@ -83,7 +83,7 @@ async def test_whoever_performs_a_run_that_was_cut_off_is_told(store: Database) 
 
     async with store.read() as tx:
         assert await tx.claims.cancels([run_id]) == {run_id}
-        (attempt,) = await tx.runs.attempts(run_id)
+        (attempt,) = (await tx.runs.attempts([run_id], whole=True))[run_id]
     assert (attempt.epoch, attempt.outcome, (await row_of(store, run_id))["epoch"]) == (1, "cancelled", 2)
 
 
@@ -145,7 +145,7 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
             self.read, self.glance = store.read, store.glance
 
         @asynccontextmanager
-        async def begin(self) -> AsyncIterator[Transaction]:
+        async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
             async with self.store.begin() as tx:
                 yield tx
             if self.deaf:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -97,7 +97,7 @@ class Bench:
             store=store,
             feed=self.feed,
             actions=GivenActions.of(action),
-            pace=Pace(**{"retention": None, **pace}),
+            pace=Pace(**{"retention": None, "gather": 0.0, **pace}),
             workers_of=lambda executor: EmbeddedWorkers(executor, 10),
         )
         self.actors: dict[str, Actor] = {
@@ -197,8 +197,22 @@ async def test_a_failing_run_backs_off_and_ends_as_a_dead_letter(store: Database
     assert [ctx.attempt for ctx in bench.action.seen] == [1, 2, 3]
     (run,) = await runs_of(store, one.id)
     async with store.read() as tx:
-        assert [attempt.number for attempt in await tx.runs.attempts(run["id"])] == [1, 2, 3]
+        assert [attempt.number for attempt in (await tx.runs.attempts([run["id"]], whole=True))[run["id"]]] == [1, 2, 3]
         assert await tx.runs.dead_ids(one.tenant_id, 10) == [run["id"]]
+
+
+async def test_a_run_that_is_given_up_is_told_in_one_line_of_the_log(
+    store: Database, logged: list[MutableMapping[str, Any]]
+) -> None:
+    one = schedule(spec(retry=RetryPolicy(max_retries=0), max_runs=1))
+    await keep(store, one)
+
+    await Bench(store, answers(REFUSED)).fly()
+
+    (run,) = await runs_of(store, one.id)
+    (line,) = [entry for entry in logged if entry["log_level"] == "warning"]
+    assert (line["action"], line["run_id"], line["schedule_id"]) == ("run_given_up", run["id"], one.id)
+    assert (line["code"], line["error"]) == ("http_500", "no")
 
 
 async def test_a_run_that_fails_once_succeeds_on_its_next_attempt(store: Database) -> None:
@@ -368,7 +382,10 @@ async def test_a_lease_lost_in_mid_flight_stops_the_effect_and_refuses_its_end(s
     assert (await finish(store, flight.claimed, Succeeded("late"), NOON)).stale == {run_id}
     assert (await finish(store, other, Succeeded("theirs"), NOON)).accepted == {run_id}
     async with store.read() as tx:
-        assert [attempt.outcome for attempt in await tx.runs.attempts(run_id)] == ["lost", "success"]
+        assert [attempt.outcome for attempt in (await tx.runs.attempts([run_id], whole=True))[run_id]] == [
+            "lost",
+            "success",
+        ]
 
 
 async def test_a_worker_that_cannot_renew_stops_by_its_own_clock(store: Database) -> None:
@@ -513,13 +530,13 @@ class Gated:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[Transaction]:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         self.reached.set()
         await self.gate.wait()
         async with self.store.begin() as tx:
             yield tx
 
-    def read(self) -> AbstractAsyncContextManager[Transaction]:
+    def read(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Transaction]:
         return self.store.read()
 
     def glance(self) -> AbstractAsyncContextManager[Transaction]:

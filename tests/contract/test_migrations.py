@@ -16,10 +16,10 @@ from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from foliot.ports import Page
+from foliot.store import access_tables
 from foliot.store import migrate as migrations
 from foliot.store.database import Database
 from foliot.store.migrate import NEWEST, current, migrate
-from foliot.store.tables import metadata
 from foliot.testing import open_store
 from tests.givens import HOUR, NOON, TENANT, ask, claim, keep, request, schedule, tick
 
@@ -49,7 +49,7 @@ async def test_a_migrated_database_has_exactly_the_tables_of_the_code(bare_datab
         # Only PostgreSQL gives defaults back as they were written.
         exact = conn.dialect.name == "postgresql"
         context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": exact})
-        return list(compare_metadata(context, metadata))
+        return list(compare_metadata(context, access_tables.api_keys.metadata))
 
     engine = create_async_engine(bare_database_url)
     async with engine.connect() as conn:
@@ -58,7 +58,14 @@ async def test_a_migrated_database_has_exactly_the_tables_of_the_code(bare_datab
     await engine.dispose()
 
     assert found == []
-    assert {"foliot_schedules", "foliot_runs", "foliot_attempts", "foliot_ledger", "foliot_spans"} <= set(views)
+    assert {
+        "foliot_schedules",
+        "foliot_runs",
+        "foliot_attempts",
+        "foliot_ledger",
+        "foliot_spans",
+        "foliot_audit",
+    } <= set(views)
 
 
 async def test_down_to_nothing_and_up_again(bare_database_url: str) -> None:
@@ -97,7 +104,7 @@ async def test_the_views_for_people_can_be_read(bare_database_url: str) -> None:
         await keep(store, schedule())
         await tick(store, NOON)
         async with store.read() as tx:
-            for view, rows in {"schedules": 1, "runs": 1, "spans": 1, "ledger": 0, "attempts": 0}.items():
+            for view, rows in {"schedules": 1, "runs": 1, "spans": 1, "ledger": 0, "attempts": 0, "audit": 0}.items():
                 found = await tx.conn.execute(text(f"SELECT * FROM foliot_{view}"))
                 assert len(found.all()) == rows
 
@@ -120,6 +127,10 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
         lambda tx: tx.runs.find(TENANT, Page(10), schedule_id="sch_1"),
     ),
+    "the ended runs of a queue": ("ix_runs_queue", lambda tx: tx.runs.find(TENANT, Page(10), queue="q1")),
+    "the ended runs of a kind": ("ix_runs_kind", lambda tx: tx.runs.find(TENANT, Page(10), kind="rare")),
+    "the open runs by state": ("ix_runs_lease", lambda tx: tx.upkeep._open([])),
+    "damaged schedules": ("ix_schedules_fault", lambda tx: tx.schedules.faults(10)),
     "the schedules of a tenant": (
         "ix_schedules_tenant_id_id|pk_schedules",
         lambda tx: tx.schedules.find(TENANT, Page(10)),

@@ -1,22 +1,32 @@
-"""Throws generated requests at every operation of the OpenAPI document: whatever comes in, no 5xx comes out."""
+"""Throws generated requests at every operation of the OpenAPI document: no 5xx, and nothing it does not promise."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from foliot.domain.access import LOCAL, Role
+from foliot.domain.run import RunState
 from foliot.doors.rest import create_app
+from foliot.testing import open_store
 from foliot.usecases import UseCases
-from tests.world import World, open_world
+from tests.matrix import OURS, House, furnish
+from tests.world import open_world
 
 EXAMPLES = 8
 
@@ -24,10 +34,11 @@ EXAMPLES = 8
 class Elsewhere:
     """Runs an app on the loop where its store lives; schemathesis asks from a loop of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, open_house: Callable[[], AbstractAsyncContextManager[tuple[ASGIApp, Ids]]]) -> None:
+        self.open_house = open_house
         self.loop = asyncio.new_event_loop()
         self.app: ASGIApp | None = None
-        self.ids: dict[str, str] = {}
+        self.ids = Ids()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         here = asyncio.get_running_loop()
@@ -47,13 +58,11 @@ class Elsewhere:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """A world on a thread of its own, with one schedule and one run to be found."""
+        """A house on a thread of its own, with something in it to be found."""
         ready, done = threading.Event(), asyncio.Event()
 
         async def live() -> None:
-            async with open_world() as world:
-                self.ids = await _furnish(world)
-                self.app = create_app(world.cases, guarded=False)
+            async with self.open_house() as (self.app, self.ids):
                 ready.set()
                 await done.wait()
 
@@ -67,45 +76,104 @@ class Elsewhere:
             thread.join(10)
             self.loop.close()
 
+    def aim(self, case: schemathesis.Case[Any]) -> None:
+        """A known id, half the time, reaches what lies behind the lookup; a foreign one now and then must not."""
+        for name, known in self.ids.known.items():
+            size = len(str((case.path_parameters or {}).get(name, "")))
+            if size % 2:
+                case.path_parameters[name] = known[size // 2 % len(known)]
+
 
 async def _call(function: Any, *args: Any) -> Any:
     return await function(*args)
 
 
-async def _furnish(world: World) -> dict[str, str]:
-    from foliot.domain.access import LOCAL
-    from foliot.domain.run import RunState
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """What can be named in a path, and who may ask for it."""
 
-    schedule = await world.schedule()
-    run = await world.cases.schedules.run_now(LOCAL, schedule.id)
-    await world.end(run.id, RunState.DEAD_LETTER, {"code": "x", "message": "y"})
-    return {"schedule_id": schedule.id, "run_id": run.id}
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bearer: str = ""
+    foreign: frozenset[str] = frozenset()
+    """What no answer may hold unless it was asked for by name."""
 
 
-elsewhere = Elsewhere()
+@asynccontextmanager
+async def _local() -> AsyncIterator[tuple[ASGIApp, Ids]]:
+    """Local mode, with one schedule and one dead letter."""
+    async with open_world() as world:
+        schedule = await world.schedule()
+        run = await world.cases.schedules.run_now(LOCAL, schedule.id)
+        await world.end(run.id, RunState.DEAD_LETTER, {"code": "x", "message": "y"})
+        ids = Ids({"schedule_id": [schedule.id], "run_id": [run.id]})
+        yield create_app(world.cases, hosts={"testserver"}), ids
+
+
+@asynccontextmanager
+async def _shared() -> AsyncIterator[tuple[ASGIApp, Ids]]:
+    """Two tenants behind tokens; one of them asks."""
+    async with open_store() as store:
+        furniture = await furnish(store)
+        house, ours, theirs = House.on(store, furniture), furniture.ours, furniture.theirs
+        known = {
+            "schedule_id": [ours.schedule_id, theirs.schedule_id],
+            "run_id": [ours.run_id, theirs.run_id, ours.letter_id],
+            "key_id": [ours.key_id, theirs.key_id],
+            "name": [ours.name, theirs.name],
+            "tenant_id": [ours.tenant_id, theirs.tenant_id],
+        }
+        foreign = frozenset({theirs.ended_id, theirs.letter_id, theirs.run_id, theirs.schedule_id, theirs.key_id})
+        yield house.app, Ids(known, house.token(OURS, Role.ADMIN), foreign)
+
+
+local, shared = Elsewhere(_local), Elsewhere(_shared)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _world() -> Iterator[None]:
-    with elsewhere.running():
+def _houses() -> Iterator[None]:
+    with local.running(), shared.running():
         yield
 
 
-# The document hangs on the code alone, so it is read before there is a world behind it.
-schema = schemathesis.openapi.from_dict(create_app(cast("UseCases", None)).openapi())
-schema.app = elsewhere
+# The document hangs on the code alone, so it is read before there is a house behind it.
+DOCUMENT = create_app(cast("UseCases", None)).openapi()
+in_local_mode = schemathesis.openapi.from_dict(DOCUMENT)
+in_local_mode.app = local
+with_a_token = schemathesis.openapi.from_dict(DOCUMENT)
+with_a_token.app = shared
 
-
-@schema.parametrize()
-@settings(
+BOUNDED = settings(
     max_examples=EXAMPLES,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )
+
+
+@in_local_mode.parametrize()
+@BOUNDED
 @pytest.mark.timeout(120)
 def test_no_input_makes_a_server_error(case: schemathesis.Case[Any]) -> None:
-    for name, value in elsewhere.ids.items():
-        # A known id, half the time, reaches what lies behind the lookup.
-        if len(str((case.path_parameters or {}).get(name, ""))) % 2:
-            case.path_parameters[name] = value
+    local.aim(case)
     case.call_and_validate(checks=[not_a_server_error])
+
+
+@with_a_token.parametrize()
+@BOUNDED
+@pytest.mark.timeout(120)
+def test_a_tenant_gets_what_the_document_promises_and_nothing_of_another(case: schemathesis.Case[Any]) -> None:
+    shared.aim(case)
+    asked = repr((case.path_parameters, case.query, case.body))
+
+    answer = case.call(headers={"Authorization": f"Bearer {shared.ids.bearer}"})
+
+    case.validate_response(
+        answer,
+        checks=[
+            not_a_server_error,
+            status_code_conformance,
+            content_type_conformance,
+            response_schema_conformance,
+        ],
+    )
+    assert answer.status_code != 401
+    assert not {one for one in shared.ids.foreign if one in answer.text and one not in asked}

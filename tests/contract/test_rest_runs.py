@@ -45,7 +45,7 @@ async def run_of(world: World, client: Client) -> dict[str, Any]:
 
 async def read(client: Client, run_id: str) -> dict[str, Any]:
     answer = await client.get(f"/api/runs/{run_id}")
-    models.RunWithAttempts.model_validate(answer.json)
+    models.Run.model_validate(answer.json)
     body: dict[str, Any] = answer.json
     return body
 
@@ -53,7 +53,7 @@ async def read(client: Client, run_id: str) -> dict[str, Any]:
 async def test_a_run_tells_its_life(world: World, client: Client) -> None:
     run = await run_of(world, client)
     assert (run["state"], run["scheduled_for"], run["lateness_ms"]) == ("queued", "2027-01-04T12:01:00Z", None)
-    assert "attempts" not in run
+    assert run["attempts"] == []
     world.clock.advance(0.25)
     (claimed,) = await world.claim(run["id"])
     world.clock.advance(1.5)
@@ -96,6 +96,36 @@ async def test_runs_are_listed_and_filtered(world: World, client: Client) -> Non
     page = (await client.get("/api/runs?limit=2")).json
     rest = (await client.get(f"/api/runs?limit=2&cursor={page['next_cursor']}")).json
     assert ([len(page["items"]), len(rest["items"])], rest["next_cursor"]) == ([2, 1], None)
+
+
+async def test_every_answer_with_a_run_carries_its_attempts(world: World, client: Client) -> None:
+    run = await run_of(world, client)
+    (claimed,) = await world.claim(run["id"])
+    await _finish(world, claimed, RunState.RETRYING, ready_at=world.clock.now(), error=BOOM)
+    (listed,) = (await client.get("/api/runs")).json["items"]
+    (of_schedule,) = (await client.get(f"/api/schedules/{run['schedule_id']}/runs")).json["items"]
+    cancelled = await client.post(f"/api/runs/{run['id']}/cancel")
+    retried = await client.post(f"/api/runs/{run['id']}/retry")
+    now = await client.post(f"/api/schedules/{run['schedule_id']}/run-now")
+
+    for body in (listed, of_schedule, cancelled.json, await read(client, run["id"])):
+        models.Run.model_validate(body)
+        assert [(one["number"], one["outcome"], one["error"]) for one in body["attempts"]] == [(1, "retrying", BOOM)]
+    for answer in (retried, now):
+        models.Run.model_validate(answer.json)
+        assert (answer.status, answer.json["attempts"]) == (202, [])
+
+
+async def test_lateness_after_a_retry_is_that_of_the_first_start(world: World, client: Client) -> None:
+    run = await run_of(world, client)
+    world.clock.advance(0.25)
+    (claimed,) = await world.claim(run["id"])
+    await _finish(world, claimed, RunState.RETRYING, ready_at=world.clock.now() + timedelta(hours=1), error=BOOM)
+    assert (await read(client, run["id"]))["lateness_ms"] == 250.0
+    world.clock.advance(timedelta(hours=2))
+    await world.end(run["id"], RunState.SUCCESS)
+
+    assert (await read(client, run["id"]))["lateness_ms"] == 250.0
 
 
 async def test_cancel_of_a_waiting_run_is_final(world: World, client: Client) -> None:
@@ -455,8 +485,43 @@ async def test_metrics_count_what_there_is(world: World, client: Client) -> None
         'foliot_queue_oldest_seconds{queue="default"} 0.0',
         "foliot_stale_writes_total 4.0",
         "foliot_workers 2.0",
+        "foliot_schedulers 1.0",
     ):
         assert line in lines, line
+
+
+async def test_a_scheduler_that_hands_its_runs_to_a_broker_is_no_worker(world: World, client: Client) -> None:
+    await node(world, "a", "scheduler", slots=0)
+    await node(world, "b", "scheduler", slots=100)
+
+    lines = (await client.get("/metrics")).text.splitlines()
+
+    assert {"foliot_schedulers 2.0", "foliot_workers 1.0"} <= set(lines)
+
+
+async def test_counters_never_fall_when_a_process_ends(world: World, client: Client) -> None:
+    await node(world, "a", "up")
+    await node(world, "b", "worker")
+    before = await counters(client)
+    async with world.store.begin() as tx:
+        await tx.upkeep.leave("a")
+    world.clock.advance(timedelta(hours=25))
+    async with world.store.begin() as tx:
+        await tx.upkeep.forget_nodes(world.clock.now() - timedelta(hours=24))
+
+    after = await counters(client)
+
+    assert before["foliot_stale_writes_total"] == "4.0"
+    assert after == before
+    assert "foliot_workers 0.0" in (await client.get("/metrics")).text
+
+
+async def counters(client: Client) -> dict[str, str]:
+    """Everything that may only grow."""
+    lines = (await client.get("/metrics")).text.splitlines()
+    found = [line.rsplit(" ", 1) for line in lines if not line.startswith("#")]
+    grows = ("_total", "_bucket", "_seconds_count", "_seconds_sum")
+    return {name: value for name, value in found if any(mark in name for mark in grows)}
 
 
 async def test_metrics_are_counted_at_most_every_five_seconds(world: World, client: Client) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from foliot.domain.access import Caller
 from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import create_app, models
@@ -245,6 +246,24 @@ async def test_instants_of_a_span(world: World, client: Client) -> None:
     is_problem(await client.get(f"{url}?from=yesterday"), 422, "invalid")
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 500])
+async def test_instants_end_where_the_runs_do(world: World, client: Client, limit: int) -> None:
+    body = await created(client, max_runs=3)
+    began = world.clock.now()
+    await world.pass_time(1)
+    url = f"/api/schedules/{body['id']}/instants"
+    query = f"to={rfc3339(began + 60 * MINUTE)}&limit={limit}"
+
+    page = (await client.get(f"{url}?from={rfc3339(began)}&{query}")).json
+    pages = [page["items"]]
+    while page["next_cursor"]:
+        page = (await client.get(f"{url}?{query}&cursor={page['next_cursor']}")).json
+        pages.append(page["items"])
+
+    assert [one["outcome"] for items in pages for one in items] == ["queued", "planned", "planned"]
+    assert all(pages)
+
+
 async def test_preview_tells_the_next_instants_in_words_and_on_the_local_clock(client: Client) -> None:
     raw = {
         "type": "cron",
@@ -269,7 +288,8 @@ async def test_a_repeated_key_has_one_effect_and_one_answer(client: Client) -> N
     again = await client.post("/api/schedules", HOURLY, Idempotency_Key="k-1")
 
     assert (again.status, again.body) == (201, first.body)
-    assert again.headers["idempotent-replayed"] == "true"
+    assert again.headers == {**first.headers, "idempotent-replayed": "true"}
+    assert {"etag", "location"} <= set(again.headers)
     assert len((await client.get("/api/schedules")).json["items"]) == 1
     is_problem(await client.post("/api/schedules", {**HOURLY, "name": "x"}, Idempotency_Key="k-1"), 422, "key_reused")
     is_problem(
@@ -279,6 +299,32 @@ async def test_a_repeated_key_has_one_effect_and_one_answer(client: Client) -> N
     )
     is_problem(await client.post("/api/schedules", HOURLY, Idempotency_Key="k" * 201), 422, "invalid")
     is_problem(await client.post("/api/schedules", HOURLY, Idempotency_Key=""), 422, "invalid")
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume"])
+async def test_a_repeated_change_keeps_its_etag(client: Client, verb: str) -> None:
+    body = await created(client)
+    url = f"/api/schedules/{body['id']}"
+    await client.post(f"{url}/pause")
+    first = await client.post(f"{url}/{verb}", Idempotency_Key="k")
+    await client.post(f"{url}/resume")
+
+    again = await client.post(f"{url}/{verb}", Idempotency_Key="k")
+
+    assert (again.body, again.headers["etag"]) == (first.body, first.headers["etag"])
+
+
+async def test_a_preview_honours_its_key(world: World, client: Client) -> None:
+    raw = {"type": "interval", "interval_seconds": 60}
+    first = await client.post("/api/schedules/preview", raw, Idempotency_Key="k")
+    world.clock.advance(timedelta(hours=1))
+
+    again = await client.post("/api/schedules/preview", raw, Idempotency_Key="k")
+
+    assert (again.body, again.headers["idempotent-replayed"]) == (first.body, "true")
+    other = await client.post("/api/schedules/preview", {**raw, "count": 1}, Idempotency_Key="k")
+    is_problem(other, 422, "key_reused")
+    assert (await client.post("/api/schedules/preview", raw)).body != first.body
 
 
 async def test_every_post_takes_a_key(client: Client) -> None:
@@ -296,6 +342,7 @@ async def test_run_now_with_a_key_runs_once(client: Client) -> None:
     first, again = [await client.post(url, {}, Idempotency_Key="go") for _ in range(2)]
 
     assert first.body == again.body
+    assert again.headers["location"] == first.headers["location"] == f"/api/runs/{first.json['id']}"
     assert len((await client.get("/api/runs")).json["items"]) == 1
 
 
@@ -340,11 +387,16 @@ async def test_the_openapi_document_refers_only_to_what_it_defines(client: Clien
 
 
 async def test_a_bug_is_a_problem_without_a_traceback(world: World) -> None:
-    async def broken(_: object) -> Any:
-        raise ZeroDivisionError("secret internals")
+    class Broken:
+        async def caller(self, bearer: str) -> Caller:
+            raise ZeroDivisionError(f"secret internals of {bearer}")
+
+        async def still(self, caller: Caller) -> bool:
+            return True
 
     with capture_logs() as logged:
-        answer = await Client(create_app(world.cases, identify=broken), quiet=True).get("/api/schedules")
+        client = Client(create_app(world.cases, identity=Broken()), quiet=True)
+        answer = await client.get("/api/schedules", Authorization="Bearer secret")
 
     is_problem(answer, 500, "internal")
     assert "secret" not in answer.text
@@ -355,7 +407,7 @@ class NoDatabase:
     """A store whose database is gone."""
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[Transaction]:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         raise Unavailable("the database did not answer")
         yield
 
@@ -377,3 +429,56 @@ async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(worl
     detailed = await client.get("/health/detailed")
     models.Health.model_validate(detailed.json)
     assert (detailed.status, detailed.json["status"], detailed.json["database"]["status"]) == (503, "down", "down")
+
+
+# --- the words of a refusal -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raw", "field", "words", "got"),
+    [
+        ({**EVERY_MINUTE, "interval_seconds": None, "interval": 5}, "interval", '{"hours": 4}', 5),
+        ({**HOURLY, "payload": {"uri": URL}}, "payload.uri", "did you mean 'url'? Known are body, headers,", None),
+        ({**HOURLY, "zzz": 1}, "zzz", "known are action, catchup, ", None),
+        (b"", "body", "is empty; it must be an object", None),
+        ([1], "body", "must be an object", "[1]"),
+    ],
+)
+async def test_a_refusal_names_the_field_the_rule_and_what_it_got(
+    client: Client, raw: Any, field: str, words: str, got: object
+) -> None:
+    body = is_problem(await client.post("/api/schedules", raw), 422, "invalid")
+
+    (error,) = body["errors"]
+    assert (error["field"], error["got"]) == (field, got)
+    assert words in error["message"]
+
+
+async def test_every_unknown_field_is_named(client: Client) -> None:
+    body = is_problem(await client.post("/api/schedules", {**HOURLY, "yyy": 1, "zzz": 2}), 422, "invalid")
+
+    assert [error["field"] for error in body["errors"]] == ["yyy", "zzz"]
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("limit=100000", "limit: must be at most 500, got '100000'"),
+        ("limit=0", "limit: must be at least 1, got '0'"),
+        ("limit=ten", "limit: must be a whole number, got 'ten'"),
+        ("status=asleep", "status: must be one of active, paused, completed or deleted, got 'asleep'"),
+        (f"q={'x' * 201}", "q: must be at most 200 characters, got '"),
+    ],
+)
+async def test_a_wrong_parameter_is_refused_in_our_words(client: Client, query: str, words: str) -> None:
+    body = is_problem(await client.get(f"/api/schedules?{query}"), 422, "invalid")
+
+    assert body["detail"].startswith(words)
+
+
+async def test_a_patch_without_a_body_says_so(client: Client) -> None:
+    body = await created(client)
+
+    answer = is_problem(await client.patch(f"/api/schedules/{body['id']}"), 422, "invalid")
+
+    assert answer["errors"][0]["message"].startswith("is empty")

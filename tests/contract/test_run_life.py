@@ -227,11 +227,13 @@ class RunLife(RuleBasedStateMachine):
     def old_runs_are_pruned(self, limit: int) -> None:
         async def work() -> int:
             async with self.store.begin() as tx:
-                return await tx.upkeep.prune(FOREVER, limit)
+                return (await tx.upkeep.prune(FOREVER, limit))[0]
 
-        ended = [run_id for run_id, row in self.before.items() if RunState(row["state"]).final]
-        assert self.run(work()) == min(limit, len(ended))
-        self.pruned |= set(sorted(ended)[:limit])
+        looked = [{**self.before[run_id], "id": run_id} for run_id in sorted(self.before)[:limit]]
+        ended = [row for row in looked if RunState(row["state"]).final]
+        gone = {row["id"] for row in ended if row["state"] != RunState.DEAD_LETTER or row["resolved_by"]}
+        assert self.run(work()) == len(gone)
+        self.pruned |= gone
 
     # --- what must hold -----------------------------------------------------------------------------------------------
 

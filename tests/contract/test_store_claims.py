@@ -307,7 +307,7 @@ async def test_only_the_databases_clock_decides_about_leases_and_instants(
         (held,) = await claim(store, wrong, run_id)
 
         async with store.begin() as tx:
-            assert await tx.firing.lock_due(wrong, 10) == []
+            assert await tx.firing.lock_due(wrong, 10) == ([], None)
             assert await tx.claims.lock_expired(wrong, 10) == []
         until = (await row_of(store, run_id))["lease_until"]
         assert abs(until - true - LEASE) < 20 * SECOND

@@ -93,7 +93,7 @@ async def test_a_final_ending_is_written_whole(store: Database, outcome: Outcome
     assert (row["event_seq"], row["final_seq"]) == (3, 3)
     assert row["result"] == getattr(outcome, "result", None)
     async with store.read() as tx:
-        (attempt,) = await tx.runs.attempts(held.fence.run_id)
+        (attempt,) = (await tx.runs.attempts([held.fence.run_id], whole=True))[held.fence.run_id]
     assert (attempt.epoch, attempt.number, attempt.worker) == (1, 1, "w1")
     assert (attempt.started_at, attempt.ended_at, attempt.retry_at) == (NOON, NOON + SECOND, None)
 
@@ -110,7 +110,7 @@ async def test_a_failure_waits_for_its_next_attempt(store: Database) -> None:
     assert await ready(store, NOON + 10 * SECOND) == []
     assert await ready(store, NOON + 11 * SECOND) == [run_id]
     async with store.read() as tx:
-        (attempt,) = await tx.runs.attempts(run_id)
+        (attempt,) = (await tx.runs.attempts([run_id], whole=True))[run_id]
     assert (attempt.outcome, attempt.retry_at, attempt.response) == ("failed", NOON + 11 * SECOND, {"status": 500})
 
 

@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.run import Failed, Fence, HandedBack, Problem, Succeeded
+from foliot.domain.event import Event, EventType, Line
+from foliot.domain.run import Failed, Fence, HandedBack, Lost, Problem, Succeeded
 from foliot.ports import Claimed
+from foliot.store import logs
 from foliot.store.database import Database
 from foliot.store.logs import CHUNK_LINES
 from foliot.testing import open_store
-from tests.givens import HOUR, NO_SPREAD, NOON, SECOND, ask, claim, events_of, finish, request, run_of, spec, sql
+from tests.givens import (
+    HOUR,
+    NO_SPREAD,
+    NOON,
+    SECOND,
+    ask,
+    claim,
+    events_of,
+    finish,
+    request,
+    row_of,
+    run_of,
+    spec,
+    sql,
+    statements,
+)
 
 FAILED = Failed(Problem("http_500", "no"))
 
@@ -186,3 +203,61 @@ async def test_pruned_lines_leave_the_rest_readable(store: Database) -> None:
     await sql(store, "DELETE FROM log_chunks WHERE run_id = :id", id=run_id)
 
     assert all(event.state for event in await events_of(store, run_id))
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def words(events: Sequence[Event]) -> list[str]:
+    return [event.message for event in events if event.type is EventType.LOG]
+
+
+async def test_a_run_has_so_many_lines_over_all_its_attempts(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "LINES_PER_RUN", 10)
+    held = await started(store)
+    run_id = held.fence.run_id
+    await append(store, held.fence, lines(4, "one"))
+    await finish(store, held, FAILED, NOON, lines(2, "end"))
+    held = await started(store, run_id)
+    await append(store, held.fence, lines(6, "two"))
+    await append(store, held.fence, lines(5, "lost"))
+    await finish(store, held, Succeeded(), NOON, lines(3, "lost"))
+
+    events = await events_of(store, run_id)
+
+    told = words(events)
+    assert told[:10] == [*(f"one {at}" for at in range(4)), "end 0", "end 1", *(f"two {at}" for at in range(4))]
+    assert [one.split(":")[0] for one in told[10:]] == ["10 more lines were not kept"]
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_a_runs_log_takes_so_much_room_over_all_its_attempts(
+    store: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = len(logs.pack(lines(3)))
+    monkeypatch.setattr(logs, "LOG_BYTES", 2 * kept + 1)
+    held = await started(store)
+    run_id = held.fence.run_id
+    await append(store, held.fence, lines(3))
+    await finish(store, held, FAILED, NOON, lines(3))
+    held = await started(store, run_id)
+    await append(store, held.fence, lines(3, "lost"))
+    await append(store, held.fence, lines(1, ""))
+    await finish(store, held, Lost(), NOON)
+
+    events = await events_of(store, run_id)
+
+    assert words(events)[:6] == ["line 0", "line 1", "line 2"] * 2
+    assert [one.split(":")[0] for one in words(events)[6:]] == ["4 more lines were not kept"]
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    row = await row_of(store, run_id)
+    assert (row["log_bytes"], row["log_dropped"]) == (2 * kept + 1, 0)
+
+
+async def test_a_run_without_lines_costs_no_more_to_end(store: Database) -> None:
+    held = await started(store)
+
+    with statements(store) as seen:
+        await finish(store, held, Succeeded(), NOON)
+
+    assert not [one for one in seen if "log_chunks" in one or "log_bytes =" in one]

@@ -234,11 +234,12 @@ async def test_a_run_belongs_to_its_tenant(store: Database) -> None:
 async def test_a_key_is_reserved_once_and_remembers_its_answer(store: Database) -> None:
     async with store.begin() as tx:
         assert await tx.requests.begin(TENANT, "k", "print", NOON) is None
-        await tx.requests.answer(TENANT, "k", 201, '{"id": "x"}')
+        await tx.requests.answer(TENANT, "k", 201, '{"id": "x"}', {"ETag": '"1"'})
 
     async with store.begin() as tx:
-        assert await tx.requests.begin(TENANT, "k", "print", NOON) == Answer("print", 201, '{"id": "x"}')
-        assert await tx.requests.begin(TENANT, "k", "other", NOON) == Answer("print", 201, '{"id": "x"}')
+        kept = Answer("print", 201, '{"id": "x"}', {"ETag": '"1"'})
+        assert await tx.requests.begin(TENANT, "k", "print", NOON) == kept
+        assert await tx.requests.begin(TENANT, "k", "other", NOON) == kept
         assert await tx.requests.begin("other", "k", "print", NOON) is None
         assert await tx.requests.begin(TENANT, "K", "print", NOON) is None
 

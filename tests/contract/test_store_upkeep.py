@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import func, select
 
 from foliot.domain.access import LOCAL
 from foliot.domain.event import EventType, Line
+from foliot.domain.histogram import LATENESS_BUCKETS, Histogram
 from foliot.domain.ledger import Entry, Fate, Reason
-from foliot.domain.run import Failed, Problem, RunState, Succeeded
+from foliot.domain.run import Failed, Origin, Problem, RunState, Succeeded
 from foliot.domain.schedule import Overlap
 from foliot.engine.executor import conclude
 from foliot.store.clock import wall
 from foliot.store.database import Database
 from foliot.store.tables import attempts, log_chunks
+from foliot.testing import open_store
 from foliot.usecases.audit import Audit
 from tests.givens import (
     HOUR,
@@ -47,9 +51,9 @@ LONG_AFTER = NOON + timedelta(days=365)
 """Later than the clock of any test, and than this machine's, by which ids are made."""
 
 
-async def prune(store: Database, limit: int = 100) -> int:
+async def prune(store: Database, limit: int = 100, after: str = "") -> int:
     async with store.begin() as tx:
-        return await tx.upkeep.prune(LONG_AFTER, limit)
+        return (await tx.upkeep.prune(LONG_AFTER, limit, after))[0]
 
 
 async def end(store: Database, *run_ids: str) -> None:
@@ -143,8 +147,8 @@ async def test_what_is_younger_than_asked_stays(store: Database) -> None:
     await end(store, run_id)
 
     async with store.begin() as tx:
-        assert await tx.upkeep.prune(wall() - timedelta(minutes=1), 100) == 0
-        assert await tx.upkeep.prune(NOON, 100) == 0
+        assert await tx.upkeep.prune(wall() - timedelta(minutes=1), 100) == (0, None)
+        assert await tx.upkeep.prune(NOON, 100) == (0, None)
 
     assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
 
@@ -156,6 +160,91 @@ async def test_old_keys_are_forgotten_and_young_ones_kept(store: Database) -> No
         assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 2) == 2
         assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 9) == 1
         assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 9) == 0
+
+
+async def letter(store: Database) -> str:
+    (run_id,) = await ask(store, NOON)
+    (held,) = await claim(store, NOON, run_id)
+    await finish(store, held, Failed(Problem("x", "y"), permanent=True), NOON)
+    return run_id
+
+
+async def test_a_dead_letter_stays_until_a_replay_of_it_succeeds(store: Database) -> None:
+    waiting, resolved = await letter(store), await letter(store)
+    replay = request(origin=Origin.REPLAY, parent_id=resolved)
+    await ask(store, NOON, replay)
+    await end(store, replay.id)
+
+    assert await prune(store) == 2
+
+    assert (await row_of(store, waiting))["state"] == RunState.DEAD_LETTER
+    assert await prune(store) == 0
+
+
+async def test_what_stays_is_walked_past_and_not_looked_at_again_and_again(store: Database) -> None:
+    kept = [await letter(store) for _ in range(4)]
+    young = await ask(store, NOON, request(), request())
+    await end(store, *young)
+    places: list[str | None] = [""]
+
+    async with store.begin() as tx:
+        while (place := places[-1]) is not None:
+            places.append((await tx.upkeep.prune(LONG_AFTER, 2, place))[1])
+
+    assert places == ["", kept[1], kept[3], young[1], None]
+    for run_id in kept:
+        assert await row_of(store, run_id)
+    assert await prune(store) == 0
+
+
+def counted(fired: int) -> dict[str, Any]:
+    lateness = Histogram(LATENESS_BUCKETS)
+    lateness.observe_all([0.002] * fired)
+    return {
+        "fired": fired,
+        "stale_writes": 1,
+        "replaced": 2,
+        "lateness": lateness.as_dict(),
+        "finished": {"success": 9},
+    }
+
+
+async def test_what_a_node_counted_outlives_it(store: Database) -> None:
+    async with store.begin() as tx:
+        await tx.upkeep.report("n1", "scheduler", NOON, NOON, counted(3))
+        await tx.upkeep.report("n2", "scheduler", NOON, NOON, counted(4))
+        await tx.upkeep.report("n3", "scheduler", NOON, NOON + HOUR, counted(5))
+        await tx.upkeep.report("n4", "scheduler", NOON, NOON, {"lateness": "rubbish", "fired": None})
+    async with store.begin() as tx:
+        await tx.upkeep.leave("n1")
+        await tx.upkeep.leave("unknown")
+    async with store.begin() as tx:
+        assert await tx.upkeep.forget_nodes(NOON + MINUTE) == 2
+
+    async with store.read() as tx:
+        gone, nodes = await tx.upkeep.gone(), await tx.upkeep.nodes()
+
+    assert [node["id"] for node in nodes] == ["n3"]
+    assert (gone["fired"], gone["stale_writes"], gone["replaced"]) == (7, 2, 4)
+    lateness = Histogram(LATENESS_BUCKETS)
+    lateness.add(gone["lateness"])
+    assert (lateness.count, round(lateness.total, 6)) == (7, 0.014)
+
+
+async def test_nodes_that_leave_at_once_are_all_counted(server_database_url: str) -> None:
+    async with open_store(server_database_url) as store:
+        async with store.begin() as tx:
+            for at in range(6):
+                await tx.upkeep.report(f"n{at}", "scheduler", NOON, NOON, counted(1))
+
+        async def leave(at: int) -> None:
+            async with store.begin() as tx:
+                await tx.upkeep.leave(f"n{at}")
+
+        await asyncio.gather(*(leave(at) for at in range(6)))
+
+        async with store.read() as tx:
+            assert (await tx.upkeep.gone())["fired"] == 6
 
 
 async def test_a_node_is_known_by_its_last_report(store: Database) -> None:
@@ -185,7 +274,7 @@ async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
 
     assert ours == {
         "schedules": {"active": 1},
-        "runs": {"dead_letter": 1, "queued": 1},
+        "runs": {"queued": 1},
         "queues": {"default": {"depth": 1, "oldest": NOON}},
     }
     assert all_["queues"] == {"default": {"depth": 2, "oldest": NOON}}

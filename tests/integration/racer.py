@@ -77,14 +77,14 @@ class Dawdling:
     inner: Database
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[SqlTransaction]:
-        async with self.inner.begin() as tx:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
+        async with self.inner.begin(tenant_id) as tx:
             yield tx
             await asyncio.sleep(random.random() * WIDEST)
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[SqlTransaction]:
-        async with self.inner.read() as tx:
+    async def read(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
+        async with self.inner.read(tenant_id) as tx:
             yield tx
 
     @asynccontextmanager

@@ -113,7 +113,7 @@ async def test_a_plan_written_twice_makes_its_runs_once(bench: Bench) -> None:
     schedule = await bench.schedule()
     now = bench.clock.advance(60)
     async with bench.store.begin() as tx:
-        (due,) = await tx.firing.lock_due(now, 10)
+        (due,), _ = await tx.firing.lock_due(now, 10)
     plan = settle(due, now)
 
     async with bench.store.begin() as tx:
@@ -246,7 +246,7 @@ async def test_an_ending_whose_acknowledgement_was_lost_is_not_stale(bench: Benc
 
     assert first.accepted == again.accepted == {run_id}
     async with bench.store.read() as tx:
-        assert len(await tx.runs.attempts(run_id)) == 1
+        assert len((await tx.runs.attempts([run_id], whole=True))[run_id]) == 1
 
 
 async def test_the_run_of_a_dead_worker_is_taken_back(bench: Bench) -> None:
@@ -303,6 +303,8 @@ class Forgetful:
     """A broker that loses everything."""
 
     heard: list[list[str]] = field(default_factory=list)
+
+    slots = 100
 
     def free(self) -> int:
         return 10

@@ -326,7 +326,7 @@ async def _fire(store: Database, now: datetime) -> None:
     from foliot.domain.settle import settle
 
     async with store.begin() as tx:
-        due = await tx.firing.lock_due(now, 1000)
+        due, _ = await tx.firing.lock_due(now, 1000)
         await tx.firing.record([settle(one, now) for one in due], now)
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 GUARANTEES = "tests/integration/test_guarantees.py::"
 RACES = "tests/integration/test_races.py::"
+LIMITS = "tests/contract/test_store_limits.py::"
+CHAOS = "tests/acceptance/test_chaos.py::test_nothing_is_lost_or_doubled_whatever_breaks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ _ENDINGS = "src/foliot/store/endings.py"
 _SETTLE = "src/foliot/domain/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
+_TURNS = "src/foliot/store/turns.py"
 
 _NO_UNIQUE = Edit(
     _MIGRATION,
@@ -82,6 +85,15 @@ _CLAIM_WITHOUT_STATE = (
     ),
 )
 
+_CLAIM_BLINDLY = (
+    *_CLAIM_WITHOUT_STATE,
+    Edit(
+        _CLAIMS,
+        "    return dialect.lock(query, skip=True)\n\n\n@cache\ndef _take(",
+        "    return query\n\n\n@cache\ndef _take(",
+    ),
+)
+
 MUTANTS = (
     Mutant(
         "no unique constraint and no cursor check",
@@ -94,6 +106,11 @@ MUTANTS = (
         (_NO_FENCE,),
         _on_sqlite("test_an_attempt_that_lost_its_lease_can_change_nothing_any_more"),
         suite=True,
+    ),
+    Mutant(
+        "a claim does not ask whether the queue is paused",
+        (Edit("src/foliot/store/gate.py", "return [~paused]\n", "return []\n"),),
+        "tests/contract/test_store_queues.py::test_no_run_of_a_paused_queue_is_picked_or_claimed[sqlite]",
     ),
     Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one"), suite=True),
     Mutant(
@@ -223,6 +240,16 @@ MUTANTS = (
         ),
         _on_sqlite("test_a_paused_schedule_fires_nothing_and_owes_nothing"),
     ),
+    Mutant(
+        "the pick ignores caps",
+        (Edit(_CLAIMS, "        rooms = await self.caps.rooms(", "        rooms = {} and await self.caps.rooms("),),
+        f"{LIMITS}test_a_capped_tenant_is_offered_what_it_has_room_for_and_the_others_are_not_delayed[sqlite]",
+    ),
+    Mutant(
+        "the claim ignores caps",
+        (Edit(_CLAIMS, "        rows = await self._let_through(rows, run_ids, now)\n", ""),),
+        f"{LIMITS}test_the_claim_itself_keeps_to_the_cap_and_takes_the_most_urgent[sqlite]",
+    ),
     # --- the same faults, seen by processes that race -----------------------------------------------------------------
     Mutant(
         "race: no row lock, no unique constraint, no cursor check",
@@ -231,21 +258,8 @@ MUTANTS = (
         fast=False,
     ),
     Mutant(
-        "chaos: no row lock, no unique constraint, no cursor check",
-        _NO_GUARD,
-        "tests/acceptance/test_two_schedulers.py::test_nothing_is_lost_or_doubled_while_processes_die[postgresql]",
-        fast=False,
-    ),
-    Mutant(
         "race: claim is read, then write",
-        (
-            *_CLAIM_WITHOUT_STATE,
-            Edit(
-                _CLAIMS,
-                "    return dialect.lock(query, skip=True)\n\n\n@cache\ndef _take(",
-                "    return query\n\n\n@cache\ndef _take(",
-            ),
-        ),
+        _CLAIM_BLINDLY,
         RACES + "test_claimers_that_die_and_freeze_never_share_a_run[postgresql]",
         fast=False,
     ),
@@ -276,6 +290,52 @@ MUTANTS = (
             ),
         ),
         RACES + "test_no_run_appears_after_a_pause_or_a_deletion[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "race: claims count a tenant's runs at the same time",
+        (
+            Edit(
+                _TURNS,
+                "    query = dialect.lock(_rows(dialect, sorted(tenant_ids), thing), skip=True)\n",
+                "    query = _rows(dialect, sorted(tenant_ids), thing)\n",
+            ),
+        ),
+        f"{LIMITS}test_nodes_that_race_never_start_more_than_the_cap[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "race: a claim waits for whoever stands still",
+        (
+            Edit(
+                _TURNS,
+                "    query = dialect.lock(_rows(dialect, sorted(tenant_ids), thing), skip=True)\n",
+                "    query = dialect.lock(_rows(dialect, sorted(tenant_ids), thing))\n",
+            ),
+        ),
+        f"{LIMITS}test_a_node_that_stands_still_in_a_claim_holds_up_nobody_else[mariadb]",
+        fast=False,
+    ),
+    Mutant(
+        "race: schedules are counted at the same time",
+        (
+            Edit(
+                _TURNS,
+                "    query = dialect.lock(_rows(dialect, [tenant_id], thing))\n",
+                "    query = _rows(dialect, [tenant_id], thing)\n",
+            ),
+        ),
+        f"{LIMITS}test_racers_never_pass_the_limit_together[postgresql]",
+        fast=False,
+    ),
+    # --- the same faults, seen from outside by a campaign ------------------------------------------------------------
+    Mutant("chaos: no row lock, no unique constraint, no cursor check", _NO_GUARD, CHAOS, fast=False),
+    Mutant("chaos: no fence", (_NO_FENCE,), CHAOS, fast=False),
+    Mutant("chaos: claim without state check, and without a lock", _CLAIM_BLINDLY, CHAOS, fast=False),
+    Mutant(
+        "chaos: the janitor never reclaims",
+        (Edit(_JANITOR, "lost = await self._reclaim()", "lost = 0"),),
+        CHAOS,
         fast=False,
     ),
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import ip_addresses
 
 from foliot.domain.errors import Invalid
 from foliot.egress import HttpEgress
-from foliot.egress.addresses import is_forbidden, is_loopback, is_public
+from foliot.egress.addresses import Address, is_forbidden, is_loopback, is_public
 from foliot.egress.allow import Rules
 from foliot.egress.target import read_url
 
@@ -92,6 +94,98 @@ NOT_PUBLIC = [
     "fec0::1",
     "ff02::1",
 ]
+REGISTRY = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.0.0/29",
+    "192.0.0.8/32",
+    "192.0.0.9/32",
+    "192.0.0.10/32",
+    "192.0.0.170/31",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "192.175.48.0/24",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "255.255.255.255/32",
+    "::/128",
+    "::1/128",
+    "::/96",
+    "::ffff:0:0/96",
+    "64:ff9b::/96",
+    "64:ff9b:1::/48",
+    "100::/64",
+    "100:0:0:1::/64",
+    "2001::/23",
+    "2001::/32",
+    "2001:1::1/128",
+    "2001:1::2/128",
+    "2001:1::3/128",
+    "2001:2::/48",
+    "2001:3::/32",
+    "2001:4:112::/48",
+    "2001:10::/28",
+    "2001:20::/28",
+    "2001:30::/28",
+    "2001:db8::/32",
+    "2002::/16",
+    "2620:4f:8000::/48",
+    "3fff::/20",
+    "5f00::/16",
+    "fc00::/7",
+    "fe80::/10",
+    "fec0::/10",
+    "ff00::/8",
+]
+"""The special-purpose registries, whatever they say about being reachable, with multicast and what was withdrawn."""
+
+EDGES = [
+    "1.0.0.0",
+    "9.255.255.255",
+    "11.0.0.0",
+    "126.255.255.255",
+    "128.0.0.0",
+    "169.255.0.0",
+    "191.255.255.255",
+    "192.0.3.0",
+    "192.31.195.255",
+    "192.31.197.0",
+    "192.52.192.255",
+    "192.52.194.0",
+    "192.88.98.255",
+    "192.88.100.0",
+    "192.167.255.255",
+    "192.169.0.0",
+    "192.175.47.255",
+    "192.175.49.0",
+    "198.51.99.255",
+    "198.51.101.0",
+    "203.0.112.255",
+    "203.0.114.0",
+    "2000::",
+    "2001:200::",
+    "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff",
+    "2001:db9::",
+    "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    "2003::",
+    "2620:4f:7fff:ffff:ffff:ffff:ffff:ffff",
+    "2620:4f:8001::",
+    "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+    "3fff:1000::",
+]
+"""Right beside special blocks, and ordinary."""
+
 NEVER = [
     "0.0.0.0",
     "224.0.0.1",
@@ -116,6 +210,40 @@ def test_an_ordinary_internet_host_is_public(text: str) -> None:
 @pytest.mark.parametrize("text", NOT_PUBLIC)
 def test_a_special_address_is_not_public(text: str) -> None:
     assert not is_public(ip_address(text))
+
+
+@pytest.mark.parametrize("block", REGISTRY)
+def test_a_block_of_the_registry_is_closed_from_its_first_address_to_its_last(block: str) -> None:
+    network = ip_network(block)
+    first, last = int(network.network_address), int(network.broadcast_address)
+
+    assert not any(is_public(type(network.network_address)(each)) for each in (first, (first + last) // 2, last))
+
+
+@pytest.mark.parametrize("text", EDGES)
+def test_the_neighbour_of_a_special_block_is_public(text: str) -> None:
+    assert is_public(ip_address(text))
+
+
+@given(ip_addresses())
+def test_what_is_public_here_is_global_in_pythons_eyes_too(address: Address) -> None:
+    assert not is_public(address) or (address.is_global and not address.is_multicast)
+
+
+@given(ip_addresses(v=4))
+def test_no_ipv6_form_of_an_ipv4_address_is_public(four: IPv4Address) -> None:
+    raw = int(four)
+    forms = [
+        raw,
+        0xFFFF << 32 | raw,
+        0xFFFF << 48 | raw,
+        0x64FF9B << 96 | raw,
+        0x64FF9B0001 << 80 | raw,
+        0x2002 << 112 | raw << 80 | 1,
+        0x20010000 << 96 | raw ^ 0xFFFFFFFF,
+    ]
+
+    assert [form for form in map(IPv6Address, forms) if is_public(form)] == []
 
 
 @pytest.mark.parametrize("text", NEVER)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import queue
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -22,7 +25,7 @@ import foliot
 from foliot.cli import following, process
 from foliot.cli.app import app
 from foliot.cli.lock import only_one
-from foliot.cli.printing import moment, printable
+from foliot.cli.printing import EXIT_CODES, Exit, count, moment, print_json, printable
 from foliot.domain.errors import Conflict
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
@@ -120,7 +123,8 @@ def run(server: Script, monkeypatch: pytest.MonkeyPatch) -> Foliot:
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Foliot:
     """Runs a command with nothing set but a home of its own."""
-    for key in ("DATABASE_URL", "SCHEDULER_DB_URL", "FOLIOT_DATABASE_URL", "FOLIOT_URL", "FOLIOT_HOST"):
+    databases = ("DATABASE_URL", "SCHEDULER_DB_URL", "FOLIOT_DATABASE_URL")
+    for key in (*databases, "FOLIOT_URL", "FOLIOT_HOST", "FOLIOT_PORT", "API_PORT"):
         monkeypatch.delenv(key, raising=False)
     monkeypatch.setenv("FOLIOT_HOME", str(tmp_path / "home"))
     return invoke
@@ -136,8 +140,9 @@ def invoke(*arguments: str) -> Answered:
 def commands() -> Iterator[tuple[str, Any]]:
     def walk(command: Any, path: str) -> Iterator[tuple[str, Any]]:
         children = getattr(command, "commands", None)
-        if children is None:
+        if children is None or command.invoke_without_command:
             yield path, command
+        if children is None:
             return
         for name, child in children.items():
             yield from walk(child, f"{path} {name}")
@@ -224,6 +229,26 @@ def test_wrong_usage_is_said_before_anything_is_sent(
 @pytest.mark.parametrize("arguments", [["nonsense"], ["run", "list", "--limit", "0"], ["schedule", "show"]])
 def test_what_the_parser_refuses_is_wrong_usage_too(arguments: list[str]) -> None:
     assert invoke(*arguments).code == 2
+
+
+def test_a_command_names_the_variables_that_steer_it() -> None:
+    for path, _ in commands():
+        shown = " ".join(invoke(*path.split()[1:], "--help").out.split())
+        spoken = ("schedule", "run", "dead-letter", "queue", "apikey", "secret", "tenant", "health")
+        asked = path == "foliot audit list" or path.startswith("foliot worker ")
+        remote = asked or (path.split()[1] in spoken and path != "foliot secret rekey")
+        for key in ("FOLIOT_URL", "FOLIOT_TOKEN", "FOLIOT_PORT") if remote else ("DATABASE_URL", "FOLIOT_HOME"):
+            assert key in shown, f"{path} --help does not mention {key}"
+    for command in ("up", "api"):
+        assert "FOLIOT_PORT" in invoke(command, "--help").out
+
+
+def test_every_exit_code_is_told_by_the_help_and_the_reference() -> None:
+    table = re.findall(r"^\| (\d+) \| ", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE)
+
+    told = [str(code.value) for code in Exit] + [str(process.STOPPED_AT_ONCE)]
+    assert table == told
+    assert re.findall(r"\b\d+\b", EXIT_CODES) == told
 
 
 # --- creating ---------------------------------------------------------------------------------------------------------
@@ -347,11 +372,38 @@ def test_a_server_that_is_no_foliot_is_not_a_riddle(run: Foliot, server: Script)
 def test_an_unreachable_server_is_said_with_what_to_do(run: Foliot, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("FOLIOT_URL", f"http://127.0.0.1:{taken.getsockname()[1]}")
+        monkeypatch.setenv("FOLIOT_URL", url := f"http://127.0.0.1:{taken.getsockname()[1]}")
         answered = run("health")
 
     assert answered.code == 5
-    assert "start a server with foliot up, or set FOLIOT_URL" in answered.err
+    for words in (f"no answer from {url}", "FOLIOT_URL names this server", "foliot up"):
+        assert words in answered.err
+
+
+@pytest.mark.parametrize("key", ["FOLIOT_PORT", "API_PORT"])
+def test_an_unreachable_local_server_is_said_with_the_variables_to_set(
+    bare: Foliot, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv(key, str(port := taken.getsockname()[1]))
+        answered = bare("run", "list")
+
+    assert answered.code == 5
+    for words in (f"http://127.0.0.1:{port}", "FOLIOT_URL is not set", f"port of {key}", "start one with foliot up"):
+        assert words in answered.err
+
+
+@pytest.mark.parametrize("port", ["0", "x", "65536", "-1", "²"])
+def test_a_port_that_no_server_can_have_is_wrong_usage(
+    bare: Foliot, monkeypatch: pytest.MonkeyPatch, port: str
+) -> None:
+    monkeypatch.setenv("FOLIOT_PORT", port)
+
+    answered = bare("health")
+
+    assert answered.code == 2
+    assert "FOLIOT_PORT: must be the port of a running server" in answered.err
 
 
 @pytest.mark.parametrize("url", ["ftp://x", "nonsense", "http://", "http://h:port", "http://user:secret@h"])
@@ -440,6 +492,24 @@ def test_an_empty_list_says_what_to_do(run: Foliot, server: Script) -> None:
     server.will("GET", "/api/schedules", (200, {"items": [], "next_cursor": None}))
 
     assert "Make one: foliot schedule create" in run("schedule", "list").out
+    assert "fits these filters" in run("schedule", "list", "--search", "nothing").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        (["schedule", "list"], "/api/schedules"),
+        (["schedule", "runs", "sch_1"], "/api/schedules/sch_1/runs"),
+        (["run", "list"], "/api/runs"),
+    ],
+)
+@pytest.mark.parametrize("flag", ["--status", "--state"])
+def test_a_state_may_be_called_status(run: Foliot, server: Script, arguments: list[str], path: str, flag: str) -> None:
+    server.will("GET", path, (200, {"items": []}))
+
+    assert run(*arguments, flag, "x").code == 0
+
+    assert server.request()[1] == f"{path}?status=x&limit=50"
 
 
 @pytest.mark.parametrize(
@@ -481,6 +551,46 @@ def test_people_see_words(
     assert all(word in answered.out for word in words), answered.out
 
 
+def at_a_terminal(server: Script, typed: str, *arguments: str) -> Answered:
+    """Runs a command at a terminal where somebody types this."""
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, typed.encode())
+        done = subprocess.run(
+            [sys.executable, "-m", "foliot", *arguments],
+            stdin=theirs, capture_output=True, text=True, check=False, timeout=30,
+            env={**os.environ, "FOLIOT_URL": f"http://127.0.0.1:{server.server_port}"},
+        )  # fmt: skip
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    return Answered(done.returncode, done.stdout, done.stderr)
+
+
+def test_deleting_asks_at_a_terminal(server: Script) -> None:
+    server.will("DELETE", "/api/schedules/sch_1", (204, None))
+
+    answered = at_a_terminal(server, "y\n", "schedule", "delete", "sch_1")
+
+    assert (answered.code, server.request()[:2]) == (0, ("DELETE", "/api/schedules/sch_1")), answered.err
+    assert "Delete sch_1 and cancel its queued runs?" in answered.out
+
+
+def test_no_at_a_terminal_deletes_nothing(server: Script) -> None:
+    answered = at_a_terminal(server, "n\n", "schedule", "delete", "sch_1")
+
+    assert answered.code == 1
+    assert server.asked.empty()
+
+
+def test_deleting_without_a_terminal_needs_yes(run: Foliot, server: Script) -> None:
+    answered = run("schedule", "delete", "sch_1")
+
+    assert answered.code == 2
+    assert "nothing was deleted: give --yes" in answered.err
+    assert server.asked.empty()
+
+
 def test_a_replay_names_ids_or_a_filter(run: Foliot, server: Script) -> None:
     server.will("POST", "/api/dead-letters/replay", (200, {"items": []}))
 
@@ -507,16 +617,27 @@ def test_health_names_parts_and_problems(run: Foliot, server: Script) -> None:
         "version": "1",
         "problems": ["nobody takes runs from scraping"],
         "database": {"status": "ok", "latency_ms": 0.4, "error": None},
+        "feed": {"kind": "redis", "connected": False, "error": "ConnectionError: refused"},
         "nodes": [{"id": "n1", "role": "up", "seen_at": "2027-01-01T09:00:00Z"}],
-        "queues": [{"queue": "scraping", "depth": 3, "oldest": None}],
+        "queues": [{"queue": "scraping", "depth": 3, "oldest": None}, {"queue": "manual", "depth": 1, "oldest": None}],
         "damaged": [{"schedule_id": "sch_9", "fault": "no trigger"}],
     }
     server.will("GET", "/health/detailed", (200, found))
 
-    answered = run("health")
+    answered = run("health", "--utc")
 
     assert answered.code == 0
-    for words in ("degraded", "nobody takes runs", "0.4 ms", "up n1", "3 waiting", "no trigger"):
+    for words in (
+        "degraded",
+        "nobody takes runs",
+        "0.4 ms",
+        "ConnectionError: refused",
+        "up n1",
+        "seen 2027-01-01 09:00:00Z",
+        "3 runs waiting",
+        "1 run waiting",
+        "no trigger",
+    ):
         assert words in answered.out
 
 
@@ -591,6 +712,20 @@ def test_following_gives_up_when_the_server_stays_away(run: Foliot, server: Scri
     assert "did not come back" in answered.err
 
 
+def test_ctrl_c_ends_a_command_that_waits_with_130_and_without_a_traceback() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        command = [sys.executable, "-m", "foliot", "run", "logs", "run_1", "-f"]
+        environ = {**os.environ, "FOLIOT_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environ) as waiting:
+            silent.settimeout(30)
+            connection, _ = silent.accept()
+            with connection:
+                waiting.send_signal(signal.SIGINT)
+                _, err = waiting.communicate(timeout=30)
+
+    assert (waiting.returncode, err) == (130, "")
+
+
 def test_following_an_unknown_run_is_not_found(run: Foliot) -> None:
     assert run("run", "logs", "run_0", "-f").code == 3
 
@@ -618,15 +753,15 @@ def test_parts_of_a_cluster_refuse_sqlite_in_one_line(bare: Foliot, command: str
 
 def test_a_wrong_setting_stops_the_start_with_a_line_each(bare: Foliot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_HOST", "0.0.0.0")
-    monkeypatch.setenv("FOLIOT_JWT_SECRET", "x")
+    monkeypatch.setenv("FOLIOT_JWT_ISSUER", "x")
 
     answered = bare("up", "--port", "99999")
 
     assert answered.code == 1
     assert [line.partition(": ")[2].partition(":")[0] for line in answered.err.splitlines()] == [
-        "FOLIOT_HOST",
         "--port",
-        "FOLIOT_JWT_SECRET",
+        "FOLIOT_HOST",
+        "FOLIOT_JWT_ISSUER",
     ]
 
 
@@ -678,7 +813,7 @@ def test_the_lock_is_free_again_when_its_holder_is_gone(tmp_path: Path) -> None:
 
 def test_check_lists_errors_first_and_exits_1(bare: Foliot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_PORT", "x")
-    monkeypatch.setenv("REDIS_URL", "redis://:hunter2@h")
+    monkeypatch.setenv("MONGO_URI", "mongodb://:hunter2@h")
 
     answered = bare("check", "--json")
 
@@ -687,7 +822,7 @@ def test_check_lists_errors_first_and_exits_1(bare: Foliot, monkeypatch: pytest.
     assert not found["ok"]
     assert [(each["level"], each["key"]) for each in found["findings"]] == [
         ("error", "FOLIOT_PORT"),
-        ("warning", "REDIS_URL"),
+        ("warning", "MONGO_URI"),
     ]
     assert "accepted, not used in this version" in found["findings"][1]["message"]
     assert "hunter2" not in answered.out
@@ -754,5 +889,32 @@ def test_times_are_local_or_utc_to_the_second() -> None:
     assert moment("someday", utc=True) == "someday"
 
 
+def test_one_of_a_thing_is_not_many() -> None:
+    assert [count(number, "schedule") for number in (0, 1, 2)] == ["0 schedules", "1 schedule", "2 schedules"]
+
+
 def test_unprintable_characters_are_shown_as_what_they_are() -> None:
     assert printable("a\tb\x1b[0m\u202eé") == r"a\tb\x1b[0m\u202eé"
+
+
+def test_json_cannot_steer_the_terminal_of_whoever_reads_it(capsys: pytest.CaptureFixture[str]) -> None:
+    steering = {"name": "é \x1b[31m \x9b2J \u202e \U000e0001 \u2028", "half": "\ud800"}
+
+    print_json(steering)
+    printed = capsys.readouterr().out
+
+    assert json.loads(printed) == steering
+    assert "é" in printed
+    assert all(char.isprintable() or char == "\n" for char in printed)
+
+
+def test_a_new_database_is_its_owners_alone_also_in_a_place_that_is_open(bare: Foliot, tmp_path: Path) -> None:
+    home = tmp_path / "open"
+    home.mkdir(mode=0o755)
+
+    assert bare("migrate", "--home", str(home)).code == 0
+
+    assert {path.name for path in home.iterdir() if path.suffix != ".lock" and path.stat().st_mode & 0o077} == set()
+    (home / "foliot.db").chmod(0o644)
+    found = json.loads(bare("check", "--home", str(home), "--json").out)["findings"]
+    assert [each["message"] for each in found if "open to others (mode 0644)" in each["message"]]

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from foliot.domain.event import LINE_LIMIT, LINES_PER_RUN, EventType
+from foliot.domain.event import LINE_LIMIT, EventType
 from foliot.domain.run import Fence
 from foliot.engine import flight as flights
 from foliot.engine.flight import Flight, Stop
@@ -68,18 +68,6 @@ def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: Flight) -> Non
 
     assert len(taken) == flights.BUFFERED_LINES + 1
     assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were not kept")
-
-
-def test_a_run_that_never_ends_its_story_is_cut_short(flight: Flight) -> None:
-    flight.written = LINES_PER_RUN - 2
-    for _ in range(5):
-        flight.log("again")
-
-    assert [line.message for line in flight.take_lines()] == [
-        "again",
-        "again",
-        "3 more lines came too fast and were not kept",
-    ]
 
 
 @pytest.mark.parametrize(

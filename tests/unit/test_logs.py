@@ -124,6 +124,8 @@ def test_values_of_secret_keys_are_hidden_at_any_depth(out: io.StringIO, key: st
         "sent Authorization: Bearer hunter2hunter2",
         "called https://api.example.com/x?a=1&token=hunter2",
         "saw eyJhunter2.eyJodW50ZXIy.hunter2",
+        "made flt_0123abcd_hunter2hunter2hunter2hunter2hunter2hunter2h",
+        "took tkt_hunter2hunter2hunter2hunter2hunter2hunter2h",
     ],
 )
 def test_secrets_are_hidden_by_their_looks_wherever_they_stand(out: io.StringIO, text: str) -> None:

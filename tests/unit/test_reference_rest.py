@@ -6,12 +6,15 @@ import re
 from datetime import UTC, datetime
 from typing import cast
 
+from foliot.domain import key
+from foliot.domain.access import SCOPES
 from foliot.domain.draft import KNOWN
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.doors.rest import create_app
 from foliot.doors.rest.bodies import ScheduleRequest
 from foliot.doors.rest.metrics import expose
 from foliot.doors.rest.models import Event
+from foliot.doors.rest.models_access import KeyRequest, NewKey
 from foliot.doors.rest.problems import TITLES
 from foliot.usecases import UseCases
 from foliot.usecases.health import Numbers
@@ -42,6 +45,13 @@ def test_every_field_of_a_request_is_documented_and_modelled() -> None:
 
     assert set(ScheduleRequest.model_fields) == KNOWN
     assert [name for name in KNOWN if f"`{name}`" not in page] == []
+
+
+def test_every_scope_and_every_field_of_a_key_is_documented_and_modelled() -> None:
+    page = (REFERENCE / "rest.md").read_text()
+
+    assert set(KeyRequest.model_fields) == key.KNOWN
+    assert [name for name in {*NewKey.model_fields, *SCOPES} if f"`{name}`" not in page] == []
 
 
 def test_every_field_of_an_event_is_documented() -> None:

@@ -22,6 +22,8 @@ LOOPS = {"engine/loop.py"}
 
 WAITS = {
     "engine/loop.py": "the loop decides how long to sleep",
+    "doors/rest/broadcast.py": "many followers are told a few times a second, not at every line",
+    "egress/client.py": "an unreachable target takes the same time, whatever the reason",
 }
 """The only places that wait for time to pass, each with its reason."""
 

@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
-from croniter import croniter
-from hypothesis import HealthCheck, given, settings
+from croniter import CroniterBadCronError, croniter
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from foliot.domain.errors import Invalid
@@ -388,7 +388,11 @@ def croniter_expressions(draw: st.DrawFn) -> str:
 @settings(STEADY, max_examples=100)
 @given(croniter_expressions(), MOMENTS)
 def test_what_croniter_accepts_means_the_same_here(expression: str, moment: datetime) -> None:
-    theirs = croniter(expression, moment, second_at_beginning=True)
+    try:
+        theirs = croniter(expression, moment, second_at_beginning=True)
+    except CroniterBadCronError:
+        # It refuses a few that are sound, such as `? * 7` behind seconds.
+        reject()
     trigger = Trigger(cron(expression, "UTC", key="k"))
     at: datetime | None = moment.replace(tzinfo=UTC)
     for _ in range(3):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -205,7 +206,7 @@ async def test_pruning_leaves_the_proof_whole(world: World) -> None:
         await world.end(run.id, RunState.SUCCESS)
     # Ids carry the time of the real clock, so everything that ended is old by then.
     async with world.store.begin() as tx:
-        assert await tx.upkeep.prune(world.clock.now() + timedelta(days=365 * 50), 100) == 4
+        assert (await tx.upkeep.prune(world.clock.now() + timedelta(days=365 * 50), 100))[0] == 4
 
     assert (await prove(world)).holes == []
     assert (await prove(world)).instants == 6
@@ -229,3 +230,11 @@ async def test_a_tenant_proves_only_its_own(world: World) -> None:
     proof = await world.cases.audit.prove(Caller("other", "x", Role.VIEWER))
 
     assert (proof.schedules, list(proof.holes)) == (0, [])
+
+
+async def test_a_key_of_the_house_that_is_narrowed_to_schedules_sees_its_own_tenant_alone(world: World) -> None:
+    await world.schedule()
+    narrow = Caller("other", "x", Role.SYSTEM, scopes=frozenset({"schedule:read"}))
+
+    assert (await world.cases.audit.prove(narrow)).schedules == 0
+    assert (await world.cases.audit.prove(replace(narrow, scopes=frozenset({"house:read"})))).schedules == 1

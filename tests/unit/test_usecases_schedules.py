@@ -233,8 +233,8 @@ async def test_delete_is_soft_and_cancels_what_waits(world: World) -> None:
     await world.pass_time(3)
 
     assert (await world.cases.schedules.get(LOCAL, schedule.id)).status is Status.DELETED
-    assert (await world.cases.runs.get(LOCAL, first))[0].state is RunState.RUNNING
-    assert (await world.cases.runs.get(LOCAL, second))[0].state is RunState.CANCELLED
+    assert (await world.cases.runs.get(LOCAL, first)).state is RunState.RUNNING
+    assert (await world.cases.runs.get(LOCAL, second)).state is RunState.CANCELLED
     assert len(await fired(world, schedule)) == 2
     assert await world.cases.schedules.list(LOCAL, Page()) == []
     assert len(await world.cases.schedules.list(LOCAL, Page(), status="deleted")) == 1
@@ -448,14 +448,14 @@ class Crowded:
         self.times = times
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[Transaction]:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         async with self.store.begin() as tx:
             yield tx
             if self.times:
                 self.times -= 1
                 raise Contended("deadlock")
 
-    def read(self) -> AbstractAsyncContextManager[Transaction]:
+    def read(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Transaction]:
         return self.store.read()
 
     def glance(self) -> AbstractAsyncContextManager[Transaction]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -28,6 +28,9 @@ class ClosedEgress:
 class NoSecrets:
     async def signing(self, tenant_id: str) -> Sequence[str]:
         return ()
+
+    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+        return {}
 
 
 def check(**config: Any) -> dict[str, Any]:
@@ -196,3 +199,59 @@ def test_the_stored_body_is_a_copy() -> None:
     body["a"].append(2)
 
     assert stored == {"a": [1]}
+
+
+# --- secrets ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value", ["{{ secret.TOKEN }}", "{{secret.TOKEN}}", "Bearer {{ secret._t1 }} and {{ secret.B }}"]
+)
+def test_a_header_may_name_secrets(value: str) -> None:
+    assert check(headers={"Authorization": value})["headers"] == {"Authorization": value}
+
+
+@pytest.mark.parametrize("value", ["{{ other.TOKEN }}", "{ secret.TOKEN }", "{{ secretary }}", "secret.TOKEN"])
+def test_braces_that_mean_something_else_stay_as_they_are(value: str) -> None:
+    assert check(headers={"X-Mine": value})["headers"] == {"X-Mine": value}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "{{ secrets.TOKEN }}",
+        "{{ Secret.TOKEN }}",
+        "{{ secret.1 }}",
+        "{{ secret.a-b }}",
+        "{{ secret }}",
+        "{{ secret.TOKEN",
+        "{{ secret.TOKEN }",
+        "{{ secret.OK }} {{ secret.not ok }}",
+        "{{ secret." + "x" * 65 + " }}",
+        "{{- secret.TOKEN }}",
+    ],
+)
+def test_what_looks_like_a_secret_and_is_none_is_refused(value: str) -> None:
+    with pytest.raises(Invalid, match=r"headers\.X-Mine: must name a secret as \{\{ secret.NAME \}\}"):
+        check(headers={"X-Mine": value})
+
+
+def test_the_signing_secret_is_never_sent() -> None:
+    with pytest.raises(Invalid, match="it signs, and is never sent"):
+        check(headers={"X-Mine": "{{ secret.webhook_signing }}"})
+
+
+@pytest.mark.parametrize(
+    "body", ["{{ secret.TOKEN }}", {"a": [{"b": "x {{secret.TOKEN}}"}]}, {"{{ secret.TOKEN }}": 1}, ["{{ secrets.T }}"]]
+)
+def test_a_secret_in_the_body_is_refused(body: Any) -> None:
+    with pytest.raises(Invalid, match=r"body: must not hold a secret: .* works in the values of headers only"):
+        check(body=body)
+
+
+@pytest.mark.parametrize(
+    "tail", ["?key={{ secret.TOKEN }}", "/{{secret.TOKEN}}", "?key=%7B%7B%20secret.TOKEN%20%7D%7D", "?k={{+secret.T+}}"]
+)
+def test_a_secret_in_the_url_is_refused(tail: str) -> None:
+    with pytest.raises(Invalid, match="url: must not hold a secret"):
+        check(url=URL + tail)

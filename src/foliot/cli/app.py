@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 import foliot
-from foliot.cli import runs, schedules, serve, upkeep
+from foliot.cli import access, audit, keys, queues, runs, schedules, secrets, serve, tenants, token, upkeep, workers
+from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES
 from foliot.cli.printing import EXIT_CODES
 
 app = typer.Typer(
@@ -39,13 +40,26 @@ SERVER = "Run a server"
 UPKEEP = "Look after it"
 CLIENT = "Talk to a running server"
 
-app.command(rich_help_panel=SERVER)(serve.up)
-app.command(rich_help_panel=SERVER)(serve.api)
-app.command(rich_help_panel=SERVER)(serve.scheduler)
-app.command(rich_help_panel=UPKEEP)(upkeep.migrate)
-app.command(rich_help_panel=UPKEEP)(upkeep.check)
-app.command(rich_help_panel=UPKEEP)(upkeep.audit)
-app.add_typer(schedules.group, name="schedule", rich_help_panel=CLIENT)
-app.add_typer(runs.group, name="run", rich_help_panel=CLIENT)
-app.add_typer(runs.dead_letters, name="dead-letter", rich_help_panel=CLIENT)
-app.command(rich_help_panel=CLIENT)(runs.health)
+app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.up)
+app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.api)
+app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.scheduler)
+app.add_typer(workers.group, name="worker", rich_help_panel=SERVER, epilog=SERVER_VARIABLES)
+app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.migrate)
+app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.check)
+app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(token.token)
+app.add_typer(audit.group, name="audit", rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)
+for name, group in (
+    ("schedule", schedules.group),
+    ("run", runs.group),
+    ("dead-letter", runs.dead_letters),
+    ("queue", queues.group),
+    ("apikey", keys.group),
+    ("tenant", tenants.group),
+):
+    for registered in group.registered_commands:
+        registered.epilog = CLIENT_VARIABLES
+        if registered.callback is not None:
+            access.asks(registered.callback)
+    app.add_typer(group, name=name, rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
+app.add_typer(secrets.group, name="secret", rich_help_panel=CLIENT)
+app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(runs.health)

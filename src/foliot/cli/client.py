@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import foliot
-from foliot.cli.printing import Exit, Failure
+from foliot.cli.printing import Exit, Failure, one_line_errors
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
 
+DEFAULT_PORT = "8000"
 TIMEOUT = 30
 # The server sends a comment every 15 s: a stream that is silent for longer is cut.
 STREAM_TIMEOUT = 45
 _HINTS = {
-    401: "set FOLIOT_TOKEN to a token of this server",
+    401: "set FOLIOT_TOKEN to a valid token of this server, or to one of its API keys; foliot token makes tokens",
     403: "the role of your token does not allow this",
     412: "somebody changed it in the meantime: look at it again and repeat your change",
 }
@@ -48,13 +50,17 @@ class Client:
     port: int | None
     prefix: str
     token: str | None
+    found_by: str = ""
+    """How the address was come by, for whoever has to set it right."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Client:
         """The server of `FOLIOT_URL`, else the local one."""
         environ = os.environ if environ is None else environ
-        port = environ.get("FOLIOT_PORT") or environ.get("API_PORT") or "8000"
-        url = environ.get("FOLIOT_URL") or f"http://127.0.0.1:{port}"
+        token = environ.get("FOLIOT_TOKEN") or None
+        url = environ.get("FOLIOT_URL")
+        if not url:
+            return _local(environ, token)
         try:
             parts = urlsplit(url)
             number = parts.port
@@ -62,7 +68,7 @@ class Client:
             parts, number = urlsplit(""), None
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
             raise Failure("FOLIOT_URL: must be the address of a server, such as http://127.0.0.1:8000", Exit.USAGE)
-        return cls(parts.scheme, parts.hostname, number, parts.path.rstrip("/"), environ.get("FOLIOT_TOKEN") or None)
+        return cls(parts.scheme, parts.hostname, number, parts.path.rstrip("/"), token, "FOLIOT_URL")
 
     @property
     def address(self) -> str:
@@ -74,6 +80,9 @@ class Client:
 
     def post(self, path: str, body: object = None) -> Any:
         return self._checked(self.send("POST", path, body=body))
+
+    def put(self, path: str, body: object) -> Any:
+        return self._checked(self.send("PUT", path, body=body))
 
     def delete(self, path: str) -> None:
         self._checked(self.send("DELETE", path))
@@ -99,10 +108,7 @@ class Client:
             except (ConnectionResetError, BrokenPipeError):
                 return self._exchange(method, target, data, headers)
         except (OSError, HTTPException) as failed:
-            raise Failure(
-                f"no answer from {self.address} ({_reason(failed)}): start a server with foliot up, or set FOLIOT_URL",
-                Exit.UNREACHABLE,
-            ) from None
+            raise self._unreachable(_reason(failed)) from None
 
     def stream(self, path: str, last_id: str | None) -> Iterator[StreamEvent]:
         """Events after `last_id` until the server says end; `Cut` when it stops without having said so."""
@@ -158,10 +164,38 @@ class Client:
             return body
         raise self.failure(status, body)
 
+    def _unreachable(self, reason: str) -> Failure:
+        if self.found_by == "FOLIOT_URL":
+            tried = "FOLIOT_URL names this server"
+            hint = "see that it runs and that the address is right; for a local one, unset FOLIOT_URL and use foliot up"
+        else:
+            why = f"port of {self.found_by}" if self.found_by else "the default port"
+            tried = f"FOLIOT_URL is not set, so a local server was tried ({why})"
+            hint = "start one with foliot up, or set FOLIOT_URL (or FOLIOT_PORT for a local one) to where yours listens"
+        return Failure(
+            f"no answer from {self.address}: {reason}\n  {tried}\n  hint: {hint}",
+            Exit.UNREACHABLE,
+        )
+
     def failure(self, status: int, body: Any) -> Failure:
         """What an answer that is no success means to whoever gave the command."""
         code = Exit.NOT_FOUND if status == 404 else Exit.REFUSED if status in _REFUSED else Exit.FAILED
         return Failure(problem(status, body), code)
+
+
+def _local(environ: Mapping[str, str], token: str | None) -> Client:
+    key = next((key for key in ("FOLIOT_PORT", "API_PORT") if environ.get(key)), "")
+    port = environ[key] if key else DEFAULT_PORT
+    if not (port.isascii() and port.isdecimal() and 0 < int(port) < 65_536):
+        raise Failure(f"{key}: must be the port of a running server, 1 to 65535, got {port!r}", Exit.USAGE)
+    return Client("http", "127.0.0.1", int(port), "", token, key)
+
+
+@contextmanager
+def asking() -> Iterator[Client]:
+    """The server that the environment names; what it refuses, and that it is away, is said in a line each."""
+    with one_line_errors():
+        yield Client.from_environment()
 
 
 def segment(text: str) -> str:

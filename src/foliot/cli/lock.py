@@ -1,13 +1,23 @@
-"""One engine per SQLite file: the lock that a second `foliot up` meets."""
+"""A SQLite file: its owner's alone, and one engine's at a time: the lock that a second `foliot up` meets."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from foliot.domain.errors import Conflict
+
+
+def make_private(database: Path | None) -> None:
+    """A place for the database that nobody else on this machine can read; what exists stays as it is."""
+    if database is None:
+        return
+    database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # The directory may have been there before, open to all. What SQLite puts beside the file takes its mode.
+    with suppress(FileExistsError):
+        os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 @contextmanager

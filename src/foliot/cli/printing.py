@@ -69,8 +69,10 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """JSON with its letters as they are; what would steer a terminal is written as an escape, which means the same."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    typer.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
@@ -127,8 +129,24 @@ def moment(text: object, *, utc: bool) -> str:
     return f"{at.astimezone():%Y-%m-%d %H:%M:%S %z}"
 
 
-def more(found: dict[str, Any]) -> None:
-    """How to see the rest of a list that has one."""
+def count(number: int, noun: str) -> str:
+    """`1 schedule`, `2 schedules`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listing(
+    found: dict[str, Any],
+    columns: Sequence[str],
+    row: Callable[[dict[str, Any]], Sequence[object]],
+    *,
+    empty: str,
+    as_json: bool,
+) -> None:
+    """A page of a list: as the server gave it, or as a table with how to see the rest."""
+    if as_json:
+        print_json(found)
+        return
+    table(columns, [row(each) for each in found["items"]], empty=empty)
     if found.get("next_cursor"):
         note(f"there is more: --cursor {found['next_cursor']}")
 

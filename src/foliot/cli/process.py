@@ -9,10 +9,12 @@ import gc
 import os
 import signal
 import socket
+import sys
 from collections.abc import Callable, Coroutine, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from foliot.domain.errors import Conflict
+from foliot.domain.node import Wish
 
 if TYPE_CHECKING:
     import uvicorn
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 # Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this.
 STREAMS_SECONDS = 2
 STOPPED_AT_ONCE = 130
+RESTART = -1
+"""Not an exit code: the process is to begin anew."""
 
 
 def run(main: Coroutine[Any, Any, int]) -> int:
@@ -38,7 +42,10 @@ def run(main: Coroutine[Any, Any, int]) -> int:
 
 def listen(host: str, port: int) -> socket.socket:
     """Take the port now, so that a taken one is one clear line before anything else has begun."""
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    try:
+        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    except OSError:
+        raise Conflict(f"{host} is no address of this machine: choose one with --host (FOLIOT_HOST)") from None
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -53,7 +60,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _why_not(host: str, port: int, failed: OSError) -> str:
     if failed.errno == errno.EADDRINUSE:
-        return f"port {port} of {host} is taken by another program: stop it, or choose another port with --port"
+        return f"port {port} of {host} is taken by another program: stop it, or choose another (--port, FOLIOT_PORT)"
     if failed.errno in (errno.EACCES, errno.EPERM):
         return f"port {port} of {host} may not be used by this user: choose one above 1023 with --port"
     return f"cannot listen on port {port} of {host} ({failed.strerror}): choose another with --host and --port"
@@ -65,10 +72,18 @@ def address_of(listener: socket.socket) -> str:
 
 
 class Stop:
-    """The first signal asks the process to drain; a second one ends it at once."""
+    """The first signal asks the process to drain; a second one ends it at once. A wish is not so urgent."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
+        self.wished = asyncio.Event()
+        self.wish: Wish | None = None
+
+    def hear(self, wish: Wish) -> None:
+        """Whoever was asked to drain may still be asked to restart; the other way nobody is left to ask."""
+        if self.wish is not Wish.RESTART:
+            self.wish = wish
+        self.wished.set()
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -98,37 +113,65 @@ def calm_memory() -> None:
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
     stop = Stop()
+    if app.engine is not None:
+        app.engine.heard = stop.hear
     with stop.on_signals():
         try:
             await app.start()
             calm_memory()
             if listener is not None and app.asgi is not None:
-                served = await _serve(app.asgi, listener, announce, stop)
+                served = await _serve(app, listener, announce, stop)
             else:
-                served = await _wait(announce, stop)
+                served = await _wait(app, announce, stop)
         finally:
             # Also after a failed start: what did start must end.
             await app.stop(app.settings.shutdown_seconds)
+        # Asked to stop on the way to a new beginning: the end is what was asked for last.
+        if stop.wish is Wish.RESTART and not stop.asked.is_set():
+            return RESTART
     return 0 if served else 1
 
 
-async def _wait(announce: Callable[[], None], stop: Stop) -> bool:
+async def _wait(app: App, announce: Callable[[], None], stop: Stop) -> bool:
     announce()
-    await stop.asked.wait()
+    asked = asyncio.create_task(stop.asked.wait(), name="stop")
+    idle = asyncio.create_task(_until_idle(app, stop), name="wish")
+    await asyncio.wait({asked, idle}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (asked, idle):
+        task.cancel()
     return True
 
 
-async def _serve(asgi: Any, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
+async def _until_idle(app: App, stop: Stop) -> None:
+    """Follow the wishes of operators; returns when one was to begin anew, and nothing runs here any more."""
+    while stop.wish is not Wish.RESTART:
+        stop.wished.clear()
+        await stop.wished.wait()
+        if app.engine is not None:
+            await app.engine.finish()
+
+
+def begin_anew() -> NoReturn:
+    """This process again, with the same command, under the same id: nobody who watches it sees an end."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 -- our own command line
+
+
+async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
+    asgi: Any = app.asgi
     server = _server(asgi)
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
     asked = asyncio.create_task(stop.asked.wait(), name="stop")
+    idle = asyncio.create_task(_until_idle(app, stop), name="wish")
     announce()
-    await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait({serving, asked, idle}, return_when=asyncio.FIRST_COMPLETED)
     ended_by_itself = serving.done()
     asgi.state.streams.stopping.set()
     server.should_exit = True
-    asked.cancel()
+    for task in (asked, idle):
+        task.cancel()
     await serving
     return not ended_by_itself
 

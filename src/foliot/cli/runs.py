@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-from foliot.cli.client import Client, segment
-from foliot.cli.options import Cursor, Json, Limit, RunId, Utc
-from foliot.cli.printing import Exit, Failure, facts, moment, more, note, one_line_errors, print_json, printable, table
+from foliot.cli.access import asks
+from foliot.cli.client import asking, segment
+from foliot.cli.options import STATUS_FLAGS, Cursor, Json, Limit, RunId, Utc
+from foliot.cli.printing import Exit, Failure, count, facts, listing, moment, note, print_json, printable, table
 
 group = typer.Typer(help="Look at runs, follow their logs, cancel and retry them.", no_args_is_help=True)
 dead_letters = typer.Typer(help="Runs that gave up, and how to send them again.", no_args_is_help=True)
@@ -18,7 +18,9 @@ dead_letters = typer.Typer(help="Runs that gave up, and how to send them again."
 @group.command("list")
 def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     *,
-    status: Annotated[str | None, typer.Option(help="Only this state, or several separated by commas.")] = None,
+    status: Annotated[
+        str | None, typer.Option(*STATUS_FLAGS, help="Only this state, or several separated by commas.")
+    ] = None,
     schedule: Annotated[str | None, typer.Option(help="Only runs of this schedule (its id).")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only runs of this queue.")] = None,
@@ -28,8 +30,8 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     utc: Utc = False,
 ) -> None:
     """List runs, newest first."""
-    with one_line_errors():
-        found = Client.from_environment().get(
+    with asking() as client:
+        found = client.get(
             "/api/runs", status=status, schedule_id=schedule, kind=kind, queue=queue, limit=limit, cursor=cursor
         )
         show_runs(found, as_json=as_json, utc=utc)
@@ -38,8 +40,8 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
 @group.command()
 def show(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
     """Show a run with its attempts."""
-    with one_line_errors():
-        show_run(Client.from_environment().get(f"/api/runs/{segment(run)}"), as_json=as_json, utc=utc)
+    with asking() as client:
+        show_run(client.get(f"/api/runs/{segment(run)}"), as_json=as_json, utc=utc)
 
 
 @group.command()
@@ -53,8 +55,7 @@ def logs(
     """Print a run's events and log lines; with -f as they happen, resuming where a cut connection left off."""
     from foliot.cli.following import follow_run, stored_events
 
-    with one_line_errors():
-        client = Client.from_environment()
+    with asking() as client:
         events = follow_run(client, run, after) if follow else stored_events(client, run, after)
         for event in events:
             _print_event(event, as_json=as_json, utc=utc)
@@ -63,15 +64,15 @@ def logs(
 @group.command()
 def cancel(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
     """Cancel a run: a waiting one at once, a running one within seconds."""
-    with one_line_errors():
-        show_run(Client.from_environment().post(f"/api/runs/{segment(run)}/cancel"), as_json=as_json, utc=utc)
+    with asking() as client:
+        show_run(client.post(f"/api/runs/{segment(run)}/cancel"), as_json=as_json, utc=utc)
 
 
 @group.command()
 def retry(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
     """Make a new run of the same work, linked to this one."""
-    with one_line_errors():
-        show_run(Client.from_environment().post(f"/api/runs/{segment(run)}/retry"), as_json=as_json, utc=utc)
+    with asking() as client:
+        show_run(client.post(f"/api/runs/{segment(run)}/retry"), as_json=as_json, utc=utc)
 
 
 @dead_letters.command("list")
@@ -84,26 +85,16 @@ def list_dead(
     utc: Utc = False,
 ) -> None:
     """List dead letters, grouped by what went wrong."""
-    with one_line_errors():
-        found = Client.from_environment().get(
-            "/api/dead-letters", schedule_id=schedule, kind=kind, limit=limit, cursor=cursor
-        )
-        if as_json:
-            print_json(found)
-            return
-        rows = [
-            (
-                each["count"],
-                each.get("code"),
-                each.get("message"),
-                each.get("kind"),
-                moment(each.get("last_at"), utc=utc),
-                (each.get("ids") or [""])[0],
-            )
-            for each in found["items"]
-        ]
-        table(("count", "code", "what", "kind", "last", "run"), rows, empty="No dead letters.")
-        more(found)
+    with asking() as client:
+        found = client.get("/api/dead-letters", schedule_id=schedule, kind=kind, limit=limit, cursor=cursor)
+
+        def row(each: dict[str, Any]) -> tuple[object, ...]:
+            newest = (each.get("ids") or [""])[0]
+            last = moment(each.get("last_at"), utc=utc)
+            return each["count"], each.get("code"), each.get("message"), each.get("kind"), last, newest
+
+        columns = ("count", "code", "what", "kind", "last", "run")
+        listing(found, columns, row, empty="No dead letters.", as_json=as_json)
 
 
 @dead_letters.command()
@@ -115,13 +106,13 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Send dead letters again, each as a new run; the letter stays until the new run succeeds."""
-    with one_line_errors():
+    with asking() as client:
         wanted = {"schedule_id": schedule, "kind": kind, "code": code}
         chosen = {name: value for name, value in wanted.items() if value is not None}
         if bool(runs) == bool(chosen):
             raise Failure("give either ids of runs, or --schedule, --kind or --code to choose them by", Exit.USAGE)
         body: dict[str, Any] = {"ids": runs} if runs else {"filter": chosen}
-        made = Client.from_environment().post("/api/dead-letters/replay", body)
+        made = client.post("/api/dead-letters/replay", body)
         if as_json:
             print_json(made)
             return
@@ -131,26 +122,23 @@ def replay(
             note("there are more that match: give the same command again")
 
 
-def health(as_json: Json = False) -> None:
+@asks
+def health(as_json: Json = False, utc: Utc = False) -> None:
     """Ask a running server how it is, part by part. Exit 1 when something it needs is down."""
-    with one_line_errors():
-        client = Client.from_environment()
+    with asking() as client:
         status, found = client.send("GET", "/health/detailed")
         if status not in (200, 503) or not isinstance(found, dict):
             raise client.failure(status, found)
         if as_json:
             print_json(found)
         else:
-            _print_health(found)
+            _print_health(found, utc=utc)
         raise typer.Exit(Exit.DONE if status == 200 else Exit.FAILED)
 
 
 def show_runs(found: dict[str, Any], *, as_json: bool, utc: bool) -> None:
-    if as_json:
-        print_json(found)
-        return
-    rows = [
-        (
+    def row(each: dict[str, Any]) -> tuple[object, ...]:
+        return (
             each["id"],
             each["state"],
             each.get("kind"),
@@ -159,10 +147,9 @@ def show_runs(found: dict[str, Any], *, as_json: bool, utc: bool) -> None:
             _took(each.get("duration_ms")),
             (each.get("error") or {}).get("message"),
         )
-        for each in found["items"]
-    ]
-    table(("id", "state", "kind", "due", "attempt", "took", "error"), rows, empty="No runs.")
-    more(found)
+
+    columns = ("id", "state", "kind", "due", "attempt", "took", "error")
+    listing(found, columns, row, empty="No runs.", as_json=as_json)
 
 
 def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
@@ -207,7 +194,7 @@ def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
 
 def _print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(event, ensure_ascii=False))
+        print_json(event, indent=None)
         return
     what = event.get("message") or event.get("data") or ""
     label = event.get("state") if event.get("type") == "state" else event.get("level") or event.get("type")
@@ -215,7 +202,7 @@ def _print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
     typer.echo(printable(f"{at}  {label or '':<8}  {what}").rstrip())
 
 
-def _print_health(found: dict[str, Any]) -> None:
+def _print_health(found: dict[str, Any], *, utc: bool) -> None:
     database = found.get("database") or {}
     typer.echo(f"{found.get('status')}, version {found.get('version')}")
     for problem in found.get("problems") or []:
@@ -223,8 +210,15 @@ def _print_health(found: dict[str, Any]) -> None:
     rows = [
         ("database", database.get("status"), database.get("error") or f"answers in {database.get('latency_ms')} ms")
     ]
-    rows += [(f"{node['role']} {node['id']}", "ok", f"seen {node.get('seen_at')}") for node in found.get("nodes") or []]
-    rows += [(f"queue {each['queue']}", "", f"{each['depth']} waiting") for each in found.get("queues") or []]
+    if feed := found.get("feed"):
+        rows.append(("feed", "ok" if feed["connected"] else "away", feed.get("error") or feed["kind"]))
+    rows += [
+        (f"{node['role']} {node['id']}", "ok", f"seen {moment(node.get('seen_at'), utc=utc)}")
+        for node in found.get("nodes") or []
+    ]
+    rows += [
+        (f"queue {each['queue']}", "", f"{count(each['depth'], 'run')} waiting") for each in found.get("queues") or []
+    ]
     rows += [(f"schedule {each['schedule_id']}", "damaged", each["fault"]) for each in found.get("damaged") or []]
     table(("part", "status", "detail"), rows, empty="")
 

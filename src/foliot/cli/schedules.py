@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from foliot.cli import drafting
-from foliot.cli.client import Client, segment
-from foliot.cli.options import Cursor, Json, Limit, ScheduleId, Utc
-from foliot.cli.printing import facts, moment, more, one_line_errors, print_json, table
+from foliot.cli.client import asking, segment
+from foliot.cli.options import STATUS_FLAGS, Cursor, Json, Limit, ScheduleId, Utc
+from foliot.cli.printing import facts, listing, moment, print_json, printable, table
 from foliot.cli.runs import show_run, show_runs
 
 group = typer.Typer(help="Create, look at and control schedules.", no_args_is_help=True)
@@ -55,7 +55,7 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
 
     foliot schedule create prices --cron '0 2 * * *' --timezone Europe/Stockholm --url https://example.com/hook
     """
-    with one_line_errors():
+    with asking() as client:
         draft = drafting.document("--file", file) if file is not None else {}
         draft |= drafting.trigger(cron, every, at, timezone) | drafting.webhook(url, method, header or [], body)
         flags = {
@@ -71,48 +71,49 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
             "description": description,
         }
         draft |= {key: value for key, value in flags.items() if value is not None}
-        made = Client.from_environment().post("/api/schedules", drafting.complete(draft))
+        made = client.post("/api/schedules", drafting.complete(draft))
         _show(made, as_json=as_json, utc=utc)
 
 
 @group.command("list")
 def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     *,
-    status: Annotated[str | None, typer.Option(help="active, paused, completed or deleted.")] = None,
+    status: Annotated[str | None, typer.Option(*STATUS_FLAGS, help="active, paused, completed or deleted.")] = None,
     type_: Annotated[str | None, typer.Option("--type", help="cron, interval or oneoff.")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only those with this tag.")] = None,
-    search: Annotated[str | None, typer.Option(help="Only those whose name or description holds this text.")] = None,
+    search: Annotated[str | None, typer.Option(help="Part of the name, in any case.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
     """List schedules, newest first."""
-    with one_line_errors():
-        found = Client.from_environment().get(
+    with asking() as client:
+        found = client.get(
             "/api/schedules", status=status, type=type_, kind=kind, tag=tag, q=search, limit=limit, cursor=cursor
         )
-        if as_json:
-            print_json(found)
-            return
-        rows = [
-            (each["id"], each["name"], each["status"], each.get("summary"), moment(each.get("next_run_at"), utc=utc))
-            for each in found["items"]
-        ]
-        table(
+
+        def row(each: dict[str, Any]) -> tuple[object, ...]:
+            next_run = moment(each.get("next_run_at"), utc=utc)
+            return each["id"], each["name"], each["status"], each.get("summary"), next_run
+
+        filtered = any(value is not None for value in (status, type_, kind, tag, search))
+        first = "No schedules. Make one: foliot schedule create NAME --every 15m --url https://…"
+        listing(
+            found,
             ("id", "name", "status", "when", "next run"),
-            rows,
-            empty="No schedules. Make one: foliot schedule create NAME --every 15m --url https://…",
+            row,
+            empty="No schedule fits these filters." if filtered else first,
+            as_json=as_json,
         )
-        more(found)
 
 
 @group.command()
 def show(schedule: ScheduleId, as_json: Json = False, utc: Utc = False) -> None:
     """Show a schedule."""
-    with one_line_errors():
-        _show(Client.from_environment().get(f"/api/schedules/{segment(schedule)}"), as_json=as_json, utc=utc)
+    with asking() as client:
+        _show(client.get(f"/api/schedules/{segment(schedule)}"), as_json=as_json, utc=utc)
 
 
 @group.command()
@@ -123,18 +124,16 @@ def pause(
     utc: Utc = False,
 ) -> None:
     """Pause a schedule: no later instant fires, and paused time is never caught up."""
-    with one_line_errors():
+    with asking() as client:
         body = {} if reason is None else {"reason": reason}
-        _show(
-            Client.from_environment().post(f"/api/schedules/{segment(schedule)}/pause", body), as_json=as_json, utc=utc
-        )
+        _show(client.post(f"/api/schedules/{segment(schedule)}/pause", body), as_json=as_json, utc=utc)
 
 
 @group.command()
 def resume(schedule: ScheduleId, as_json: Json = False, utc: Utc = False) -> None:
     """Resume a paused schedule."""
-    with one_line_errors():
-        _show(Client.from_environment().post(f"/api/schedules/{segment(schedule)}/resume"), as_json=as_json, utc=utc)
+    with asking() as client:
+        _show(client.post(f"/api/schedules/{segment(schedule)}/resume"), as_json=as_json, utc=utc)
 
 
 @group.command("run-now")
@@ -145,22 +144,24 @@ def run_now(
     utc: Utc = False,
 ) -> None:
     """Make a run now, besides the schedule's instants."""
-    with one_line_errors():
+    with asking() as client:
         body = {} if payload is None else {"payload": drafting.json_or_file("--payload", payload)}
-        run = Client.from_environment().post(f"/api/schedules/{segment(schedule)}/run-now", body)
+        run = client.post(f"/api/schedules/{segment(schedule)}/run-now", body)
         show_run(run, as_json=as_json, utc=utc)
 
 
 @group.command()
 def delete(
     schedule: ScheduleId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask. Needed where there is no terminal.")] = False,
 ) -> None:
     """Delete a schedule and cancel its queued runs; what it did stays on record."""
-    with one_line_errors():
-        if not yes and sys.stdin.isatty():
+    with asking() as client:
+        if not yes:
+            if not sys.stdin.isatty():
+                raise drafting.usage("there is no terminal to ask for confirmation, so nothing was deleted: give --yes")
             typer.confirm(f"Delete {schedule} and cancel its queued runs?", abort=True)
-        Client.from_environment().delete(f"/api/schedules/{segment(schedule)}")
+        client.delete(f"/api/schedules/{segment(schedule)}")
         typer.echo(f"{schedule} is deleted.")
 
 
@@ -177,21 +178,21 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
     utc: Utc = False,
 ) -> None:
     """Show when a trigger would fire, without creating anything."""
-    with one_line_errors():
+    with asking() as client:
         body = drafting.trigger(cron, every, at, timezone) | {"count": count}
         if "type" not in body:
             raise drafting.usage("a preview needs a trigger: give one of --cron, --every, --at")
         if start is not None:
             body["start_at"] = start
-        found = Client.from_environment().post("/api/schedules/preview", body)
+        found = client.post("/api/schedules/preview", body)
         if as_json:
             print_json(found)
             return
-        typer.echo(found["summary"])
+        typer.echo(printable(found["summary"]))
         rows = [(each.get("local"), moment(each["at"], utc=utc)) for each in found["next"]]
         table(("in its zone", "UTC" if utc else "here"), rows, empty="It never fires.")
         for remark in found.get("notes") or []:
-            typer.echo(f"Note: {remark}")
+            typer.echo(printable(f"Note: {remark}"))
 
 
 @group.command()
@@ -206,36 +207,31 @@ def instants(  # noqa: PLR0913 -- a command has as many arguments as flags
     utc: Utc = False,
 ) -> None:
     """Show every instant of a span, and what became of it or is planned."""
-    with one_line_errors():
-        found = Client.from_environment().get(
+    with asking() as client:
+        found = client.get(
             f"/api/schedules/{segment(schedule)}/instants",
             **{"from": start, "to": end, "limit": limit, "cursor": cursor},
         )
-        if as_json:
-            print_json(found)
-            return
-        rows = [
-            (moment(each["at"], utc=utc), each["outcome"], each.get("reason"), each.get("run_id"))
-            for each in found["items"]
-        ]
-        table(("at", "outcome", "reason", "run"), rows, empty="No instants in this span.")
-        more(found)
+
+        def row(each: dict[str, Any]) -> tuple[object, ...]:
+            return moment(each["at"], utc=utc), each["outcome"], each.get("reason"), each.get("run_id")
+
+        columns = ("at", "outcome", "reason", "run")
+        listing(found, columns, row, empty="No instants in this span.", as_json=as_json)
 
 
 @group.command("runs")
 def runs_(
     schedule: ScheduleId,
-    status: Annotated[str | None, typer.Option(help="Only runs in this state.")] = None,
+    status: Annotated[str | None, typer.Option(*STATUS_FLAGS, help="Only runs in this state.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
     """List a schedule's runs, newest first."""
-    with one_line_errors():
-        found = Client.from_environment().get(
-            f"/api/schedules/{segment(schedule)}/runs", status=status, limit=limit, cursor=cursor
-        )
+    with asking() as client:
+        found = client.get(f"/api/schedules/{segment(schedule)}/runs", status=status, limit=limit, cursor=cursor)
         show_runs(found, as_json=as_json, utc=utc)
 
 

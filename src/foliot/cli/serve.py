@@ -1,4 +1,4 @@
-"""`foliot up`, `foliot api`, `foliot scheduler`: the commands that stay."""
+"""`foliot up`, `foliot api`, `foliot scheduler`, `foliot worker`: the commands that stay."""
 
 from __future__ import annotations
 
@@ -9,18 +9,41 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import foliot
+from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.cli.options import Home
 from foliot.cli.printing import note, one_line_errors
+from foliot.domain.node import Role
 
 if TYPE_CHECKING:
     from foliot.settings import Settings
 
-Host = Annotated[str | None, typer.Option(help="Loopback address to listen on.", show_default="127.0.0.1")]
-Port = Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.", show_default="8000")]
-Concurrency = Annotated[int | None, typer.Option(help="How many runs may be in flight at once.", show_default="100")]
-LogLevel = Annotated[str | None, typer.Option(help="debug, info, warning, error or critical.", show_default="info")]
+Host = Annotated[
+    str | None,
+    typer.Option(
+        help="Address to listen on (FOLIOT_HOST); other than loopback only when tokens are asked for.",
+        show_default="127.0.0.1",
+    ),
+]
+Port = Annotated[
+    int | None, typer.Option(help="Port to listen on; 0 takes a free one (FOLIOT_PORT).", show_default="8000")
+]
+Queues = Annotated[
+    str | None,
+    typer.Option(help="Queues to take runs from, separated by commas (FOLIOT_QUEUES).", show_default="every queue"),
+]
+MaxRuns = Annotated[
+    int | None,
+    typer.Option(help="Begin anew after so many runs (FOLIOT_MAX_RUNS).", show_default="never"),
+]
+Concurrency = Annotated[
+    int | None, typer.Option(help="How many runs may be in flight at once (FOLIOT_CONCURRENCY).", show_default="100")
+]
+LogLevel = Annotated[
+    str | None, typer.Option(help="debug, info, warning, error or critical (LOG_LEVEL).", show_default="info")
+]
 
 
+@needs(READ_HOUSE, WRITE_HOUSE)
 def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     *,
     host: Host = None,
@@ -31,31 +54,46 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     grpc_port: Annotated[int | None, typer.Option(help="Not used in this version: it has no gRPC door.")] = None,
     pipelines: Annotated[Path | None, typer.Option(help="Not used in this version: it runs no pipelines.")] = None,
 ) -> None:
-    """Run everything here: API, scheduler and workers in one process, on loopback. Migrates the database by itself."""
+    """Run everything here: API, scheduler and workers in one process. Migrates the database by itself."""
     with one_line_errors():
         settings = _settings(host=host, port=port, home=home, concurrency=concurrency, log_level=log_level)
         if grpc_port is not None:
             note(f"--grpc-port {grpc_port} is accepted and not used: this version has no gRPC door.")
         if pipelines is not None:
             note(f"--pipelines {pipelines} is accepted and not used: this version runs no pipelines.")
+        if settings.broker_shown:
+            note(f"{settings.broker_shown} is not used by foliot up, which executes its runs itself.")
         _prepare(settings)
         raise typer.Exit(_up(settings))
 
 
+@needs(READ_HOUSE, WRITE_HOUSE)
 def api(host: Host = None, port: Port = None, log_level: LogLevel = None) -> None:
     """Run the API alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
         settings = _settings(host=host, port=port, log_level=log_level)
         _refuse_sqlite(settings, "api")
-        raise typer.Exit(_part(settings, doors=True))
+        raise typer.Exit(_part(settings))
 
 
+@needs(READ_HOUSE, WRITE_HOUSE)
 def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> None:
-    """Run a scheduler with its workers alone, without API; as many as wanted share a database."""
+    """Run a scheduler alone, without API; as many as wanted share a database.
+
+    It executes its runs itself, unless FOLIOT_BROKER_URL names a broker, through which it hands them to foliot worker.
+    """
     with one_line_errors():
         settings = _settings(concurrency=concurrency, log_level=log_level)
         _refuse_sqlite(settings, "scheduler")
-        raise typer.Exit(_part(settings, doors=False))
+        raise typer.Exit(_part(settings, Role.SCHEDULER))
+
+
+def worker(queues: str | None, concurrency: int | None, max_runs: int | None, log_level: str | None) -> None:
+    """What bare `foliot worker` does."""
+    with one_line_errors():
+        settings = _settings(queues=queues, concurrency=concurrency, max_runs=max_runs, log_level=log_level)
+        _refuse_sqlite(settings, "worker")
+        raise typer.Exit(_part(settings, Role.WORKER))
 
 
 def _settings(**flags: object) -> Settings:
@@ -86,9 +124,10 @@ def _refuse_sqlite(settings: Settings, command: str) -> None:
 
 def _up(settings: Settings) -> int:
     from foliot.cli import process
-    from foliot.cli.lock import only_one
+    from foliot.cli.lock import make_private, only_one
 
     with only_one(settings.sqlite_path), process.listen(settings.host, settings.port) as listener:
+        make_private(settings.sqlite_path)
 
         def announce() -> None:
             address = process.address_of(listener)
@@ -104,24 +143,36 @@ def _up(settings: Settings) -> int:
             await bootstrap.migrate(settings)
             return await process.live(bootstrap.build(settings, doors=True, engine=True), listener, announce)
 
-        return process.run(main())
+        ended = process.run(main())
+    if ended == process.RESTART:
+        process.begin_anew()
+    return ended
 
 
-def _part(settings: Settings, *, doors: bool) -> int:
+def _part(settings: Settings, role: Role | None = None) -> int:
+    """A part of Foliot: an engine of this role, or the doors alone."""
     from contextlib import nullcontext
 
     from foliot import bootstrap
     from foliot.cli import process
     from foliot.cli.revision import refuse_other_revision
 
+    doors = role is None
     with process.listen(settings.host, settings.port) if doors else nullcontext() as listener:
 
         def announce() -> None:
-            what = f"API on {process.address_of(listener)}" if listener else "scheduler"
-            typer.echo(f"Foliot {foliot.__version__}: {what}, data in {settings.database_shown}; Ctrl-C stops it.")
+            what = f"API on {process.address_of(listener)}" if listener else str(role)
+            through = f", runs through {settings.broker_shown}" if role and settings.broker_shown else ""
+            typer.echo(
+                f"Foliot {foliot.__version__}: {what}, data in {settings.database_shown}{through}; Ctrl-C stops it."
+            )
 
         async def main() -> int:
             await refuse_other_revision(settings)
-            return await process.live(bootstrap.build(settings, doors=doors, engine=not doors), listener, announce)
+            app = bootstrap.build(settings, doors=doors, engine=not doors, role=role or Role.UP)
+            return await process.live(app, listener, announce)
 
-        return process.run(main())
+        ended = process.run(main())
+    if ended == process.RESTART:
+        process.begin_anew()
+    return ended

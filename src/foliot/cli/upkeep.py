@@ -3,50 +3,53 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+import stat
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, caller_of, needs
+from foliot.cli.carrying import carrying
+from foliot.cli.entrance import Finding, entrance
 from foliot.cli.options import Home, Json
-from foliot.cli.printing import Exit, Failure, counting, one_line_errors, print_json, printable, table
+from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
+from foliot.cli.waking import waking
 
 if TYPE_CHECKING:
     from foliot.settings import Settings
     from foliot.usecases.audit import Proof
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something `foliot check` has to say."""
-
-    level: str
-    key: str
-    message: str
+NO_WALL = (
+    "does not keep tenants apart by itself, since this user may not make a role; let an administrator run "
+    "CREATE ROLE foliot_tenant NOLOGIN; GRANT foliot_tenant TO the user of this URL; then run foliot migrate"
+)
 
 
+@needs(WRITE_HOUSE)
 def migrate(home: Home = None) -> None:
     """Bring the database to the newest revision. `foliot up` does it by itself."""
     import asyncio
 
-    from foliot.cli.lock import only_one
+    from foliot.cli.lock import make_private, only_one
     from foliot.settings import Settings
 
     with one_line_errors():
         from foliot import bootstrap
 
         settings = Settings.load(os.environ, home=home)
-        if settings.sqlite_path is not None:
-            settings.sqlite_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(settings.sqlite_path)
         found, newest = asyncio.run(bootstrap.current_revision(settings))
-        if found == newest:
+        with only_one(settings.sqlite_path if found != newest else None):
+            before, after = asyncio.run(bootstrap.migrate(settings))
+        if before == after:
             typer.echo(f"{settings.database_shown} is at the newest revision, {newest}.")
             return
-        with only_one(settings.sqlite_path):
-            before, after = asyncio.run(bootstrap.migrate(settings))
         typer.echo(f"{settings.database_shown} went from revision {before or 'none'} to {after}.")
 
 
+@needs(READ_HOUSE)
 def check(home: Home = None, as_json: Json = False) -> None:
     """Check settings and connections; every complaint names the key, the rule and what it got."""
     import asyncio
@@ -60,7 +63,9 @@ def check(home: Home = None, as_json: Json = False) -> None:
         except SettingsError as wrong:
             findings += [Finding("error", each.field, _rule(each)) for each in wrong.complaints]
         else:
-            findings += _egress(settings) + _places(settings) + asyncio.run(_database(settings))
+            findings += _egress(settings) + _places(settings) + _shared(settings)
+            findings += asyncio.run(entrance(settings)) + asyncio.run(_database(settings))
+            findings += asyncio.run(waking(settings)) + asyncio.run(carrying(settings))
         findings.sort(key=lambda finding: ("error", "warning", "ok").index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         if as_json:
@@ -89,7 +94,7 @@ def _egress(settings: Settings) -> list[Finding]:
     from foliot.egress.allow import Rules
 
     try:
-        Rules.read(loopback=True, allow=settings.egress_allow, ports=settings.egress_ports)
+        Rules.read(loopback=settings.local, allow=settings.egress_allow, ports=settings.egress_ports)
     except Invalid as wrong:
         return [Finding("error", wrong.field, _rule(wrong))]
     return []
@@ -111,6 +116,15 @@ def _places(settings: Settings) -> list[Finding]:
     return found
 
 
+def _shared(settings: Settings) -> list[Finding]:
+    """A database file that others on this machine can read; new ones are made so that they cannot."""
+    path = settings.sqlite_path
+    mode = stat.S_IMODE(path.stat().st_mode) if path is not None and path.exists() else 0
+    if os.name != "posix" or not mode & 0o077:
+        return []
+    return [Finding("warning", "DATABASE_URL", f"{path} is open to others (mode {mode:04o}): run chmod 600 {path}")]
+
+
 async def _database(settings: Settings) -> list[Finding]:
     key = "DATABASE_URL"
     if settings.is_sqlite:
@@ -129,9 +143,13 @@ async def _database(settings: Settings) -> list[Finding]:
     if found != newest:
         state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]
-    return [Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")]
+    answers = Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")
+    if not settings.database_url.startswith("postgresql") or await bootstrap.walled(settings):
+        return [answers]
+    return [answers, Finding("warning", key, NO_WALL)]
 
 
+@needs(READ_HOUSE)
 def audit(home: Home = None, as_json: Json = False) -> None:
     """Prove the ledger: every instant of every schedule is accounted for. Exit 1 and the first hole otherwise."""
     import asyncio
@@ -149,21 +167,21 @@ def audit(home: Home = None, as_json: Json = False) -> None:
             hole = proof.holes[0]
             typer.echo(printable(f"not accounted: schedule {hole.schedule_id} ({hole.name}): {hole.what}"))
         else:
-            typer.echo(f"all accounted: {proof.schedules} schedules, {proof.instants} instants")
+            typer.echo(f"all accounted: {count(proof.schedules, 'schedule')}, {count(proof.instants, 'instant')}")
         raise typer.Exit(Exit.FAILED if proof.holes else Exit.DONE)
 
 
 async def _prove(settings: Settings, *, everything: bool) -> Proof:
     from foliot import bootstrap
     from foliot.cli.revision import refuse_other_revision
-    from foliot.domain.access import LOCAL
 
+    caller = caller_of(audit)
     await refuse_other_revision(settings)
     app = bootstrap.build(settings, doors=False, engine=False)
     try:
         await app.start()
-        total = sum((await app.usecases.health.numbers(LOCAL)).schedules.values())
+        total = sum((await app.usecases.health.numbers(caller)).schedules.values())
         with counting("schedules proved", total) as progress:
-            return await app.usecases.audit.prove(LOCAL, progress=progress, first_only=not everything)
+            return await app.usecases.audit.prove(caller, progress=progress, first_only=not everything)
     finally:
         await app.stop()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from foliot.domain.errors import Forbidden
@@ -31,8 +32,26 @@ class Thing(StrEnum):
     SCHEDULE = "schedule"
     RUN = "run"
     DEAD_LETTER = "dead letter"
+    KEY = "key"
+    """API keys of the tenant."""
+    SECRET = "secret"  # noqa: S105 -- the word, not one of them
+    TRAIL = "trail"
+    """Who changed what in the tenant: the audit log."""
+    TICKET = "ticket"
+    """A moment's pass to a stream."""
+    TENANT = "tenant"
+    """The limits of tenants."""
+    QUEUE = "queue"
+    """Where runs wait: everybody sees their own in it, and only the house pauses it."""
     HOUSE = "house"
-    """Foliot itself, over all tenants: nodes, queues, metrics, the proof of the ledger."""
+    """Foliot itself, over all tenants: its processes, metrics, the proof of the ledger."""
+
+
+class Door(StrEnum):
+    """Where a caller came in."""
+
+    REST = "rest"
+    CLI = "cli"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +61,86 @@ class Caller:
     tenant_id: str
     user_id: str
     role: Role
+    door: Door = Door.REST
+    scopes: frozenset[str] | None = None
+    """What an API key was narrowed to, as `scope` writes it; None is everything its role allows."""
+    key_id: str | None = None
+    """The API key that was shown, when one was."""
+    expires_at: datetime | None = None
+    """When what was shown stops to count."""
+    kid: str | None = field(default=None, compare=False)
+    """The name of the key that signed the token, when it gave one."""
 
 
 LOCAL = Caller("default", "local", Role.SYSTEM)
 """The one caller of local mode."""
 
-_SEE = frozenset({(Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER)})
+_SEE = frozenset(
+    {
+        (Verb.READ, Thing.SCHEDULE),
+        (Verb.READ, Thing.RUN),
+        (Verb.READ, Thing.DEAD_LETTER),
+        (Verb.READ, Thing.QUEUE),
+        (Verb.WRITE, Thing.TICKET),
+    }
+)
 _OPERATE = _SEE | {
     (Verb.WRITE, Thing.SCHEDULE),
     (Verb.RUN, Thing.SCHEDULE),
     (Verb.WRITE, Thing.RUN),
     (Verb.RUN, Thing.RUN),
     (Verb.RUN, Thing.DEAD_LETTER),
+    (Verb.READ, Thing.SECRET),
+}
+_ADMINISTER = _OPERATE | {
+    (Verb.READ, Thing.KEY),
+    (Verb.WRITE, Thing.KEY),
+    (Verb.WRITE, Thing.SECRET),
+    (Verb.READ, Thing.TRAIL),
 }
 _ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {
     Role.VIEWER: _SEE,
     Role.OPERATOR: _OPERATE,
-    Role.ADMIN: _OPERATE,
-    Role.SYSTEM: _OPERATE | {(Verb.READ, Thing.HOUSE)},
+    Role.ADMIN: _ADMINISTER,
+    Role.SYSTEM: _ADMINISTER
+    | {
+        (Verb.WRITE, Thing.QUEUE),
+        (Verb.READ, Thing.HOUSE),
+        (Verb.WRITE, Thing.HOUSE),
+        (Verb.READ, Thing.TENANT),
+        (Verb.WRITE, Thing.TENANT),
+    },
 }
 
 
+def scope(verb: Verb, thing: Thing) -> str:
+    """A permission in the words of an API key: `schedule:read`, `dead_letter:run`."""
+    return f"{thing.value.replace(' ', '_')}:{verb.value}"
+
+
+SCOPES = frozenset(scope(verb, thing) for verb, thing in _ALLOWED[Role.SYSTEM])
+"""Every scope there is."""
+
+
+def scopes_of(role: Role) -> frozenset[str]:
+    """Every scope that means something to a key of this role."""
+    return frozenset(scope(verb, thing) for verb, thing in _ALLOWED[role])
+
+
 def may(caller: Caller, verb: Verb, thing: Thing) -> bool:
-    """Whether the table allows it."""
-    return (verb, thing) in _ALLOWED.get(caller.role, frozenset())
+    """Whether the table allows it, and the caller's scopes too."""
+    if (verb, thing) not in _ALLOWED.get(caller.role, frozenset()):
+        return False
+    return caller.scopes is None or scope(verb, thing) in caller.scopes
 
 
 def demand(caller: Caller, verb: Verb, thing: Thing) -> None:
     """`Forbidden` unless the caller may."""
     if not may(caller, verb, thing):
-        raise Forbidden(f"the role {caller.role.value} may not {verb.value} a {thing.value}")
+        what = "role" if caller.scopes is None else "key's scopes and role"
+        raise Forbidden(f"the {what} {caller.role.value} may not {verb.value} a {thing.value}")
+
+
+def grants(caller: Caller, role: Role) -> bool:
+    """Whether this caller may hand out that role: never more than they have themselves."""
+    return _ALLOWED[role] <= _ALLOWED.get(caller.role, frozenset())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from foliot.domain.errors import Invalid, InvalidMany
 from foliot.domain.plain import check_plain
-from foliot.domain.reading import Fields, rfc3339
+from foliot.domain.queue import DEFAULT_QUEUE, queue_name
+from foliot.domain.reading import Complaints, Fields, rfc3339
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import DEFAULT_PRIORITY
 from foliot.domain.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, Spec, Type
@@ -21,9 +21,7 @@ MAX_DESCRIPTION = 10_000
 MAX_TAGS = 20
 MAX_TAG = 64
 MAX_RUNS = 2**31 - 1
-DEFAULT_QUEUE = "default"
 
-_QUEUE = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 # What answers carry beyond the request: whoever sends an answer back as a request need not cut it out first.
@@ -72,42 +70,16 @@ class Draft:
     action: dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Complaints:
-    """Everything that is wrong, not only the first thing."""
-
-    found: list[Invalid] = field(default_factory=list)
-
-    @contextmanager
-    def collect(self) -> Iterator[None]:
-        try:
-            yield
-        except InvalidMany as error:
-            self.found += error.errors
-        except Invalid as error:
-            self.found.append(error)
-
-    def attempt(self, read: Callable[[], Any]) -> Any:
-        """What the reader returns; None when it complains, which is never used, for then `speak` raises."""
-        with self.collect():
-            return read()
-        return None
-
-    def speak(self) -> None:
-        if len(self.found) == 1:
-            raise self.found[0]
-        if self.found:
-            raise InvalidMany(self.found)
-
-
 def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
     """A whole request. `standing` is what the reading hangs on: which schedule, at what moment, in whose zone."""
+    if raw is None:
+        raise Invalid("body", "is empty; it must be an object with name, type, and action or payload")
     if not isinstance(raw, Mapping):
-        raise Invalid("body", "must be an object", got=type(raw).__name__)
+        raise Invalid("body", "must be an object", got=raw)
     fields = Fields.of("", {name: value for name, value in raw.items() if name not in READ_ONLY})
     # A reader that complains early has not asked for all it knows.
     fields.asked |= KNOWN
-    wrong = _Complaints()
+    wrong = Complaints()
     read = wrong.attempt
     name = read(lambda: read_name(fields))
     description = read(lambda: fields.text("description", "", most=MAX_DESCRIPTION))
@@ -140,13 +112,8 @@ def read_name(fields: Fields) -> str:
 
 
 def read_queue(fields: Fields) -> str:
-    """`default_queue` is what one of the seeds calls the default."""
     queue = fields.value("queue")
-    if queue is None or queue == "default_queue":
-        return DEFAULT_QUEUE
-    if not isinstance(queue, str) or not _QUEUE.fullmatch(queue):
-        raise Invalid("queue", "must be 1 to 64 letters, digits, '_', '.' or '-'", got=queue)
-    return queue
+    return DEFAULT_QUEUE if queue is None else queue_name(queue)
 
 
 def _tags(fields: Fields) -> tuple[str, ...]:
@@ -235,8 +202,10 @@ _RULES = {Type.CRON: ("cron_expr",), Type.INTERVAL: ("interval_seconds", "interv
 
 def merge(base: Mapping[str, Any], patch: object) -> dict[str, Any]:
     """The document with a patch laid over it: a null takes a field back to its default."""
+    if patch is None:
+        raise Invalid("body", "is empty; it must be an object with the fields to change")
     if not isinstance(patch, Mapping):
-        raise Invalid("body", "must be an object", got=type(patch).__name__)
+        raise Invalid("body", "must be an object", got=patch)
     merged, changes = dict(base), dict(patch)
     if changes.get("payload") is not None and changes.get("action") is None:
         changes["action"] = _as_action(changes.pop("payload"))

@@ -7,6 +7,7 @@ FoliotError
 ├── Conflict         the thing is not in a state that allows this
 ├── VersionMismatch  somebody else changed it first (If-Match)
 ├── KeyReused        an idempotency key came back with another body
+├── Unauthenticated  nobody knows who asks
 ├── Forbidden        this caller may not do this
 ├── TooMany          a limit on how much or how often
 └── Unavailable      something Foliot itself depends on is away
@@ -69,6 +70,13 @@ class KeyReused(FoliotError):
     """An idempotency key was used before with another request."""
 
 
+class Unauthenticated(FoliotError):
+    """Nobody knows who asks. Every reason reads the same to the outside."""
+
+    def __init__(self) -> None:
+        super().__init__("a valid token or API key is required, as in Authorization: Bearer …")
+
+
 class Forbidden(FoliotError):
     """This caller may not do this."""
 
@@ -82,7 +90,11 @@ class TooMany(FoliotError):
 
 
 class Unavailable(FoliotError):
-    """Something Foliot itself depends on is away."""
+    """Something Foliot itself depends on is away. `told` is what strangers may hear of it: no address, user or path."""
+
+    def __init__(self, message: str, *, told: str | None = None) -> None:
+        super().__init__(message)
+        self.told = message if told is None else told
 
 
 class Contended(Unavailable):

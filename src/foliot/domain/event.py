@@ -10,6 +10,8 @@ from typing import Any
 
 LINE_LIMIT = 16 * 1024
 LINES_PER_RUN = 1_000_000
+LOG_BYTES = 256 * 1024 * 1024
+"""What the log of one run may take in the store, over all its attempts."""
 
 
 class EventType(StrEnum):

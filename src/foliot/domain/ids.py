@@ -8,6 +8,8 @@ import uuid_utils
 
 SCHEDULE = "sch"
 RUN = "run"
+KEY = "key"
+ENTRY = "aud"
 
 
 def new_id(prefix: str) -> str:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice
 from typing import Any, TypeVar
 
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Invalid, InvalidMany
 
 E = TypeVar("E", bound=StrEnum)
+
+MOST_COMPLAINTS = 20
+"""How many unknown names are named: a body can hold a hundred thousand."""
 
 
 @dataclass(slots=True)
@@ -92,12 +97,42 @@ class Fields:
         return None if got is None else moment(self.path(name), got)
 
     def finish(self) -> None:
-        """Refuse unknown names, with a suggestion."""
-        for name in self.raw:
-            if name not in self.asked:
-                close = difflib.get_close_matches(str(name), self.asked, n=1)
-                hint = f"; did you mean {close[0]!r}?" if close else f"; known are {', '.join(sorted(self.asked))}"
-                raise Invalid(self.path(str(name)[:100]), f"is not known{hint}")
+        """Refuse unknown names, each with a suggestion and the names there are; of very many, the first."""
+        unknown = islice((name for name in self.raw if name not in self.asked), MOST_COMPLAINTS)
+        Complaints([self._unknown(str(name)) for name in unknown]).speak()
+
+    def _unknown(self, name: str) -> Invalid:
+        close = difflib.get_close_matches(name[:100], self.asked, n=1)
+        hint = f"did you mean {close[0]!r}? Known are" if close else "known are"
+        return Invalid(self.path(name[:100]), f"is not known; {hint} {', '.join(sorted(self.asked))}")
+
+
+@dataclass(slots=True)
+class Complaints:
+    """Everything that is wrong, not only the first thing."""
+
+    found: list[Invalid] = field(default_factory=list)
+
+    @contextmanager
+    def collect(self) -> Iterator[None]:
+        try:
+            yield
+        except InvalidMany as error:
+            self.found += error.errors
+        except Invalid as error:
+            self.found.append(error)
+
+    def attempt(self, read: Callable[[], Any]) -> Any:
+        """What the reader returns; None when it complains, which is never used, for then `speak` raises."""
+        with self.collect():
+            return read()
+        return None
+
+    def speak(self) -> None:
+        if len(self.found) == 1:
+            raise self.found[0]
+        if self.found:
+            raise InvalidMany(self.found)
 
 
 def moment(where: str, got: object) -> datetime:

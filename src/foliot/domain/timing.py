@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -89,6 +90,9 @@ def _seconds(seconds: object, fields: Fields) -> Any:
         return int(seconds) if isinstance(seconds, float) and seconds.is_integer() else seconds
     if seconds is not None:
         raise Invalid("interval", "cannot stand beside 'interval_seconds': give one of the two")
+    if not isinstance(interval, Mapping):
+        expected = 'must be an object such as {"hours": 4}, of days, hours, minutes, seconds; or give interval_seconds'
+        raise Invalid("interval", expected, got=interval)
     parts = Fields.of("interval", interval)
     total = timedelta(
         days=parts.integer("days", 0, low=0, high=LONGEST // 86_400),

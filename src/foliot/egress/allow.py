@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
 from foliot.domain.errors import Invalid
 from foliot.egress.addresses import Address, Network, is_forbidden, is_loopback, is_public
-from foliot.egress.target import host_of
+from foliot.egress.place import Place, entries_of, read_place, read_port
 
 DEFAULT_PORTS = frozenset({80, 443, 8080, 8443})
 _ALLOW = "FOLIOT_EGRESS_ALLOW"
@@ -22,34 +22,33 @@ class Rules:
 
     loopback: bool = False
     networks: tuple[Network, ...] = ()
-    hosts: frozenset[str] = frozenset()
-    places: frozenset[tuple[str, int]] = frozenset()
+    places: frozenset[Place] = frozenset()
     ports: frozenset[int] = DEFAULT_PORTS
 
     @classmethod
     def read(cls, *, loopback: bool, allow: str | Sequence[str], ports: str | Collection[int]) -> Rules:
         networks: list[Network] = []
-        hosts: set[str] = set()
-        places: set[tuple[str, int]] = set()
-        for entry in _entries(allow):
-            match _allowed(entry):
-                case str() as host:
-                    hosts.add(host)
-                case (str() as host, int() as port):
-                    places.add((host, port))
+        places: set[Place] = set()
+        for entry in entries_of(allow):
+            match read_place(entry, _ALLOW):
+                case Place(below=True):
+                    # Whoever holds a name below would open any address of the house to himself.
+                    raise Invalid(_ALLOW, "must name each host; * is for the lists of tenants", got=entry)
+                case Place() as place:
+                    places.add(place)
                 case network:
                     networks.append(network)
+        given = entries_of(ports) if isinstance(ports, str) else ports
         return cls(
             loopback=loopback,
             networks=tuple(networks),
-            hosts=frozenset(hosts),
             places=frozenset(places),
-            ports=frozenset(_port(_PORTS, port) for port in (_entries(ports) if isinstance(ports, str) else ports)),
+            ports=frozenset(read_port(port, _PORTS) for port in given),
         )
 
     def allows_port(self, host: str, port: int) -> bool:
         """Port 0 is never a place to go; local mode allows all others."""
-        return port > 0 and (self.loopback or port in self.ports or (host, port) in self.places)
+        return port > 0 and (self.loopback or port in self.ports or Place(host, port) in self.places)
 
     def allows_name(self, host: str, port: int) -> bool:
         """Says no only to names that mean this machine whatever the resolver thinks."""
@@ -68,42 +67,4 @@ class Rules:
         return is_public(address) or (self.loopback and is_loopback(address))
 
     def _named(self, host: str, port: int) -> bool:
-        return host in self.hosts or (host, port) in self.places
-
-
-def _entries(text: str | Sequence[str]) -> Iterable[str]:
-    parts = text.split(",") if isinstance(text, str) else text
-    return [part.strip() for part in parts if part.strip()]
-
-
-def _allowed(entry: str) -> Network | str | tuple[str, int]:
-    """A network, a host, or a host with its port."""
-    try:
-        return ip_network(entry)
-    except ValueError:
-        if "/" in entry:
-            raise Invalid(_ALLOW, "is not a network such as 10.0.0.0/8 (host bits must be zero)", got=entry) from None
-    host, colon, port = entry.rpartition(":")
-    name = _host(host if colon else entry, entry)
-    return (name, _port(_ALLOW, port)) if colon else name
-
-
-def _host(text: str, entry: str) -> str:
-    try:
-        host = host_of(text.removeprefix("[").removesuffix("]"))
-    except Invalid:
-        raise Invalid(
-            _ALLOW, "must list networks (10.0.0.0/8), hosts (hooks.internal) or host:port", got=entry
-        ) from None
-    # One spelling per address, so that an entry and an answer of the resolver compare as text.
-    return str(ip_address(host)) if ":" in host else host
-
-
-def _port(setting: str, text: str | int) -> int:
-    try:
-        port = int(text)
-    except ValueError:
-        port = 0
-    if not 1 <= port <= 65535:
-        raise Invalid(setting, "must name ports from 1 to 65535", got=text)
-    return port
+        return Place(host) in self.places or Place(host, port) in self.places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from aiohttp import ClientResponse
 
 _SWITCHING = 101
+_PIECES_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,10 +49,14 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
     try:
         through = decoders(response.headers.get("Content-Encoding", ""), most)
         async for chunk in response.content.iter_any():
+            # Data that is there already would be read without a pause, while others wait.
+            await asyncio.sleep(0)
             raw += len(chunk)
-            for piece in pour(chunk, through):
+            for count, piece in enumerate(pour(chunk, through), 1):
                 kept += piece[: keep - len(kept)]
                 total += len(piece)
+                if count % _PIECES_AT_ONCE == 0:
+                    await asyncio.sleep(0)
             # What the decoders give is bounded by themselves.
             if raw > most:
                 return False

@@ -3,67 +3,83 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
-from ipaddress import ip_address
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import aiohttp
+import structlog
 
-from foliot.domain.errors import Invalid
 from foliot.egress.addresses import Address
 from foliot.egress.allow import DEFAULT_PORTS, Rules
 from foliot.egress.answer import Answer, read_answer
+from foliot.egress.connector import PinnedConnector, PinnedRequest
+from foliot.egress.failures import Unreachable, late, uniform
+from foliot.egress.guard import Guard
 from foliot.egress.inflate import ACCEPTED
-from foliot.egress.pin import PIN, Pin, PinnedConnector, Resolver, SystemResolver
-from foliot.egress.target import Target, read_url
-from foliot.ports import EgressFailed, EgressRefused, Outgoing, Reply
+from foliot.egress.limits import Limits
+from foliot.egress.lookups import Lookups
+from foliot.egress.pin import PIN, Astray, Pin
+from foliot.egress.target import Target
+from foliot.egress.turns import Turns
+from foliot.ports import Outgoing, Reply
 
+log = structlog.get_logger("foliot.egress")
+
+PER_HOST = 64
 _CONNECT_SECONDS = 10.0
 _ADDRESSES_TRIED = 4
-_HEADER_BYTES = 16 * 1024
+_HEADER_BYTES = 8 * 1024
 _HEADERS = 128
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_OURS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect"}
-)
-_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
-
-UNREACHABLE = "The target could not be reached."
-TIMEOUT = "The target did not answer in time."
-TLS = "No secure connection to the target could be made."
-BAD = "The target's answer was not valid HTTP."
+_BUFFER = 16 * 1024
+"""Waiting to be read, per answer; also how much is parsed before others have their turn."""
+_QUIET = timedelta(milliseconds=250)
+"""Nobody learns sooner that a target is unreachable: an unknown name, one that leads inside and a port that is closed
+nearby would differ by milliseconds."""
 
 
+class Resolver(Protocol):
+    """Every address of a name, as text; `OSError` when it has none."""
+
+    async def __call__(self, host: str) -> Sequence[str]: ...
+
+
+@dataclass(kw_only=True, eq=False)
 class HttpEgress:
     """The guarded HTTP client. In local mode (`loopback`) this machine and every port may be called too."""
 
-    def __init__(
-        self,
-        *,
-        loopback: bool = False,
-        allow: str | Sequence[str] = (),
-        ports: str | Collection[int] = DEFAULT_PORTS,
-        resolver: Resolver | None = None,
-        tls: ssl.SSLContext | None = None,
-    ) -> None:
-        self._rules = Rules.read(loopback=loopback, allow=allow, ports=ports)
-        self._given = resolver
-        self._tls = tls
-        self._system: SystemResolver | None = None
-        self._session: aiohttp.ClientSession | None = None
+    loopback: bool = False
+    allow: str | Sequence[str] = ()
+    ports: str | Collection[int] = DEFAULT_PORTS
+    per_host: int = PER_HOST
+    """How many requests are under way to one host and port, over all tenants."""
+    limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
+    """A tenant's own list of targets, by its id; empty when it does not narrow what the operator allows."""
+    resolver: Resolver | None = None
+    """Instead of the machine's own."""
+    tls: ssl.SSLContext | None = None
+    _guard: Guard = field(init=False, repr=False)
+    _turns: Turns = field(init=False, repr=False)
+    _lookups: Lookups | None = field(default=None, init=False, repr=False)
+    _session: aiohttp.ClientSession | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        rules = Rules.read(loopback=self.loopback, allow=self.allow, ports=self.ports)
+        self._guard = Guard(rules, self.limits)
+        self._turns = Turns(self.per_host)
 
     async def start(self) -> None:
         """Open the pool of connections; `send` needs it."""
-        self._system = SystemResolver() if self._given is None else None
+        self._lookups = Lookups()
         self._session = aiohttp.ClientSession(
-            connector=PinnedConnector(self._tls),
+            connector=PinnedConnector(self.tls),
+            request_class=PinnedRequest,
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
+            read_bufsize=_BUFFER,
             trust_env=False,
             max_line_size=_HEADER_BYTES,
             max_field_size=_HEADER_BYTES,
@@ -74,9 +90,9 @@ class HttpEgress:
         """Close every connection."""
         if self._session is not None:
             await self._session.close()
-        if self._system is not None:
-            self._system.close()
-        self._session = self._system = None
+        if self._lookups is not None:
+            self._lookups.close()
+        self._session = self._lookups = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -89,61 +105,59 @@ class HttpEgress:
 
     def check(self, url: str) -> None:
         """`Invalid` when no request to this URL could ever be allowed; looks up no names."""
-        self._admit(url)
+        self._guard.admit(url)
+
+    @staticmethod
+    def check_limits(entries: Sequence[str]) -> None:
+        """`Invalid` when a tenant's list of targets cannot be read."""
+        Limits.read(entries)
 
     async def send(self, request: Outgoing) -> Reply:
         """Resolve once, check every address, connect to a checked one, read a bounded answer. Follows no redirect."""
+        target = self._guard.examine(request)
+        loop = asyncio.get_running_loop()
+        began = loop.time()
         try:
-            target = self._admit(request.url)
-        except Invalid as refusal:
-            raise EgressRefused(f"The URL {refusal.message}.") from None
-        _check_parts(request)
-        began = asyncio.get_running_loop().time()
-        pin = Pin(port=target.port)
+            answer = await self._within(target, request)
+        except Unreachable:
+            if not self.loopback:
+                quiet = min(_QUIET, request.timeout).total_seconds()
+                await asyncio.sleep(began + quiet - loop.time())
+            raise
+        return Reply(
+            status=answer.status,
+            headers=answer.headers,
+            body=answer.body,
+            truncated=answer.truncated,
+            elapsed=timedelta(seconds=loop.time() - began),
+        )
+
+    async def _within(self, target: Target, request: Outgoing) -> Answer:
+        """Everything that takes time counts against the request's: the lookup, the wait for a turn, the answer."""
+        pin = Pin(port=target.port, tenant_id=request.tenant_id, most=request.most)
         token = PIN.set(pin)
         try:
             async with asyncio.timeout(request.timeout.total_seconds()):
-                answer = await self._try_each(target, await self._resolve(target), request, pin)
+                limits = await self._guard.limits_of(request.tenant_id, target)
+                async with self._turns.turn(f"{target.host}:{target.port}", request.tenant_id):
+                    addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
+                    return await self._try_each(target, addresses, request, pin)
         except TimeoutError:
-            # A filtered port must look like a closed one, or we would be a port scanner: only who accepted can be late.
-            raise (EgressFailed("target_timeout", TIMEOUT) if pin.connected else _unreachable()) from None
+            raise late(connected=pin.connected) from None
         except aiohttp.ClientError as error:
-            raise _uniform(error) from None
+            raise uniform(error) from None
+        except Astray as error:
+            log.error(str(error), action="egress_astray", tenant_id=request.tenant_id, host=target.host)  # noqa: TRY400
+            raise Unreachable from None
         finally:
             PIN.reset(token)
-        elapsed = timedelta(seconds=asyncio.get_running_loop().time() - began)
-        return Reply(
-            status=answer.status, headers=answer.headers, body=answer.body, truncated=answer.truncated, elapsed=elapsed
-        )
 
-    def _admit(self, url: str) -> Target:
-        target = read_url(url)
-        if not self._rules.allows_port(target.host, target.port):
-            raise Invalid("url", f"must use an allowed port, not {target.port}", got=target.port)
-        if not self._rules.allows_name(target.host, target.port):
-            raise Invalid("url", "must not lead to this machine", got=target.host)
-        if target.literal is not None and not self._rules.allows_address(target.host, target.port, target.literal):
-            raise Invalid("url", "must lead to a public address", got=target.host)
-        return target
-
-    async def _resolve(self, target: Target) -> list[Address]:
-        """Every address of the target, all of them allowed: one bad answer among good ones spoils the name."""
-        if target.literal is not None:
-            return [target.literal]
-        resolver = self._given or self._system
-        if resolver is None:
+    async def _resolve(self, host: str, tenant_id: str) -> Sequence[str]:
+        if self._lookups is None:
             raise RuntimeError("HttpEgress.start() was not called")
-        try:
-            addresses = [ip_address(text) for text in await resolver(target.host)]
-        except (OSError, UnicodeError):
-            raise _unreachable() from None
-        except ValueError:
-            raise EgressRefused("The target's name leads to something that is not an address.") from None
-        if not addresses:
-            raise _unreachable()
-        if not all(self._rules.allows_address(target.host, target.port, address) for address in addresses):
-            raise EgressRefused("The target's name leads to an address that is not public.")
-        return addresses
+        if self.resolver is not None:
+            return await self.resolver(host)
+        return await self._lookups.addresses(host, tenant_id)
 
     async def _try_each(self, target: Target, addresses: Sequence[Address], request: Outgoing, pin: Pin) -> Answer:
         """The first address that accepts a connection gets the request; after that there is no second try."""
@@ -165,7 +179,7 @@ class HttpEgress:
         async with self._session.request(
             request.method,
             target.pinned(address),
-            headers={"Accept-Encoding": ACCEPTED, **request.headers, "Host": target.authority},
+            headers={**request.headers, "Accept-Encoding": ACCEPTED, "Host": target.authority},
             data=request.body,
             allow_redirects=False,
             # Also for plain http: it makes the name part of the pool's key, so that no two names share a connection.
@@ -174,28 +188,3 @@ class HttpEgress:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=patience),
         ) as response:
             return await read_answer(response, keep=request.keep, most=request.most)
-
-
-def _check_parts(request: Outgoing) -> None:
-    if request.method not in _METHODS:
-        raise EgressRefused("The request's method is not allowed.")
-    for name, value in request.headers.items():
-        if not _TOKEN.fullmatch(name) or _UNSAFE_VALUE.search(value):
-            raise EgressRefused("A header of the request holds characters that are not allowed.")
-        if name.lower() in _OURS or name.lower().startswith("proxy-"):
-            raise EgressRefused(f"The header {name} is not the caller's to set.")
-
-
-def _unreachable() -> EgressFailed:
-    return EgressFailed("target_unreachable", UNREACHABLE)
-
-
-def _uniform(error: aiohttp.ClientError) -> EgressFailed:
-    """One of a few classes, without the operating system's words, which would describe the network to strangers."""
-    match error:
-        case aiohttp.ClientSSLError():
-            return EgressFailed("tls_failed", TLS)
-        case aiohttp.ClientConnectionError():
-            return _unreachable()
-        case _:
-            return EgressFailed("bad_response", BAD)

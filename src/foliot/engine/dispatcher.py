@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from foliot.engine.alarm import Alarm
-from foliot.ports import RUNS_TOPIC, Clock, Store, Workers
+from foliot.ports import RUNS_TOPIC, SLOTS_TOPIC, Clock, Store, Workers
 
 CROWDED = 0.01
 """How long to rest when others took everything we saw."""
+
+SHORTEST = 0.001
+"""Timers are no finer than this: what is nearer is now."""
 
 SOON = 0.05
 """How long to rest when most of the slots are still free."""
@@ -24,7 +28,7 @@ class Dispatched:
     rest: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Dispatcher:
     """Looks at the rows, never at memory: new runs, retries, and whatever a worker or a broker lost."""
 
@@ -35,10 +39,17 @@ class Dispatcher:
     batch: int
     longest_rest: float
     queues: Collection[str] | None = None
+    gather: float = 0.0
+    """Two looks that find few runs are this far apart: each costs the database the same, however little it finds."""
     name: str = "dispatcher"
-    topics: Sequence[str] = (RUNS_TOPIC,)
+    topics: Sequence[str] = (RUNS_TOPIC, SLOTS_TOPIC)
+    _few_at: float = -1.0
+    """When a look last found few."""
 
     async def run_once(self) -> Dispatched:
+        early = self._few_at + self.gather - asyncio.get_running_loop().time()
+        if early > SHORTEST:
+            return Dispatched(0, 0, early)
         limit = min(self.workers.free(), self.batch)
         if limit <= 0:
             # A worker that becomes free wakes us.
@@ -48,7 +59,9 @@ class Dispatcher:
             ready = await tx.claims.ready(now, self.queues, limit)
         taken = await self.workers.submit(ready) if ready else 0
         if ready:
-            return Dispatched(len(ready), taken, self._look_again(len(ready), taken, limit))
+            rest = self._look_again(len(ready), taken, limit)
+            self._few_at = asyncio.get_running_loop().time() if rest else -1.0
+            return Dispatched(len(ready), taken, rest)
         return Dispatched(0, 0, self.alarm.rest(now, self.longest_rest))
 
     @staticmethod

@@ -1,7 +1,8 @@
-"""The engine of one process: its actors, started together and stopped in order."""
+"""The engine of one process: the actors of its role, started together and stopped in order."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,7 +11,9 @@ from typing import Any
 import structlog
 
 from foliot.domain.errors import Unavailable
+from foliot.domain.node import Role, Wish
 from foliot.engine.alarm import Alarm
+from foliot.engine.chainer import Chainer
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
 from foliot.engine.herald import Herald
@@ -19,14 +22,20 @@ from foliot.engine.keeper import Keeper
 from foliot.engine.logbook import Logbook
 from foliot.engine.loop import Actor, Loop
 from foliot.engine.meter import Meter
+from foliot.engine.publisher import Publisher
+from foliot.engine.receiver import Follower, Receiver
 from foliot.engine.recorder import Recorder
 from foliot.engine.ticker import Ticker
 from foliot.engine.timekeeper import SettableClock, Timekeeper
-from foliot.ports import Actions, Feed, Store, Workers
+from foliot.ports import Actions, Broker, Feed, Intake, Store, Workers
 
 DISPATCH_BATCH = 500
 CANCEL_PERIOD = 2.0
 HERALD_PERIOD = 5.0
+CHAIN_PERIOD = 1.0
+TAKING = ("dispatcher", "follower")
+"""Actors that bring runs to the executor of this process."""
+FOLLOW_PERIOD = 2.0
 
 log = structlog.get_logger("foliot.engine")
 
@@ -41,12 +50,18 @@ class Pace:
     heartbeat: float = 10.0
     sweep: float = 5.0
     scale: float = 1.0
+    gather: float = 0.015
+    """How long little work waits for company, when it comes in quick succession."""
     retention: timedelta | None = timedelta(days=30)
 
 
 @dataclass(slots=True, kw_only=True)
 class Engine:
-    """Everything that makes time move in this process."""
+    """Everything that makes time move in this process.
+
+    Without a broker, whoever has slots claims from the store. With one, a scheduler publishes and executes nothing, and
+    a worker takes what is brought to it.
+    """
 
     node_id: str
     clock: SettableClock
@@ -56,12 +71,24 @@ class Engine:
     pace: Pace
     workers_of: Callable[[Executor], Workers]
     queues: Collection[str] | None = None
+    role: Role = Role.SCHEDULER
+    broker: Broker | None = None
+    """Where a scheduler publishes."""
+    intake: Intake | None = None
+    """Where a worker's runs come from."""
+    heard: Callable[[Wish], None] | None = None
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What else the reports of this process say."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
     workers: Workers = field(init=False)
     timekeeper: Timekeeper = field(init=False)
     _recorder: Recorder = field(init=False)
+    _publisher: Publisher | None = field(init=False, default=None)
+    _receiver: Receiver | None = field(init=False, default=None)
+    _sources: list[Actor] = field(init=False, default_factory=list)
+    """Those who bring new work."""
     _alarm: Alarm = field(default_factory=Alarm)
 
     def __post_init__(self) -> None:
@@ -69,7 +96,12 @@ class Engine:
         self.loop = Loop(self.clock, self.feed)
         self.timekeeper = Timekeeper(clock=self.clock, store=self.store)
         self._recorder = Recorder(
-            clock=self.clock, store=self.store, feed=self.feed, alarm=self._alarm, longest_rest=pace.tick
+            clock=self.clock,
+            store=self.store,
+            feed=self.feed,
+            alarm=self._alarm,
+            longest_rest=pace.tick,
+            gather=pace.gather,
         )
         self.executor = Executor(
             clock=self.clock,
@@ -82,20 +114,48 @@ class Engine:
             lease=timedelta(seconds=pace.lease * pace.scale),
         )
         self.workers = self.workers_of(self.executor)
+        self._sources = self._firing()
 
     async def start(self) -> None:
         """Set the clock first: nothing fires by a wrong one."""
         await self.timekeeper.run_once()
-        self.loop.start([*self._firing(), *self._finishing()])
-        log.info("the engine runs", action="engine_started", node=self.node_id)
+        self.loop.start([*self._sources, *self._finishing()])
+        if self.intake is not None and self._receiver is not None:
+            await self.intake.open(self._receiver.receive)
+        log.info("the engine runs", action="engine_started", node=self.node_id, role=self.role.value)
 
     async def stop(self, grace: float) -> None:
         """Take nothing new, let what runs finish or hand it back, and write every ending down."""
-        await self.loop.stop([actor.name for actor in self._firing()])
+        await self.take_nothing()
         handed_back = await self.executor.drain(grace)
         await self.loop.stop()
+        if self.broker is not None:
+            await self.broker.close()
         await self._leave()
         log.info("the engine has stopped", action="engine_stopped", node=self.node_id, handed_back=handed_back)
+
+    async def take_nothing(self) -> None:
+        """From now on, no new work; what runs goes on."""
+        if self._receiver is not None:
+            self._receiver.close()
+        if self.intake is not None:
+            await self.intake.close()
+        await self.loop.stop([actor.name for actor in self._sources])
+
+    async def finish(self) -> None:
+        """Take no new runs, and wait until none runs any more, however long it takes. What fires goes on firing."""
+        if self._receiver is not None:
+            self._receiver.close()
+        if self.intake is not None:
+            await self.intake.close()
+        await self.loop.stop(TAKING)
+        while tasks := [flight.task for flight in self.executor.flights.values() if flight.task is not None]:
+            await asyncio.wait(tasks)
+
+    def hear(self, wish: Wish) -> None:
+        """Somebody wishes something of this process."""
+        if self.heard is not None:
+            self.heard(wish)
 
     async def _leave(self) -> None:
         """A process that stopped on purpose is not missed."""
@@ -105,7 +165,16 @@ class Engine:
         except Unavailable as error:
             log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 
+    @property
+    def _executes(self) -> bool:
+        return self.broker is None
+
     def _firing(self) -> list[Actor]:
+        """Those who bring new work."""
+        return [*([] if self.role is Role.WORKER else self._clockwork()), *self._fetching()]
+
+    def _clockwork(self) -> list[Actor]:
+        """Those who make time move; one of each in a house is enough, and any number is harmless."""
         pace = self.pace
         return [
             Ticker(
@@ -117,15 +186,6 @@ class Engine:
                 batch=pace.batch,
                 longest_rest=pace.tick,
             ),
-            Dispatcher(
-                clock=self.clock,
-                store=self.store,
-                workers=self.workers,
-                alarm=self._alarm,
-                batch=DISPATCH_BATCH,
-                longest_rest=pace.tick,
-                queues=self.queues,
-            ),
             Janitor(
                 clock=self.clock,
                 store=self.store,
@@ -134,11 +194,55 @@ class Engine:
                 period=pace.sweep * pace.scale,
                 retention=pace.retention,
             ),
+            Chainer(store=self.store, period=CHAIN_PERIOD * pace.scale),
         ]
+
+    def _fetching(self) -> list[Actor]:
+        """Those who see that runs come to whoever executes them."""
+        pace = self.pace
+        if self.broker is not None:
+            self._publisher = Publisher(
+                clock=self.clock,
+                store=self.store,
+                broker=self.broker,
+                alarm=self._alarm,
+                batch=pace.batch,
+                longest_rest=pace.tick,
+                scale=pace.scale,
+                gather=pace.gather,
+            )
+            return [self._publisher]
+        if self.intake is not None:
+            self._receiver = Receiver(clock=self.clock, store=self.store, feed=self.feed, workers=self.workers)
+            period = FOLLOW_PERIOD * pace.scale
+            return [] if self.queues else [Follower(store=self.store, intake=self.intake, period=period)]
+        dispatcher = Dispatcher(
+            clock=self.clock,
+            store=self.store,
+            workers=self.workers,
+            alarm=self._alarm,
+            batch=DISPATCH_BATCH,
+            longest_rest=pace.tick,
+            queues=self.queues,
+            gather=pace.gather,
+        )
+        return [dispatcher]
 
     def _finishing(self) -> list[Actor]:
         """Those who are needed until the last ending is written."""
         pace = self.pace
+        herald = Herald(
+            clock=self.clock,
+            store=self.store,
+            node_id=self.node_id,
+            role=self.role.value,
+            started_at=self.clock.now(),
+            report=self.report,
+            period=HERALD_PERIOD * pace.scale,
+            heard=self.hear,
+        )
+        if not self._executes:
+            return [herald, self.timekeeper]
         return [
             self._recorder,
             Keeper(
@@ -149,23 +253,22 @@ class Engine:
                 period=CANCEL_PERIOD * pace.scale,
             ),
             Logbook(store=self.store, feed=self.feed, executor=self.executor),
-            Herald(
-                clock=self.clock,
-                store=self.store,
-                node_id=self.node_id,
-                role="scheduler",
-                started_at=self.clock.now(),
-                report=self.report,
-                period=HERALD_PERIOD * pace.scale,
-            ),
+            herald,
             self.timekeeper,
         ]
 
     def report(self) -> Mapping[str, Any]:
+        free = max(self.workers.free(), 0) if self._executes else 0
         return {
+            **self.about,
             "loops": self.loop.report(),
             "in_flight": len(self.executor.flights),
-            "free": self.workers.free(),
+            "slots": self.workers.slots if self._executes else 0,
+            "free": free,
             "queues": sorted(self.queues) if self.queues is not None else None,
+            **(self._publisher.report() if self._publisher is not None else {}),
+            **(self._receiver.report() if self._receiver is not None else {}),
+            **(self.intake.report() if self.intake is not None else {}),
             **self.meter.as_dict(),
+            "per_minute": self.meter.pulse.per_minute(self.clock.now()),
         }

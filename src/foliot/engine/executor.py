@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 
@@ -13,11 +15,11 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.ids import new_id
 from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem
+from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem, RunState
 from foliot.engine.flight import Flight, Stop
 from foliot.engine.meter import Meter
 from foliot.engine.recorder import Recorder
-from foliot.ports import RUNS_TOPIC, Action, Actions, Claimed, Clock, Context, Ending, Feed, Store
+from foliot.ports import SLOTS_TOPIC, Action, Actions, Claimed, Clock, Context, Ending, Feed, Store
 
 SOFT = 0.9
 """The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
@@ -42,6 +44,8 @@ class Executor:
     lease: timedelta
     flights: dict[str, Flight] = field(default_factory=dict)
     performing: int = 0
+    wanted: bool = False
+    """Whether somebody looked for a free slot and found none."""
 
     async def take(self, run_ids: Sequence[str]) -> int:
         """Claim these runs, as far as nobody else has, and start them."""
@@ -94,7 +98,7 @@ class Executor:
                 log.warning("lost its lease and stopped", action="lease_lost", run_id=flight.run_id)
                 self.meter.stale_writes += 1
             else:
-                await self._record(flight, outcome)
+                await self._record(flight, flight.redacted(outcome))
         finally:
             self._land(flight)
 
@@ -129,6 +133,7 @@ class Executor:
             now=self.clock.now(),
             log=flight.log,
             progress=flight.progress,
+            hide=flight.hide,
         )
 
     async def _record(self, flight: Flight, outcome: Outcome) -> None:
@@ -136,16 +141,40 @@ class Executor:
             await flight.writing
         now = self.clock.now()
         ending = conclude(flight.claimed, outcome, now, lines=flight, cancelled=flight.stop is Stop.CANCEL)
-        if not await self.recorder.put(ending):
+        if not await self._put(flight.claimed, ending):
             self.meter.stale_writes += 1
             return
         self.meter.ended(ending.state.value, (now - flight.claimed.started_at).total_seconds())
+        if ending.state.final:
+            self.meter.pulse.beat(flight.claimed.queue, now)
+
+    async def _put(self, claimed: Claimed, ending: Ending) -> bool:
+        """Have it written; a run that was given up is somebody's to look at, so it is said aloud."""
+        written = await self.recorder.put(ending)
+        if written and ending.state is RunState.DEAD_LETTER:
+            error = ending.error or {}
+            log.warning(
+                "gave a run up: see foliot dead-letter list",
+                action="run_given_up",
+                tenant_id=claimed.tenant_id,
+                schedule_id=claimed.schedule_id,
+                run_id=ending.fence.run_id,
+                code=error.get("code"),
+                error=error.get("message"),
+            )
+        return written
 
     def _performed(self, flight: Flight) -> None:
         if flight.performing:
             flight.performing = False
             self.performing -= 1
-            self.feed.wake(RUNS_TOPIC)
+            self._freed()
+
+    def _freed(self) -> None:
+        """A slot came free: somebody who found none wants to know, and only then."""
+        if self.wanted:
+            self.wanted = False
+            self.feed.wake(SLOTS_TOPIC)
 
     def _land(self, flight: Flight) -> None:
         self._performed(flight)
@@ -153,14 +182,14 @@ class Executor:
             flight.timer.cancel()
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
-        self.feed.wake(RUNS_TOPIC)
+        self._freed()
 
     async def abandon(self, flight: Flight) -> None:
         """Give up on an attempt that ignored being stopped: its time limit is over, whatever it still does."""
         flight.halt(Stop.LEASE)
         problem = Problem("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
         self._land(flight)
-        await self.recorder.put(conclude(flight.claimed, Failed(problem), self.clock.now(), lines=flight))
+        await self._put(flight.claimed, conclude(flight.claimed, Failed(problem), self.clock.now(), lines=flight))
 
     async def drain(self, grace: float) -> int:
         """Let what runs finish; hand back what does not. Answers how many were handed back."""
@@ -227,7 +256,10 @@ def _stopped(flight: Flight, error: asyncio.CancelledError) -> Outcome | None:
 
 
 def _crashed(flight: Flight, error: BaseException) -> Failed:
-    log.error(
-        "an action raised", action="action_crashed", run_id=flight.run_id, kind=flight.claimed.kind, exc_info=error
-    )
-    return Failed(Problem("action_crashed", f"{type(error).__name__}: {error}"[:1000]))
+    said: dict[str, Any] = {"exc_info": error}
+    if flight.hidden:
+        said = {"exception": flight.redactor.text("".join(traceback.format_exception(error)))}
+    log.error("an action raised", action="action_crashed", run_id=flight.run_id, kind=flight.claimed.kind, **said)
+    # Hidden values go before the text is cut: half of one would not be recognised.
+    message = flight.redactor.text(f"{type(error).__name__}: {error}")
+    return Failed(Problem("action_crashed", message[:1000]))

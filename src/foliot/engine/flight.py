@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from foliot.domain.event import LINE_LIMIT, LINES_PER_RUN, EventType, Line
+from foliot.domain.event import LINE_LIMIT, EventType, Line
+from foliot.domain.redact import Redactor
+from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem, Succeeded
 from foliot.ports import Claimed, Clock
 
 BUFFERED_LINES = 10_000
@@ -39,8 +41,9 @@ class Flight:
     writing: asyncio.Future[None] | None = None
     """Set while the logbook writes lines of this attempt: its ending must come after them."""
     lines: list[Line] = field(default_factory=list)
-    written: int = 0
     dropped: int = 0
+    hidden: tuple[str, ...] = field(default=(), repr=False)
+    redactor: Redactor = field(default_factory=Redactor, repr=False)
 
     @property
     def run_id(self) -> str:
@@ -55,15 +58,35 @@ class Flight:
 
     def log(self, message: str, *, level: str = "info") -> None:
         """Add a line for people who read the run."""
+        message = self.redactor.text(message)
         text = message if len(message) <= LINE_LIMIT else message[:LINE_LIMIT] + "… (cut)"
         self._add(Line(self.clock.now(), EventType.LOG, level, text))
 
     def progress(self, **data: Any) -> None:
         """Add a step of progress."""
-        self._add(Line(self.clock.now(), EventType.PROGRESS, data=data))
+        self._add(Line(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(data)))
+
+    def hide(self, *values: str) -> None:
+        """Keep these values out of everything that is kept of this attempt."""
+        self.hidden += values
+        self.redactor = Redactor.of(self.hidden)
+
+    def redacted(self, outcome: Outcome) -> Outcome:
+        """The outcome without the hidden values."""
+        if not self.hidden:
+            return outcome
+        document = self.redactor.document
+        match outcome:
+            case Succeeded():
+                return replace(outcome, result=document(outcome.result), response=document(outcome.response))
+            case Failed(problem):
+                clean = Problem(problem.code, self.redactor.text(problem.message))
+                return replace(outcome, problem=clean, response=document(outcome.response))
+            case Cancelled() | HandedBack() | Lost():
+                return outcome
 
     def _add(self, line: Line) -> None:
-        if len(self.lines) >= BUFFERED_LINES or self.written + len(self.lines) >= LINES_PER_RUN:
+        if len(self.lines) >= BUFFERED_LINES:
             self.dropped += 1
         else:
             self.lines.append(line)
@@ -75,5 +98,4 @@ class Flight:
             said = f"{self.dropped} more lines came too fast and were not kept"
             lines.append(Line(self.clock.now(), EventType.LOG, "warning", said))
             self.dropped = 0
-        self.written += len(lines)
         return lines

@@ -1,4 +1,4 @@
-"""Tells the store that this process lives, and how it is doing."""
+"""Tells the store that this process lives and how it is doing, and hears what is asked of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from foliot.ports import Clock, Store
+from foliot.domain.node import Wish
+from foliot.ports import Clock, Store, node_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +29,17 @@ class Herald:
     started_at: datetime
     report: Callable[[], Mapping[str, Any]]
     period: float
+    heard: Callable[[Wish], None] | None = None
+    """Told what an operator asked of this process, as long as the wish stands."""
     name: str = "herald"
-    topics: Sequence[str] = ()
+
+    @property
+    def topics(self) -> Sequence[str]:
+        return (node_topic(self.node_id),)
 
     async def run_once(self) -> Told:
         async with self.store.begin() as tx:
-            await tx.upkeep.report(self.node_id, self.role, self.started_at, self.clock.now(), self.report())
+            wish = await tx.upkeep.report(self.node_id, self.role, self.started_at, self.clock.now(), self.report())
+        if wish is not None and self.heard is not None:
+            self.heard(wish)
         return Told(self.period)

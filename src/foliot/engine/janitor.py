@@ -11,14 +11,13 @@ import structlog
 from foliot.domain.run import Lost
 from foliot.engine.alarm import Alarm
 from foliot.engine.executor import conclude
-from foliot.ports import RUNS_TOPIC, Clock, Feed, Store, run_topic
+from foliot.ports import KEYS_KEPT, RUNS_TOPIC, Clock, Feed, Store, run_topic
 
 BATCH = 200
 PRUNE_BATCH = 500
 BUSY = 0.1
 """How long to rest between two batches of pruning, so that it never stands in the way."""
 
-REQUESTS_KEPT = timedelta(hours=24)
 NODES_KEPT = timedelta(hours=24)
 
 log = structlog.get_logger("foliot.engine")
@@ -34,7 +33,7 @@ class Swept:
     rest: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Janitor:
     """Safe on every node: rows are locked, and what another holds is skipped."""
 
@@ -46,6 +45,8 @@ class Janitor:
     retention: timedelta | None
     name: str = "janitor"
     topics: Sequence[str] = ()
+    _place: str = ""
+    """How far the walk through old runs has come; it begins anew at the end."""
 
     async def run_once(self) -> Swept:
         lost = await self._reclaim()
@@ -53,7 +54,7 @@ class Janitor:
         pruned = await self._prune()
         if released:
             self.feed.wake(RUNS_TOPIC)
-        more = lost == BATCH or pruned == PRUNE_BATCH
+        more = lost == BATCH or bool(self._place)
         return Swept(lost, released, pruned, BUSY if more else self.period)
 
     async def _reclaim(self) -> int:
@@ -78,9 +79,12 @@ class Janitor:
     async def _prune(self) -> int:
         now = self.clock.now()
         async with self.store.begin() as tx:
-            await tx.upkeep.prune_requests(now - REQUESTS_KEPT, PRUNE_BATCH)
+            await tx.upkeep.prune_requests(now - KEYS_KEPT, PRUNE_BATCH)
             await tx.upkeep.forget_nodes(now - NODES_KEPT)
+            await tx.keys.prune_tickets(now, PRUNE_BATCH)
         if self.retention is None:
             return 0
         async with self.store.begin() as tx:
-            return await tx.upkeep.prune(now - self.retention, PRUNE_BATCH)
+            pruned, place = await tx.upkeep.prune(now - self.retention, PRUNE_BATCH, self._place)
+        self._place = place or ""
+        return pruned

@@ -44,7 +44,6 @@ class Logbook:
         except BaseException:
             for flight, lines in taken:
                 flight.lines[:0] = lines
-                flight.written -= len(lines)
             raise
         finally:
             written.set_result(None)

@@ -12,7 +12,7 @@ import structlog
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
-from foliot.ports import Clock, Feed, Waiter
+from foliot.ports import STOP_TOPIC, Clock, Feed, Waiter
 
 FIRST_BACKOFF = 0.05
 LONGEST_BACKOFF = 1.0
@@ -134,4 +134,4 @@ def _tell(name: str, progress: Progress, error: Exception) -> None:
 
 
 def _stop_topic(loop: Loop, name: str) -> str:
-    return f"stop:{id(loop)}:{name}"
+    return f"{STOP_TOPIC}{id(loop)}:{name}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.domain.pulse import Pulse
 
 
 @dataclass(slots=True)
@@ -17,7 +18,10 @@ class Meter:
     duration: Histogram = field(default_factory=lambda: Histogram(DURATION_BUCKETS))
     fired: int = 0
     finished: dict[str, int] = field(default_factory=dict)
+    replaced: int = 0
+    """Runs that a later instant ended: the one end that is not counted in the store, to spare every tick for it."""
     stale_writes: int = 0
+    pulse: Pulse = field(default_factory=Pulse)
 
     def ended(self, state: str, seconds: float) -> None:
         self.finished[state] = self.finished.get(state, 0) + 1
@@ -30,5 +34,6 @@ class Meter:
             "duration": self.duration.as_dict(),
             "fired": self.fired,
             "finished": dict(self.finished),
+            "replaced": self.replaced,
             "stale_writes": self.stale_writes,
         }

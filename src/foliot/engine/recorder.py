@@ -12,13 +12,17 @@ import structlog
 from foliot.domain.errors import Unavailable
 from foliot.domain.run import Problem, RunState
 from foliot.engine.alarm import Alarm
-from foliot.ports import RUNS_TOPIC, Clock, Ending, Feed, Finished, Store, run_topic
+from foliot.ports import ENDINGS_TOPIC, RUNS_TOPIC, Clock, Ending, Feed, Finished, Store, run_topic
 
 GROUP = 500
 HEAVY = 1024 * 1024
 """A group with this much text in it is full: a database takes only so much in one statement."""
 
-RECORDER_TOPIC = "endings"
+CROWD = 32
+"""So many endings are written at once, however long ago the last group was."""
+
+SHORTEST = 0.001
+"""Timers are no finer than this: what is nearer is now."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -43,18 +47,24 @@ class Recorder:
     feed: Feed
     alarm: Alarm
     longest_rest: float
+    gather: float = 0.0
+    """A small group waits until this long after the last one: each costs the database the same, however small."""
     name: str = "recorder"
-    topics: Sequence[str] = (RECORDER_TOPIC,)
+    topics: Sequence[str] = (ENDINGS_TOPIC,)
     _pending: deque[Pending] = field(default_factory=deque)
+    _wrote_at: float = -1.0
 
     async def put(self, ending: Ending) -> bool:
         """Wait until the ending is durable; False when its fence no longer held, so that it changed nothing."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._pending.append((ending, done))
-        self.feed.wake(RECORDER_TOPIC)
+        self.feed.wake(ENDINGS_TOPIC)
         return await done
 
     async def run_once(self) -> Wrote:
+        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
+        if early > SHORTEST and 0 < len(self._pending) < CROWD:
+            return Wrote(0, 0, early)
         group = self._gather()
         if not group:
             return Wrote(0, 0, self.longest_rest)
@@ -64,6 +74,7 @@ class Recorder:
             # Written twice is written once, so all of the group may come again.
             self._pending.extendleft(reversed(group))
             raise
+        self._wrote_at = asyncio.get_running_loop().time()
         for ending, done in group:
             if not done.done():
                 done.set_result(ending.fence.run_id in finished.accepted)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import takewhile
 
 import structlog
 
 from foliot.domain.errors import Unavailable
+from foliot.domain.run import RunState
 from foliot.domain.settle import Due, OpenRun, Plan, judges_overlap, settle
 from foliot.engine.alarm import Alarm
 from foliot.engine.meter import Meter
@@ -24,6 +25,9 @@ SIDE_BY_SIDE = 2
 
 SHORTEST = 0.002
 """How long to rest when an instant is due by our clock but not yet by the database's."""
+
+UNKNOWN = datetime.min.replace(tzinfo=UTC)
+"""Something may be due: look at the rows."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -59,6 +63,8 @@ class Ticker:
     name: str = "ticker"
     topics: Sequence[str] = (SCHEDULES_TOPIC,)
     _backlog: bool = False
+    _next: datetime | None = UNKNOWN
+    """When the first schedule will be due, as far as we know; None when none ever will."""
 
     async def run_once(self) -> Ticked:
         """Settle one batch; safe on every node, for rows are locked and instants unique."""
@@ -81,24 +87,36 @@ class Ticker:
             return await self._tick_singly(now)
 
     async def _tick(self, now: datetime) -> Ticked:
+        if self._next is None or now < self._next:
+            # Nothing is due as far as we know: one look tells whether somebody made something due meanwhile.
+            await self._look()
+            if self._next is None or now < self._next:
+                return Ticked(0, 0, self._rest())
         async with self.store.begin() as tx:
-            due = await tx.firing.lock_due(now, limit=self.batch)
+            due, following = await tx.firing.lock_due(now, limit=self.batch)
             open_runs = await tx.firing.open_runs([one.id for one in due if judges_overlap(one)])
             plans = self._settle(due, now, open_runs)
             recorded = await tx.firing.record(plans, now)
-        self._tell(recorded)
+        self._tell(recorded, replaced(plans, open_runs))
         if len(due) == self.batch or len(plans) < len(due):
             return Ticked(len(plans), recorded.runs, 0.0)
+        if due:
+            cursors = [plan.next_at for plan in plans if plan.next_at is not None]
+            self._next = min([*cursors, *([following] if following else [])], default=None)
+        else:
+            await self._look()
+        return Ticked(len(plans), recorded.runs, self._rest())
+
+    async def _look(self) -> None:
         async with self.store.glance() as tx:
-            # Asked after the commit: nobody waits for the answer but us.
-            next_due = await tx.firing.next_due()
-        return Ticked(len(plans), recorded.runs, self._rest(next_due))
+            self._next = await tx.firing.next_due()
 
     async def _tick_singly(self, now: datetime) -> Ticked:
         """A row that cannot be settled, say because somebody moved its cursor back, silences itself and no other."""
         runs = settled = 0
         async with self.store.read() as tx:
-            due = await tx.firing.lock_due(now, limit=self.batch)
+            due, _ = await tx.firing.lock_due(now, limit=self.batch)
+        self._next = UNKNOWN
         for one in due:
             try:
                 made = await self._settle_one(one.id, now)
@@ -117,8 +135,9 @@ class Ticker:
             if due is None or due.next_at > now:
                 return 0
             open_runs = await tx.firing.open_runs([schedule_id])
-            recorded = await tx.firing.record([settle(due, now, open_runs.get(schedule_id, ()))], now)
-        self._tell(recorded)
+            plan = settle(due, now, open_runs.get(schedule_id, ()))
+            recorded = await tx.firing.record([plan], now)
+        self._tell(recorded, replaced([plan], open_runs))
         return recorded.runs
 
     async def _silence(self, schedule_id: str, fault: str) -> None:
@@ -135,7 +154,9 @@ class Ticker:
             # Its neighbours fire all the same, one by one, until somebody mends it.
             log.exception("not even a fault can be written", action="schedule_faulty", schedule_id=schedule_id)
 
-    def _tell(self, recorded: Recorded) -> None:
+    def _tell(self, recorded: Recorded, cancelled: int) -> None:
+        if cancelled:
+            self.meter.replaced += cancelled
         if recorded.runs:
             self.feed.wake(RUNS_TOPIC)
             self.alarm.set(recorded.later)
@@ -152,8 +173,14 @@ class Ticker:
 
         return list(takewhile(small, (settle(one, now, open_runs.get(one.id, ())) for one in due)))
 
-    def _rest(self, next_due: datetime | None) -> float:
-        if next_due is None:
+    def _rest(self) -> float:
+        if self._next is None:
             return self.longest_rest
-        wanted = (next_due - self.clock.now()).total_seconds()
+        wanted = (self._next - self.clock.now()).total_seconds()
         return min(max(wanted, SHORTEST), self.longest_rest)
+
+
+def replaced(plans: Sequence[Plan], open_runs: Mapping[str, Sequence[OpenRun]]) -> int:
+    """How many runs these plans end at once; one that runs is asked to stop, and ends by itself."""
+    waiting = {run.id for runs in open_runs.values() for run in runs if run.state is not RunState.RUNNING}
+    return sum(len(plan.terminate) + len(waiting.intersection(plan.cancel)) for plan in plans)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from foliot.ports import Clock, Store
+
+PROMPT = 0.5
+"""Seconds within which an answer tells the time; how long a slower one was under way, and when, nobody knows."""
+
+SOON = 1.0
+"""How long to rest before asking again after a slow answer."""
 
 
 class SettableClock(Clock, Protocol):
@@ -40,6 +46,13 @@ class Timekeeper:
             moment = await tx.upkeep.time()
             answered = self.clock.monotonic()
         before = self.clock.now()
-        # The answer was made somewhere between the question and its arrival: take the middle.
-        self.clock.adjust(moment, (asked + answered) / 2)
-        return Adjusted((self.clock.now() - before).total_seconds(), self.period)
+        if answered - asked <= PROMPT:
+            # The answer was made somewhere between the question and its arrival: take the middle.
+            self.clock.adjust(moment, (asked + answered) / 2)
+            return Adjusted((self.clock.now() - before).total_seconds(), self.period)
+        # A process that stood still, or a network that did: what we knew is better, unless it cannot be true.
+        if before < moment:
+            self.clock.adjust(moment, answered)
+        elif before > moment + timedelta(seconds=answered - asked):
+            self.clock.adjust(moment, asked)
+        return Adjusted((self.clock.now() - before).total_seconds(), min(SOON, self.period))

@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from foliot.ports import Reach
+
 
 class MemoryWaiter:
     """Remembers a wake until it is waited for."""
@@ -33,9 +35,23 @@ class MemoryFeed:
     def __init__(self) -> None:
         self._waiters: defaultdict[str, set[MemoryWaiter]] = defaultdict(set)
 
+    async def start(self) -> None:
+        """Nothing: there is nobody else."""
+
+    async def close(self) -> None:
+        """Nothing."""
+
+    def reach(self) -> Reach:
+        return Reach("memory", connected=True)
+
     def wake(self, *topics: str) -> None:
         for topic in topics:
             for waiter in self._waiters.get(topic, ()):
+                waiter.wake()
+
+    def wake_everyone(self) -> None:
+        for waiters in self._waiters.values():
+            for waiter in waiters:
                 waiter.wake()
 
     @asynccontextmanager

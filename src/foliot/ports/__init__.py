@@ -1,7 +1,15 @@
 """The sockets in the wall: what the inner storeys ask of the outer ones, in domain words."""
 
+from foliot.ports.broker import PARCEL, Broker, Intake, Offer, Offered, Offers, Parcel, Receive, Window
+from foliot.ports.keys import Keys
+from foliot.ports.queues import Queue, Queues
+from foliot.ports.secrets import Sealed, Secrets, SecretView
 from foliot.ports.store import Claims, Firing, Requests, Runs, Schedules, Store, Transaction, Upkeep
+from foliot.ports.tenants import Tenant, Tenants
+from foliot.ports.trail import Trail
+from foliot.ports.vault import CannotOpen, Vault
 from foliot.ports.views import (
+    KEYS_KEPT,
     Answer,
     AttemptView,
     Claimed,
@@ -14,8 +22,13 @@ from foliot.ports.views import (
     RunView,
 )
 from foliot.ports.world import (
+    ENDINGS_TOPIC,
+    LOCAL_TOPICS,
+    QUEUES_TOPIC,
     RUNS_TOPIC,
     SCHEDULES_TOPIC,
+    SLOTS_TOPIC,
+    STOP_TOPIC,
     Action,
     Actions,
     Clock,
@@ -24,21 +37,35 @@ from foliot.ports.world import (
     EgressFailed,
     EgressRefused,
     Feed,
+    Hide,
+    Identity,
+    LivingFeed,
     Log,
     Outgoing,
+    Reach,
     Reply,
     Waiter,
     Workers,
+    node_topic,
     run_topic,
 )
 
 __all__ = [
+    "ENDINGS_TOPIC",
+    "KEYS_KEPT",
+    "LOCAL_TOPICS",
+    "PARCEL",
+    "QUEUES_TOPIC",
     "RUNS_TOPIC",
     "SCHEDULES_TOPIC",
+    "SLOTS_TOPIC",
+    "STOP_TOPIC",
     "Action",
     "Actions",
     "Answer",
     "AttemptView",
+    "Broker",
+    "CannotOpen",
     "Claimed",
     "Claims",
     "Clock",
@@ -51,9 +78,22 @@ __all__ = [
     "Feed",
     "Finished",
     "Firing",
+    "Hide",
+    "Identity",
+    "Intake",
+    "Keys",
+    "LivingFeed",
     "Log",
+    "Offer",
+    "Offered",
+    "Offers",
     "Outgoing",
     "Page",
+    "Parcel",
+    "Queue",
+    "Queues",
+    "Reach",
+    "Receive",
     "Recorded",
     "Reply",
     "Requests",
@@ -61,10 +101,19 @@ __all__ = [
     "RunView",
     "Runs",
     "Schedules",
+    "Sealed",
+    "SecretView",
+    "Secrets",
     "Store",
+    "Tenant",
+    "Tenants",
+    "Trail",
     "Transaction",
     "Upkeep",
+    "Vault",
     "Waiter",
+    "Window",
     "Workers",
+    "node_topic",
     "run_topic",
 ]

@@ -9,9 +9,16 @@ from typing import Any, Protocol
 
 from foliot.domain.event import Event, Line
 from foliot.domain.ledger import Entry, Span
+from foliot.domain.node import Wish
 from foliot.domain.run import Fence, RunState
 from foliot.domain.schedule import Schedule, Spec
 from foliot.domain.settle import Due, OpenRun, Plan
+from foliot.ports.broker import Offers
+from foliot.ports.keys import Keys
+from foliot.ports.queues import Queues
+from foliot.ports.secrets import Secrets
+from foliot.ports.tenants import Tenants
+from foliot.ports.trail import Trail
 from foliot.ports.views import (
     Answer,
     AttemptView,
@@ -29,7 +36,9 @@ from foliot.ports.views import (
 class Firing(Protocol):
     """Due schedules become runs."""
 
-    async def lock_due(self, now: datetime, limit: int) -> list[Due]: ...
+    async def lock_due(self, now: datetime, limit: int) -> tuple[list[Due], datetime | None]:
+        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due."""
+        ...
 
     async def lock_one(self, schedule_id: str) -> Due | None:
         """The same lock on one schedule, due or not, for those who change it; None when it has no cursor."""
@@ -129,7 +138,13 @@ class Runs(Protocol):
         """`filters`: status (or several, comma-separated), schedule_id, kind, queue."""
         ...
 
-    async def attempts(self, run_id: str) -> list[AttemptView]: ...
+    async def several(self, tenant_id: str, run_ids: Sequence[str], *, lock: bool = False) -> list[RunView]:
+        """Those there are, in the order asked for."""
+        ...
+
+    async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> Mapping[str, Sequence[AttemptView]]:
+        """The ended attempts of each run, oldest first; large responses only if they are wanted whole."""
+        ...
 
     async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
         """Queued and retrying runs are cancelled now; running ones are asked to stop. Returns how many were open."""
@@ -155,34 +170,50 @@ class Requests(Protocol):
         """Reserve the key inside this transaction; the earlier answer when there is one."""
         ...
 
-    async def answer(self, tenant_id: str, key: str, status: int, body: str) -> None: ...
+    async def answer(
+        self, tenant_id: str, key: str, status: int, body: str | None, headers: Mapping[str, str] | None = None
+    ) -> None: ...
 
 
 class Upkeep(Protocol):
     """What keeps the house in order, and what it can say about itself."""
 
-    async def prune(self, before: datetime, limit: int) -> int:
-        """Delete ended runs created before this moment; the ledger remembers their instants."""
+    async def prune(self, before: datetime, limit: int, after: str = "") -> tuple[int, str | None]:
+        """Look at so many runs after this id, created before this moment, and delete those that may go.
+
+        The ledger remembers their instants. Open runs and dead letters without an answer stay. Says how many went,
+        and where to go on; None at the end.
+        """
         ...
 
     async def prune_requests(self, before: datetime, limit: int) -> int: ...
 
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
-    ) -> None: ...
+    ) -> Wish | None:
+        """A process says how it is, and hears what an operator asked of it."""
+        ...
 
-    async def leave(self, node_id: str) -> None: ...
+    async def wish(self, node_id: str, wish: Wish) -> None: ...
+
+    async def leave(self, node_id: str) -> None:
+        """Forget a node; what it counted is kept."""
+        ...
 
     async def forget_nodes(self, before: datetime) -> int: ...
 
-    async def nodes(self, since: datetime) -> list[Mapping[str, Any]]: ...
+    async def nodes(self, since: datetime | None = None) -> list[Mapping[str, Any]]: ...
+
+    async def gone(self) -> Mapping[str, Any]:
+        """What forgotten nodes have counted, as one report; with it `runs`, the ended ones that are kept, by state."""
+        ...
 
     async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
         """How many runs wait in each queue, and since when the oldest does; read through an index."""
         ...
 
     async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
-        """Schedules by status, runs by state, queues with depth and the oldest waiting moment."""
+        """Schedules by status, open runs by state, queues with depth and the oldest waiting moment."""
         ...
 
     async def time(self) -> datetime:
@@ -198,6 +229,8 @@ class Transaction(Protocol):
     @property
     def claims(self) -> Claims: ...
     @property
+    def offers(self) -> Offers: ...
+    @property
     def schedules(self) -> Schedules: ...
     @property
     def runs(self) -> Runs: ...
@@ -205,12 +238,26 @@ class Transaction(Protocol):
     def requests(self) -> Requests: ...
     @property
     def upkeep(self) -> Upkeep: ...
+    @property
+    def keys(self) -> Keys: ...
+    @property
+    def secrets(self) -> Secrets: ...
+    @property
+    def trail(self) -> Trail: ...
+    @property
+    def tenants(self) -> Tenants: ...
+    @property
+    def queues(self) -> Queues: ...
 
 
 class Store(Protocol):
-    """The one truth."""
+    """The one truth.
 
-    def begin(self) -> AbstractAsyncContextManager[Transaction]:
+    Whoever asks for one tenant says so: where the database can, it then shows and takes that tenant's rows alone, even
+    to a statement that forgot to ask for them. The engine, which works for all, names none.
+    """
+
+    def begin(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Transaction]:
         """A transaction that writes. Raises `Unavailable` when the database is away."""
         ...
 
@@ -218,6 +265,6 @@ class Store(Protocol):
         """A quick look, for those who decide nothing by it: each statement sees its own moment."""
         ...
 
-    def read(self) -> AbstractAsyncContextManager[Transaction]:
+    def read(self, tenant_id: str | None = None) -> AbstractAsyncContextManager[Transaction]:
         """A consistent look: everything read through it stands at one moment."""
         ...

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.domain.event import Line
+from foliot.domain.queue import DEFAULT_QUEUE
 from foliot.domain.run import Fence, Origin, RunState
 from foliot.domain.schedule import Spec
 
@@ -20,6 +21,7 @@ class Claimed:
     tenant_id: str
     schedule_id: str | None
     kind: str
+    queue: str = DEFAULT_QUEUE
     attempt: int
     max_attempts: int
     timeout_seconds: int | None
@@ -98,11 +100,14 @@ class RunView:
     priority: int
     attempt: int
     max_attempts: int
+    timeout_seconds: int | None
     worker: str | None
     cancel_requested: bool
     buffered: bool
     event_seq: int
     created_at: datetime
+    due_at: datetime | None
+    """When it was ready for its first start; None before that."""
     started_at: datetime | None
     finished_at: datetime | None
     result: Any
@@ -110,6 +115,8 @@ class RunView:
     parent_id: str | None
     resolved_by: str | None
     action: Mapping[str, Any] | None
+    attempts: Sequence[AttemptView] = ()
+    """Those that have ended, oldest first, where somebody asked for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +168,13 @@ class DeadGroup:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A response that an idempotency key remembers."""
+    """A response that an idempotency key remembers; one that held a secret is remembered without its body."""
 
     fingerprint: str
     status: int | None
     body: str | None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+KEYS_KEPT = timedelta(hours=24)
+"""How long an idempotency key holds."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from foliot.domain.access import Caller
 from foliot.domain.run import Outcome
 
 
@@ -23,6 +24,16 @@ class Log(Protocol):
     """Where an action writes lines that people will read with the run."""
 
     def __call__(self, message: str, *, level: str = "info") -> None: ...
+
+
+class Hide(Protocol):
+    """Where an action says which values must not be kept, before it uses them."""
+
+    def __call__(self, *values: str) -> None: ...
+
+
+def _hide_nothing(*values: str) -> None:
+    """For whoever keeps nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +52,8 @@ class Context:
     now: datetime
     log: Log
     progress: Any = None
+    hide: Hide = _hide_nothing
+    """Takes these values out of every line, result and error of this attempt, in all their usual encodings."""
 
 
 class Action(Protocol):
@@ -102,12 +115,12 @@ class Egress(Protocol):
         ...
 
     async def send(self, request: Outgoing) -> Reply:
-        """Raises `EgressRefused` when the address is not allowed, `EgressFailed` when the network failed."""
+        """Raises `EgressRefused` when the request shows that it may not leave, `EgressFailed` when no answer came."""
         ...
 
 
 class EgressRefused(Exception):
-    """The request may not leave: its scheme, port or address is not allowed."""
+    """The request may not leave, as its text alone shows: its scheme, its port, a literal address, a header."""
 
 
 class EgressFailed(Exception):
@@ -122,12 +135,29 @@ class EgressFailed(Exception):
 class Workers(Protocol):
     """Who executes."""
 
+    @property
+    def slots(self) -> int:
+        """How many runs it executes at once."""
+        ...
+
     def free(self) -> int:
-        """How many more runs could be taken now."""
+        """How many more runs could be taken now. Whoever is told none is woken when there is one again."""
         ...
 
     async def submit(self, run_ids: Sequence[str]) -> int:
         """Hand runs over; a hint, for the row decides. Answers how many were taken."""
+        ...
+
+
+class Identity(Protocol):
+    """Who is asking. The same for every door."""
+
+    async def caller(self, bearer: str) -> Caller:
+        """Whoever shows this token or API key; `Unauthenticated`, always in the same words, when nobody does."""
+        ...
+
+    async def still(self, caller: Caller) -> bool:
+        """Whether what the caller showed counts now: not expired, not revoked. Streams ask every few seconds."""
         ...
 
 
@@ -139,18 +169,54 @@ class Waiter(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the wakes of this process go."""
+
+    kind: str
+    """memory (no further than this process), postgresql or redis."""
+    connected: bool
+    error: str | None = None
+
+
 class Feed(Protocol):
     """Wakes and tells. Losing it costs latency, never data."""
 
-    def wake(self, *topics: str) -> None: ...
+    def wake(self, *topics: str) -> None:
+        """Cheap, and never inside a transaction: whoever is woken must find what was written."""
+        ...
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[Waiter]: ...
 
 
+class LivingFeed(Feed, Protocol):
+    """A feed that is opened and closed; without its line to the others it goes on alone."""
+
+    async def start(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    def reach(self) -> Reach: ...
+
+
 SCHEDULES_TOPIC = "schedules"
 RUNS_TOPIC = "runs"
+QUEUES_TOPIC = "queues"
+"""A queue was paused or resumed."""
+ENDINGS_TOPIC = "endings"
+SLOTS_TOPIC = "slots"
+"""A worker that had none has a slot free."""
+STOP_TOPIC = "stop:"
+
+LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC)
+"""How topics begin that mean nothing to another process."""
 
 
 def run_topic(run_id: str) -> str:
     """Those who follow one run."""
     return f"run:{run_id}"
+
+
+def node_topic(node_id: str) -> str:
+    """One process, of whom something was asked."""
+    return f"node:{node_id}"

@@ -16,16 +16,8 @@ CLIENT = {
 TESTS = "FOLIOT_TEST_"
 """Keys with this beginning belong to the test suite."""
 
-ACCOUNTS = ("FOLIOT_JWT_SECRET", "FOLIOT_JWKS_URL", "FOLIOT_JWT_ISSUER", "FOLIOT_METRICS_TOKEN")
-"""Whoever sets one of these expects tokens to be asked for; a version that asks for none must not start."""
-
 LATER: dict[tuple[str, ...], str] = {
-    ("CELERY_BROKER_URL", "RABBITMQ_URL"): "workers on other machines",
     ("CELERY_RESULT_BACKEND",): "not needed: results are rows of the database",
-    ("REDIS_URL",): "waking other processes",
-    ("REDIS_HOST",): "waking other processes",
-    ("REDIS_PORT",): "waking other processes",
-    ("REDIS_DB",): "waking other processes",
     ("MONGO_URI", "MONGO_URL", "MONGODB_URL"): "a sink of results",
     ("MONGO_DB_NAME",): "a sink of results",
     ("SCRAPYD_URL",): "crawls",
@@ -55,21 +47,14 @@ def unused(environ: Mapping[str, str]) -> list[tuple[str, str]]:
 
 def complaints(environ: Mapping[str, str], known: Iterable[str]) -> list[Invalid]:
     """What is wrong with keys that are no setting. Their values are never shown: many hold passwords."""
-    found = [
-        Invalid(
-            key,
-            "cannot be honoured: this version runs in local mode only and asks nobody for a token; unset it",
-        )
-        for key in ACCOUNTS
-        if environ.get(key)
-    ]
+    found = []
     for keys in LATER:
         given = [key for key in keys if environ.get(key)]
         if len({environ[key] for key in given}) > 1:
             found.append(
                 Invalid(given[0], f"must not differ from {', '.join(given[1:])}, which means the same; keep one")
             )
-    expected = {*known, *CLIENT, *ACCOUNTS, *(key for keys in LATER for key in keys)}
+    expected = {*known, *CLIENT, *(key for keys in LATER for key in keys)}
     found += [_unknown(key, expected) for key in sorted(environ) if key.startswith("FOLIOT_") and _stray(key, expected)]
     return found
 

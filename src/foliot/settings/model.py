@@ -3,39 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from foliot.domain.errors import Invalid
-from foliot.settings import keys, reading
+from foliot.settings import access, keys, reading, wakes
+from foliot.settings.access import Access
+from foliot.settings.broker import Carrying
 from foliot.settings.database import database_url, masked, sqlite_file, sqlite_path
+from foliot.settings.declared import Declared, about
+from foliot.settings.limits import TenantLimits
 from foliot.settings.reading import Secret, SettingsError
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What is known about a setting besides its value; the first key is its own name, the others are aliases."""
-
-    name: str
-    keys: tuple[str, ...]
-    read: Callable[[str], Any]
-    doc: str
-    default: Any
-    secret: bool
-
-
-def _about(doc: str, *names: str, read: Callable[[str], Any], secret: bool = False) -> dict[str, Any]:
-    return {"keys": names, "read": read, "doc": doc, "secret": secret}
+from foliot.settings.wakes import Waking
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings:
+class Settings(Access, TenantLimits, Carrying, Waking):
     """How this Foliot runs. Made by `load`, which checks. Durations are as given: the engine applies `time_scale`."""
 
     home: Path = field(
-        metadata=_about(
+        metadata=about(
             "Where local mode keeps its data. Default: the user's data directory "
             "(Linux: `~/.local/share/foliot`, macOS: `~/Library/Application Support/foliot`).",
             "FOLIOT_HOME",
@@ -43,7 +33,7 @@ class Settings:
         )
     )
     database_url: str = field(
-        metadata=_about(
+        metadata=about(
             "The database: `sqlite:///…`, `postgresql://…`, `mariadb://…` or `mysql://…`. "
             "Default: the SQLite file `foliot.db` in `FOLIOT_HOME`.",
             "FOLIOT_DATABASE_URL",
@@ -54,15 +44,15 @@ class Settings:
     )
     host: str = field(
         default="127.0.0.1",
-        metadata=_about(
-            "Address the API listens on; a loopback address, since this version has no accounts.",
+        metadata=about(
+            "Address the API listens on; in local mode a loopback address.",
             "FOLIOT_HOST",
-            read=reading.loopback,
+            read=reading.address,
         ),
     )
     port: int = field(
         default=8000,
-        metadata=_about(
+        metadata=about(
             "Port the API listens on; 0 takes any free one and prints it.",
             "FOLIOT_PORT",
             "API_PORT",
@@ -71,13 +61,13 @@ class Settings:
     )
     timezone: str = field(
         default="UTC",
-        metadata=_about(
+        metadata=about(
             "Time zone of schedules that name none.", "FOLIOT_TIMEZONE", "SCHEDULER_TIMEZONE", read=reading.timezone
         ),
     )
     tick_interval: float = field(
         default=1.0,
-        metadata=_about(
+        metadata=about(
             "The most that a lost wake-up can delay a run; without a loss, runs start at their instant anyway.",
             "FOLIOT_TICK_INTERVAL",
             "SCHEDULER_TICK_INTERVAL",
@@ -86,7 +76,7 @@ class Settings:
     )
     batch_size: int = field(
         default=1000,
-        metadata=_about(
+        metadata=about(
             "How many due schedules one transaction settles.",
             "FOLIOT_BATCH_SIZE",
             "SCHEDULER_BATCH_SIZE",
@@ -95,13 +85,13 @@ class Settings:
     )
     concurrency: int = field(
         default=100,
-        metadata=_about(
+        metadata=about(
             "How many runs this process has in flight at once.", "FOLIOT_CONCURRENCY", read=reading.whole(1, 10_000)
         ),
     )
     queues: tuple[str, ...] = field(
         default=(),
-        metadata=_about(
+        metadata=about(
             "Queues whose runs this process executes, separated by commas. Default: all.",
             "FOLIOT_QUEUES",
             read=reading.queues,
@@ -109,7 +99,7 @@ class Settings:
     )
     lease_seconds: float = field(
         default=30.0,
-        metadata=_about(
+        metadata=about(
             "How long an attempt holds its run without a heartbeat before another may take it.",
             "FOLIOT_LEASE_SECONDS",
             read=reading.seconds(1, 3600),
@@ -117,7 +107,7 @@ class Settings:
     )
     heartbeat_seconds: float = field(
         default=10.0,
-        metadata=_about(
+        metadata=about(
             "How often an attempt renews its lease; at most half of it.",
             "FOLIOT_HEARTBEAT_SECONDS",
             read=reading.seconds(0.1, 1800),
@@ -125,7 +115,7 @@ class Settings:
     )
     sweep_seconds: float = field(
         default=5.0,
-        metadata=_about(
+        metadata=about(
             "How often expired leases and waiting buffered runs are looked for.",
             "FOLIOT_SWEEP_SECONDS",
             read=reading.seconds(0.1, 600),
@@ -133,7 +123,7 @@ class Settings:
     )
     time_scale: float = field(
         default=1.0,
-        metadata=_about(
+        metadata=about(
             "Multiplies lease, heartbeat and sweep; tests that kill processes set it below 1 to see recovery sooner.",
             "FOLIOT_TIME_SCALE",
             read=reading.number(0.001, 1),
@@ -141,7 +131,7 @@ class Settings:
     )
     retention_days: int = field(
         default=30,
-        metadata=_about(
+        metadata=about(
             "Ended runs older than this are deleted; the ledger keeps account of their instants.",
             "FOLIOT_RETENTION_DAYS",
             read=reading.whole(1, 36_500),
@@ -149,7 +139,7 @@ class Settings:
     )
     shutdown_seconds: float = field(
         default=20.0,
-        metadata=_about(
+        metadata=about(
             "How long a stopping process waits for its runs before it hands them back.",
             "FOLIOT_SHUTDOWN_SECONDS",
             read=reading.seconds(0, 3600),
@@ -157,7 +147,7 @@ class Settings:
     )
     log_level: str = field(
         default="info",
-        metadata=_about(
+        metadata=about(
             "The least important log line that is written: debug, info, warning, error or critical.",
             "FOLIOT_LOG_LEVEL",
             "LOG_LEVEL",
@@ -166,7 +156,7 @@ class Settings:
     )
     log_format: str = field(
         default="console",
-        metadata=_about(
+        metadata=about(
             "`console` for people, `json` for machines: one object per line.",
             "FOLIOT_LOG_FORMAT",
             "LOG_FORMAT",
@@ -175,7 +165,7 @@ class Settings:
     )
     log_dir: Path | None = field(
         default=None,
-        metadata=_about(
+        metadata=about(
             "Directory of a rotating log file besides the terminal. Default: none.",
             "FOLIOT_LOG_DIR",
             "LOG_DIR",
@@ -184,22 +174,33 @@ class Settings:
     )
     egress_allow: tuple[str, ...] = field(
         default=(),
-        metadata=_about(
-            "Private places that actions may call besides loopback: networks, hosts or host:port, separated by commas.",
+        metadata=about(
+            "Private places that actions may call: networks, hosts or host:port, separated by commas. "
+            "Local mode adds loopback.",
             "FOLIOT_EGRESS_ALLOW",
             read=reading.entries,
         ),
     )
     egress_ports: tuple[int, ...] = field(
         default=(80, 443, 8080, 8443),
-        metadata=_about(
+        metadata=about(
             "Ports that actions may call; local mode allows any.", "FOLIOT_EGRESS_PORTS", read=reading.ports
+        ),
+    )
+    egress_per_host: int = field(
+        default=64,
+        metadata=about(
+            "How many requests this process has under way to one host and port; "
+            "the others wait within their time limit.",
+            "FOLIOT_EGRESS_PER_HOST",
+            read=reading.whole(1, 10_000),
         ),
     )
     webhook_secret: Secret | None = field(
         default=None,
-        metadata=_about(
-            "Signs webhooks (Standard Webhooks): `whsec_` and base64. Default: unsigned.",
+        metadata=about(
+            "Signs webhooks in local mode as long as there is no secret `webhook_signing`: `whsec_` and base64. "
+            "Default: unsigned.",
             "FOLIOT_WEBHOOK_SECRET",
             read=reading.signing_secret,
             secret=True,
@@ -215,6 +216,8 @@ class Settings:
         layers = _Layers(environ, overrides)
         values = {declared.name: layers.value(declared) for declared in cls.declared()}
         layers.complaints += keys.complaints(environ, (key for declared in cls.declared() for key in declared.keys))
+        layers.complaints += access.complaints(values, layers.given, environ)
+        layers.complaints += wakes.complaints(values, layers.given)
         if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
             layers.complain(
                 "FOLIOT_HEARTBEAT_SECONDS", "must be at most half of FOLIOT_LEASE_SECONDS", values["heartbeat_seconds"]
@@ -223,14 +226,16 @@ class Settings:
             raise SettingsError(layers.complaints)
         values["home"] = values["home"] or _data_home(environ)
         values["database_url"] = values["database_url"] or sqlite_file(values["home"] / "foliot.db")
+        values["redis_url"] = wakes.joined(values)
         return cls(**values)
 
     @classmethod
     def declared(cls) -> list[Declared]:
         """Every setting, in the order of the reference."""
+        inherited = {each.name for each in (*fields(Access), *fields(TenantLimits), *fields(Carrying), *fields(Waking))}
         return [
             Declared(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
-            for each in fields(cls)
+            for each in sorted(fields(cls), key=lambda each: each.name in inherited)
         ]
 
     @property
@@ -238,9 +243,22 @@ class Settings:
         return self.database_url.startswith("sqlite")
 
     @property
+    def is_postgresql(self) -> bool:
+        return self.database_url.startswith("postgresql")
+
+    @property
     def sqlite_path(self) -> Path | None:
         """The database file; None on a server or in memory."""
         return sqlite_path(self.database_url)
+
+    @property
+    def database_name(self) -> str:
+        return urlsplit(self.database_url).path.strip("/")
+
+    @property
+    def broker_shown(self) -> str | None:
+        """The broker's URL without its password."""
+        return None if self.broker_url is None else ";".join(map(masked, self.broker_url.reveal().split(";")))
 
     @property
     def database_shown(self) -> str:
@@ -256,8 +274,8 @@ class _Layers:
     """Defaults, the environment and flags, merged; gathers complaints on the way."""
 
     def __init__(self, environ: Mapping[str, str], overrides: Mapping[str, object]) -> None:
-        names = {declared.name for declared in Settings.declared()}
-        if strange := set(overrides) - names:
+        self.declared = {declared.name: declared for declared in Settings.declared()}
+        if strange := set(overrides) - set(self.declared):
             raise TypeError(f"no such setting: {', '.join(sorted(strange))}")
         self.environ = environ
         self.overrides = overrides
@@ -265,7 +283,7 @@ class _Layers:
 
     def value(self, declared: Declared) -> Any:
         """What the strongest layer says; the default where it is wrong, so that the other complaints are found too."""
-        given = self._given(declared)
+        given = self.given(declared.name)
         read = []
         for key, text in given.items():
             try:
@@ -281,7 +299,9 @@ class _Layers:
     def complain(self, key: str, rule: str, got: object) -> None:
         self.complaints.append(Invalid(key, rule, got=got))
 
-    def _given(self, declared: Declared) -> dict[str, str]:
+    def given(self, name: str) -> dict[str, str]:
+        """Under which keys a setting was given, and as what."""
+        declared = self.declared[name]
         flag = self.overrides.get(declared.name)
         if flag is not None:
             text = ",".join(str(part) for part in flag) if isinstance(flag, tuple | list) else str(flag)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import re
 from collections.abc import Callable, Iterable
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from foliot.domain.errors import FoliotError, Invalid
+from foliot.domain.queue import is_queue, same_queue
 from foliot.domain.zone import zone_info
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
@@ -17,7 +20,7 @@ FORMATS = ("console", "json")
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-_QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HOST = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*")
 _SHORTEST_KEY = 16
 
 
@@ -124,18 +127,56 @@ def timezone(text: str) -> str:
     return text
 
 
-def loopback(text: str) -> str:
-    """Local mode knows no accounts: whoever reaches the port may do everything."""
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can mean itself by it."""
     try:
-        local = text.lower() == "localhost" or ip_address(text).is_loopback
+        return host.lower() == "localhost" or ip_address(host).is_loopback
     except ValueError:
-        local = False
-    if not local:
-        raise ValueError(
-            "must be a loopback address (127.0.0.1, ::1 or localhost), since this version runs in local mode only, "
-            "where whoever reaches the port may do everything"
-        )
-    return text.lower()
+        return False
+
+
+def address(text: str) -> str:
+    """What a socket may be bound to."""
+    host = text.lower().removeprefix("[").removesuffix("]")
+    try:
+        ip_address(host)
+    except ValueError:
+        if not _HOST.fullmatch(host):
+            raise ValueError("must be an address or a host name, such as 127.0.0.1, :: or foliot.internal") from None
+    return host
+
+
+def file(text: str) -> Path:
+    path = directory(text)
+    if not path.is_file() or not os.access(path, os.R_OK):
+        raise ValueError("must be a file that this user can read")
+    return path
+
+
+def plain(most: int) -> Callable[[str], str]:
+    """Text that looks the same to everybody."""
+
+    def read(text: str) -> str:
+        if len(text) > most or not text.isprintable():
+            raise ValueError(f"must be at most {most} printable characters")
+        return text
+
+    return read
+
+
+def keys_url(text: str) -> str:
+    """Whoever can change the answer on its way can sign for anybody: hence https."""
+    rule = "must be an https URL without user or password (http only on this machine), such as https://id.example/jwks"
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(rule) from None
+    if not host or parts.username is not None or not text.isprintable() or " " in text:
+        raise ValueError(rule)
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
+        raise ValueError(rule)
+    return text
 
 
 def entries(text: str) -> tuple[str, ...]:
@@ -146,11 +187,11 @@ def entries(text: str) -> tuple[str, ...]:
 def queues(text: str) -> tuple[str, ...]:
     names = entries(text)
     for name in names:
-        if not _QUEUE.fullmatch(name):
+        if not is_queue(name):
             raise ValueError(
                 "must be a comma-separated list of queue names (letters, digits, '.', '_', '-'; at most 64)"
             )
-    return names
+    return tuple(same_queue(name) for name in names)
 
 
 def ports(text: str) -> tuple[int, ...]:

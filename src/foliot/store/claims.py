@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, TextClause, Update, bindparam, func, or_, select, text, tuple_, update
+from sqlalchemy import ColumnElement, Select, TextClause, Update, bindparam, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
@@ -21,6 +21,8 @@ from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState
 from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed, Ending, Finished
 from foliot.store import endings as ends
+from foliot.store import gate
+from foliot.store.caps import Caps, first_of_each
 from foliot.store.columns import Damaged, Moment, moment_out
 from foliot.store.dialects import Dialect
 from foliot.store.tables import runs, versions
@@ -34,6 +36,7 @@ _ROW = (
     runs.c.schedule_id,
     runs.c.version,
     runs.c.kind,
+    runs.c.queue,
     runs.c.attempt,
     runs.c.max_attempts,
     runs.c.timeout_seconds,
@@ -47,13 +50,15 @@ _ROW = (
 )
 
 # Hops from one (queue, tenant) to the next through the index, instead of reading every ready row.
-_SHARES = text("""
+SHARED = text("""
 WITH RECURSIVE q(lane) AS (
   SELECT min(lane) FROM runs WHERE lane IS NOT NULL
   UNION ALL
   SELECT (SELECT min(r.lane) FROM runs r WHERE r.lane > q.lane) FROM q WHERE q.lane IS NOT NULL
 ), t(lane, tenant_id) AS (
-  SELECT q.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = q.lane) FROM q WHERE q.lane IS NOT NULL
+  SELECT q.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = q.lane) FROM q
+  WHERE q.lane IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM queues p WHERE p.name = q.lane AND p.paused_at IS NOT NULL)
   UNION ALL
   SELECT t.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = t.lane AND r.tenant_id > t.tenant_id)
   FROM t WHERE t.tenant_id IS NOT NULL
@@ -73,7 +78,7 @@ def _picks(shares: int, each: int) -> TextClause:
     return text(" UNION ALL ".join(part.format(at, each) for at in range(shares)))
 
 
-def _rounded(count: int) -> int:
+def rounded(count: int) -> int:
     """Up to a power of two, so that there are few texts to plan; whoever asked takes no more than it wanted."""
     return 1 << (count - 1).bit_length()
 
@@ -87,6 +92,7 @@ def _takeable(dialect: Dialect) -> Select[Any]:
         # A row that somebody put back by hand without a try left would make the whole claim break its CHECK.
         runs.c.attempt < runs.c.max_attempts,
         runs.c.ready_at <= bindparam("now", type_=Moment()),
+        *gate.open_to(dialect),
     )
     return dialect.lock(query, skip=True)
 
@@ -97,6 +103,7 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
     return (
         update(runs)
         .where(dialect.listed(runs.c.id, "ids"), runs.c.state.in_(sorted(CLAIMABLE)))
+        .where(*gate.open_to(dialect))
         .ordered_values(
             (runs.c.started_seq, runs.c.event_seq + 1),
             (runs.c.event_seq, runs.c.event_seq + 1),
@@ -109,12 +116,23 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
             (runs.c.worker, bindparam("b_worker")),
             (runs.c.attempt_at, now),
             (runs.c.started_at, func.coalesce(runs.c.started_at, now)),
+            (runs.c.due_at, func.coalesce(runs.c.due_at, runs.c.ready_at)),
         )
     )
 
 
 def _until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa: FBT001 -- see above
     return bindparam("b_until", type_=Moment()) if own_clock else dialect.later()
+
+
+@cache
+def _versions(dialect: Dialect) -> Select[Any]:
+    """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
+    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, versions.c.action)
+    return select(*columns).where(
+        dialect.listed(versions.c.schedule_id, "ids"),
+        versions.c.version.in_(bindparam("numbers", expanding=True)),
+    )
 
 
 Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
@@ -126,6 +144,11 @@ class Pick(NamedTuple):
     rank: int
     order: Any
     run_id: str
+    tenant_id: str
+
+
+def urgency(pick: Pick) -> tuple[Any, str]:
+    return pick.order, pick.run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +159,26 @@ class SqlClaims:
     dialect: Dialect
     bind_clock: bool
     versions: Versions
+    caps: Caps
 
     async def ready(self, now: datetime, queues: Collection[str] | None, limit: int) -> list[str]:
         shares = [
-            (lane, tenant) for lane, tenant in await self.conn.execute(_SHARES) if queues is None or lane in queues
+            (lane, tenant) for lane, tenant in await self.conn.execute(SHARED) if queues is None or lane in queues
         ]
+        await self.caps.refresh(self.conn, now)
+        rooms = await self.caps.rooms(self.conn, self.dialect, {tenant for _, tenant in shares})
+        shares = [share for share in shares if rooms.get(share[1]) != 0]
         # Whoever comes first by name must not always come first.
         random.shuffle(shares)
         found: list[Pick] = []
         for start in range(0, len(shares), SHARES):
             found += await self._pick(now, shares[start : start + SHARES], limit)
+            found = first_of_each(sorted(found, key=urgency), rooms) if rooms else found
             if len(found) >= limit:
                 break
         # With fewer places than tenants, each has its first before anybody has a second.
         chosen = sorted(found, key=lambda pick: pick.rank)[:limit]
-        return [pick.run_id for pick in sorted(chosen, key=lambda pick: (pick.order, pick.run_id))]
+        return [pick.run_id for pick in sorted(chosen, key=urgency)]
 
     async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[Pick]:
         """The most urgent ready runs of each share, share by share."""
@@ -164,12 +192,12 @@ class SqlClaims:
         rows = sorted(
             (share, order, run_id)
             for share, run_id, order in await self.conn.execute(
-                _picks(len(shares), _rounded(math.ceil(limit / len(shares)))), bound
+                _picks(len(shares), rounded(math.ceil(limit / len(shares)))), bound
             )
         )
         return [
-            Pick(rank, order, run_id)
-            for _, members in groupby(rows, key=itemgetter(0))
+            Pick(rank, order, run_id, shares[share][1])
+            for share, members in groupby(rows, key=itemgetter(0))
             for rank, (_, order, run_id) in enumerate(members)
         ]
 
@@ -177,13 +205,26 @@ class SqlClaims:
         self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str | None = None
     ) -> list[Claimed]:
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
+        rows = await self._let_through(rows, run_ids, now)
         if not rows:
             return []
         token = token or new_id("tok")
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
-        await self.conn.execute(_take(self.dialect, self._own_clock), taken | self._lease(lease, now))
+        made = await self.conn.execute(_take(self.dialect, self._own_clock), taken | self._lease(lease, now))
+        if made.rowcount != len(rows):
+            # A queue was paused between the two statements.
+            ours = {claimed.fence.run_id for claimed in await self.held([row.id for row in rows], token)}
+            rows = [row for row in rows if row.id in ours]
         await self._load_versions(rows)
         return [self._claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+
+    async def _let_through(self, rows: Sequence[Any], run_ids: Sequence[str], now: datetime) -> Sequence[Any]:
+        """Those that the caps of their tenants allow, the most urgent first."""
+        await self.caps.refresh(self.conn, now)
+        if not self.caps.capped({row.tenant_id for row in rows}):
+            return rows
+        rank = {run_id: at for at, run_id in enumerate(run_ids)}
+        return await self.caps.within(self.conn, self.dialect, sorted(rows, key=lambda row: rank[row.id]))
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)
@@ -245,15 +286,8 @@ class SqlClaims:
         if len(self.versions) > 10_000:
             self.versions.clear()
             missing = sorted(wanted)
-        query = select(versions).where(tuple_(versions.c.schedule_id, versions.c.version).in_(missing))
-        query = query.with_only_columns(
-            versions.c.schedule_id,
-            versions.c.version,
-            versions.c.spec,
-            versions.c.anchor,
-            versions.c.action.label("action"),
-        )
-        for row in await self.conn.execute(query):
+        wanted_ids = {"ids": [schedule_id for schedule_id, _ in missing], "numbers": sorted({at for _, at in missing})}
+        for row in await self.conn.execute(_versions(self.dialect), wanted_ids):
             try:
                 fault = "its action is not JSON" if isinstance(row.action, Damaged) else None
                 self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, fault)
@@ -272,6 +306,7 @@ class SqlClaims:
             tenant_id=row.tenant_id,
             schedule_id=row.schedule_id,
             kind=row.kind,
+            queue=row.queue,
             attempt=attempt,
             max_attempts=row.max_attempts,
             timeout_seconds=row.timeout_seconds,

@@ -14,12 +14,19 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Contended, Unavailable
+from foliot.store.caps import Caps
 from foliot.store.claims import SqlClaims, Versions
 from foliot.store.dialects import DIALECTS, Dialect, Engines
 from foliot.store.firing import SqlFiring
+from foliot.store.keys import SqlKeys
+from foliot.store.offers import SqlOffers
+from foliot.store.queues import SqlQueues
 from foliot.store.requests import SqlRequests
 from foliot.store.runs import SqlRuns
 from foliot.store.schedules import SqlSchedules
+from foliot.store.secrets import SqlSecrets
+from foliot.store.tenants import SqlTenants
+from foliot.store.trail import SqlTrail
 from foliot.store.upkeep import SqlUpkeep
 
 POOL = 8
@@ -32,6 +39,9 @@ _BROKEN_CHECKS = frozenset({4025, 3819})
 _UNDONE = frozenset({"40001", "40P01", 1205, 1213})
 """Deadlocks and failed serialisations: nothing has happened, and asking again is safe."""
 
+_SILENT = "the database did not answer"
+_UNDONE_FOR_ANOTHER = "the database undid this for another's sake"
+
 
 @dataclass(frozen=True, slots=True)
 class SqlTransaction:
@@ -39,10 +49,16 @@ class SqlTransaction:
 
     firing: SqlFiring
     claims: SqlClaims
+    offers: SqlOffers
     schedules: SqlSchedules
     runs: SqlRuns
     requests: SqlRequests
     upkeep: SqlUpkeep
+    keys: SqlKeys
+    secrets: SqlSecrets
+    trail: SqlTrail
+    tenants: SqlTenants
+    queues: SqlQueues
     conn: AsyncConnection
 
 
@@ -53,9 +69,12 @@ class Database:
     url: str
     pool: int = POOL
     bind_clock: bool = False
+    caps: Caps = field(default_factory=Caps)
     dialect: Dialect = field(init=False)
     engines: Engines = field(init=False)
     _writer: asyncio.Lock | None = field(init=False, default=None)
+    _walled: bool | None = field(init=False, default=None)
+    """Whether the database itself keeps tenants apart; asked once."""
     _versions: Versions = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -65,23 +84,25 @@ class Database:
             self._writer = asyncio.Lock()
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[SqlTransaction]:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
         """A transaction that writes; where there is one writer, the next one waits its turn."""
         if self._writer is None:
             async with _translated(), self.engines.write.begin() as conn:
+                await self._confine(conn, tenant_id)
                 yield self._transaction(conn)
         else:
             async with self._writer, _translated(), self.engines.write.begin() as conn:
                 yield self._transaction(conn)
 
     @asynccontextmanager
-    async def read(self) -> AsyncIterator[SqlTransaction]:
+    async def read(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
         """One consistent look."""
         if self.engines.read is self.engines.write and self._writer is not None:
             async with self.begin() as tx:
                 yield tx
             return
         async with _translated(), self.engines.read.connect() as conn:
+            await self._confine(conn, tenant_id)
             yield self._transaction(conn)
 
     @asynccontextmanager
@@ -95,14 +116,33 @@ class Database:
             await conn.execution_options(isolation_level="AUTOCOMMIT")
             yield self._transaction(conn)
 
+    async def walled(self) -> bool:
+        """Whether the database itself keeps tenants apart."""
+        async with _translated(), self.engines.read.connect() as conn:
+            return await self.dialect.walled(conn)
+
+    async def _confine(self, conn: AsyncConnection, tenant_id: str | None) -> None:
+        if tenant_id is None or self._walled is False:
+            return
+        if self._walled is None:
+            self._walled = await self.dialect.walled(conn)
+        if self._walled:
+            await self.dialect.confine(conn, tenant_id)
+
     def _transaction(self, conn: AsyncConnection) -> SqlTransaction:
         return SqlTransaction(
             firing=SqlFiring(conn, self.dialect, self.bind_clock),
-            claims=SqlClaims(conn, self.dialect, self.bind_clock, self._versions),
+            claims=SqlClaims(conn, self.dialect, self.bind_clock, self._versions, self.caps),
+            offers=SqlOffers(conn, self.dialect, self.caps),
             schedules=SqlSchedules(conn, self.dialect),
             runs=SqlRuns(conn, self.dialect),
             requests=SqlRequests(conn, self.dialect),
             upkeep=SqlUpkeep(conn, self.dialect),
+            keys=SqlKeys(conn, self.dialect),
+            secrets=SqlSecrets(conn, self.dialect),
+            trail=SqlTrail(conn, self.dialect),
+            tenants=SqlTenants(conn, self.dialect),
+            queues=SqlQueues(conn, self.dialect),
             conn=conn,
         )
 
@@ -127,10 +167,10 @@ async def _translated() -> AsyncIterator[None]:
             # The driver refused our own values: waiting will not mend that.
             raise
         if codes & _UNDONE:
-            raise Contended(f"the database undid this for another's sake: {_brief(error)}") from error
-        raise Unavailable(f"the database did not answer: {_brief(error)}") from error
+            raise Contended(f"{_UNDONE_FOR_ANOTHER}: {_brief(error)}", told=_UNDONE_FOR_ANOTHER) from error
+        raise Unavailable(f"{_SILENT}: {_brief(error)}", told=_SILENT) from error
     except (PoolTimeout, ConnectionError, TimeoutError) as error:
-        raise Unavailable(f"the database did not answer: {_brief(error)}") from error
+        raise Unavailable(f"{_SILENT}: {_brief(error)}", told=_SILENT) from error
 
 
 def _brief(error: Any) -> str:

@@ -7,20 +7,16 @@ inserted at once, and how many rows are updated at once, each with values of its
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, TypeVar
 
 import orjson
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     ColumnElement,
-    Integer,
     Select,
-    SmallInteger,
     Table,
     Text,
     bindparam,
@@ -33,21 +29,36 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.sql import literal_column
 
-from foliot.store.columns import Document, Moment, moment_out
-
-Columns = Mapping[str, Any]
-"""Values by column: the shape in which a whole batch travels."""
+from foliot.store.bulk import (
+    MARIA_CONFLICT,
+    Columns,
+    alike,
+    converted,
+    joined,
+    lite_insert,
+    lite_update,
+    maria_update,
+    pg_insert,
+    pg_update,
+    pg_update_and_insert,
+    rows,
+    sent,
+)
+from foliot.store.columns import Moment
 
 S = TypeVar("S", bound=Select[Any])
+
+Change = tuple[Table, Columns, Columns]
+"""A batch update: table, keys, values."""
 
 STATEMENT_TIMEOUT = 10
 IDLE_WRITER = 2
 """A frozen process must not hide the rows it locked."""
 IDLE_READER = 60
 """Whoever only looks locks nothing, and may think between two looks."""
+DISCREET = {"hide_parameters": True}
+"""What a failed statement was to write is no business of whoever reads the log."""
 CONNECT_TIMEOUT = 5
-SMALL = 8
-"""Batches below this are sent as they are: fewer texts to plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +98,43 @@ class Dialect(ABC):
         """The same for a statement that is made once and executed often, with the values as the parameter `name`."""
         return column.in_(bindparam(name, expanding=True))
 
+    async def walled(self, conn: AsyncConnection) -> bool:
+        """Whether this database keeps tenants apart by itself."""
+        return False
+
+    async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
+        """Show and take the rows of one tenant alone, until this transaction ends."""
+        raise RuntimeError(f"{self.name} has no wall to stay behind: nobody may rely on one")
+
     @abstractmethod
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
-        """Insert a batch with one statement. `conflict` is "" (raise), "ignore" or "add" (a ledger range grows)."""
+        """Insert a batch with one statement. `conflict` is a name in `bulk.py`; "" raises."""
 
     @abstractmethod
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
         """Update a batch with one statement where all keys match; returns how many rows did."""
+
+    async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
+        """One batch updated, and, when each of its rows was there, another inserted; returns how many were there."""
+        table, keys, values = moved
+        found = await self.update(conn, table, keys, values)
+        if found == len(next(iter(keys.values()))):
+            await self.insert(conn, *made)
+        return found
+
+    def earlier(self, one: ColumnElement[datetime], other: ColumnElement[datetime]) -> ColumnElement[datetime]:
+        return func.least(one, other, type_=Moment())
+
+    def begun(self) -> ColumnElement[datetime] | None:
+        """The database's clock as it stood when the statement began, which an index can be searched by."""
+        return self.now()
+
+
+# Taken only where the wall stands: a role without policies would see every tenant.
+_WALLED = """SELECT pg_has_role(oid, 'MEMBER') AND EXISTS (
+  SELECT 1 FROM pg_policies WHERE policyname = 'tenant' AND tablename = 'schedules' AND schemaname = current_schema()
+) FROM pg_roles WHERE rolname = 'foliot_tenant'"""
+_CONFINE = "SELECT set_config('role', 'foliot_tenant', true), set_config('foliot.tenant', $1, true)"
 
 
 class PostgreSQL(Dialect):
@@ -134,17 +175,35 @@ class PostgreSQL(Dialect):
     def listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
         return column == func.any(bindparam(name, type_=postgresql.ARRAY(Text)))
 
+    async def walled(self, conn: AsyncConnection) -> bool:
+        return bool((await conn.exec_driver_sql(_WALLED)).scalar())
+
+    async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
+        await conn.exec_driver_sql(_CONFINE, (tenant_id,))
+
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
-        lists = _converted("postgresql", table, columns)
-        alike = _alike(lists)
-        await conn.exec_driver_sql(_pg_insert(table, tuple(columns), alike, conflict), _sent(lists, alike))
+        lists = converted("postgresql", table, columns)
+        same = alike(lists)
+        await conn.exec_driver_sql(pg_insert(table, tuple(columns), same, conflict), sent(lists, same))
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
-        found, lists = _converted("postgresql", table, keys), _converted("postgresql", table, values)
+        found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
         # Keys stay arrays: a constant beside them invites a plan that begins with it and reads the whole table.
-        alike = (False,) * len(found) + _alike(lists)
-        sql = _pg_update(table, tuple(keys), tuple(values), alike)
-        return (await conn.exec_driver_sql(sql, _sent(found + lists, alike))).rowcount
+        same = (False,) * len(found) + alike(lists)
+        sql = pg_update(table, tuple(keys), tuple(values), same)
+        return (await conn.exec_driver_sql(sql, sent(found + lists, same))).rowcount
+
+    async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
+        (table, keys, values), (other, columns) = moved, made
+        found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
+        there = converted("postgresql", other, columns)
+        same, same_there = (False,) * len(found) + alike(lists), alike(there)
+        sql = pg_update_and_insert((table, tuple(keys), tuple(values), same), (other, (), tuple(columns), same_there))
+        told = await conn.exec_driver_sql(sql, (*sent(found + lists, same), *sent(there, same_there), len(found[0])))
+        return int(told.scalar_one())
+
+    def begun(self) -> ColumnElement[datetime]:
+        return func.statement_timestamp(type_=Moment())
 
 
 class SQLite(Dialect):
@@ -155,11 +214,11 @@ class SQLite(Dialect):
     def engines(self, url: str, pool: int) -> Engines:
         memory = ":memory:" in url or url.endswith("://")
         options: dict[str, Any] = {"poolclass": StaticPool} if memory else {"pool_size": 1, "max_overflow": 0}
-        write = create_async_engine(url, **options)
+        write = create_async_engine(url, **options, **DISCREET)
         _prepare_sqlite(write, "BEGIN IMMEDIATE")
         if memory:
             return Engines(write, write, single_writer=True)
-        read = create_async_engine(url, pool_size=pool, max_overflow=0)
+        read = create_async_engine(url, pool_size=pool, max_overflow=0, **DISCREET)
         _prepare_sqlite(read, "BEGIN")
         return Engines(write, read, single_writer=True)
 
@@ -173,11 +232,11 @@ class SQLite(Dialect):
         return query
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
-        await conn.exec_driver_sql(_lite_insert(table, tuple(columns), conflict), _rows(self.name, table, columns))
+        await conn.exec_driver_sql(lite_insert(table, tuple(columns), conflict), rows(self.name, table, columns))
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
-        sql = _lite_update(table, tuple(keys), tuple(values))
-        made = zip(*_converted(self.name, table, values), *_converted(self.name, table, keys), strict=True)
+        sql = lite_update(table, tuple(keys), tuple(values))
+        made = zip(*converted(self.name, table, values), *converted(self.name, table, keys), strict=True)
         return (await conn.exec_driver_sql(sql, list(made))).rowcount
 
 
@@ -222,16 +281,16 @@ class MariaDB(Dialect):
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         names = tuple(columns)
-        rows = _rows(self.name, table, columns)
+        made = rows(self.name, table, columns)
         # The driver would split a large executemany; one statement with all the rows is what is wanted.
-        marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(rows))
-        sql = f"INSERT INTO {table.name} ({_names(names)}) VALUES {marks}{_MARIA_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
-        await conn.exec_driver_sql(sql, tuple(value for row in rows for value in row))
+        marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
+        sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{MARIA_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+        await conn.exec_driver_sql(sql, tuple(value for row in made for value in row))
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
-        made = zip(*_converted("json", table, keys), *_converted("json", table, values), strict=True)
+        made = zip(*converted("json", table, keys), *converted("json", table, values), strict=True)
         batch = orjson.dumps(list(made)).decode()
-        return (await conn.exec_driver_sql(_maria_update(table, tuple(keys), tuple(values)), (batch,))).rowcount
+        return (await conn.exec_driver_sql(maria_update(table, tuple(keys), tuple(values)), (batch,))).rowcount
 
 
 DIALECTS: dict[str, Dialect] = {
@@ -243,7 +302,8 @@ DIALECTS: dict[str, Dialect] = {
 
 
 def _pooled(pool: int) -> dict[str, Any]:
-    return {"pool_size": pool, "max_overflow": pool, "pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600}
+    waits = {"pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600}
+    return {"pool_size": pool, "max_overflow": pool, **waits, **DISCREET}
 
 
 def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
@@ -265,134 +325,3 @@ def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
     @event.listens_for(engine.sync_engine, "begin")
     def start(connection: Any) -> None:
         connection.exec_driver_sql(begin)
-
-
-def _names(names: Sequence[str], prefix: str = "") -> str:
-    return ", ".join(f"{prefix}{name}" for name in names)
-
-
-def _pg_type(table: Table, name: str) -> str:
-    kind = table.c[name].type
-    if isinstance(kind, Moment):
-        return "timestamptz"
-    if isinstance(kind, Boolean):
-        return "bool"
-    if isinstance(kind, BigInteger):
-        return "int8"
-    if isinstance(kind, Integer | SmallInteger):
-        return "int4"
-    return "bytea" if kind.__class__.__name__ == "LargeBinary" else "text"
-
-
-def _alike(lists: Sequence[list[Any]]) -> tuple[bool, ...]:
-    """Which columns hold one value throughout: it travels once instead of a thousand times."""
-    count = len(lists[0])
-    if count < SMALL:
-        return (False,) * len(lists)
-    # Identity is compared first, so this costs next to nothing for values that are the same object.
-    return tuple(values.count(values[0]) == count for values in lists)
-
-
-def _sent(lists: Sequence[list[Any]], alike: tuple[bool, ...]) -> tuple[Any, ...]:
-    return tuple(values[0] if one else values for values, one in zip(lists, alike, strict=True))
-
-
-def _pg_parameters(table: Table, names: Sequence[str], alike: tuple[bool, ...]) -> tuple[list[str], str]:
-    """How each column is named in the statement, and the arrays that it reads from."""
-    told, arrays, aliases = [], [], []
-    for at, (name, one) in enumerate(zip(names, alike, strict=True), 1):
-        kind = _pg_type(table, name)
-        if one:
-            told.append(f"${at}::{kind}")
-        else:
-            told.append(f"d.c{at}")
-            arrays.append(f"${at}::{kind}[]")
-            aliases.append(f"c{at}")
-    return told, f"unnest({', '.join(arrays)}) AS d({', '.join(aliases)})"
-
-
-_PG_CONFLICT = {
-    "": "",
-    "ignore": " ON CONFLICT DO NOTHING",
-    "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE"
-    " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
-    "replace": " ON CONFLICT (id) DO UPDATE"
-    " SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
-}
-_MARIA_CONFLICT = {
-    "": "",
-    "ignore": " ON DUPLICATE KEY UPDATE tenant_id = tenant_id",
-    # `count` must come first: assignments are made left to right.
-    "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
-    "replace": " ON DUPLICATE KEY UPDATE role = VALUES(role), seen_at = VALUES(seen_at), report = VALUES(report)",
-}
-
-
-@lru_cache(maxsize=256)
-def _pg_insert(table: Table, names: tuple[str, ...], alike: tuple[bool, ...], conflict: str) -> str:
-    told, rows = _pg_parameters(table, names, alike)
-    made = f"SELECT {', '.join(told)} FROM {rows}"  # noqa: S608 -- names are ours
-    return f"INSERT INTO {table.name} ({_names(names)}) {made}{_PG_CONFLICT[conflict]}"
-
-
-@lru_cache(maxsize=256)
-def _pg_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...], alike: tuple[bool, ...]) -> str:
-    told, rows = _pg_parameters(table, keys + values, alike)
-    where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
-    assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
-    return f"UPDATE {table.name} t SET {assign} FROM {rows} WHERE {where}"  # noqa: S608 -- names are ours
-
-
-@lru_cache(maxsize=256)
-def _lite_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
-    return f"INSERT INTO {table.name} ({_names(names)}) VALUES ({_names(['?'] * len(names))}){_PG_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
-
-
-@lru_cache(maxsize=256)
-def _lite_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
-    assign = ", ".join(f"{name} = ?" for name in values)
-    return f"UPDATE {table.name} SET {assign} WHERE " + " AND ".join(f"{name} = ?" for name in keys)  # noqa: S608 -- names are ours
-
-
-@lru_cache(maxsize=256)
-def _maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
-    parts = [*((f"k{at}", name) for at, name in enumerate(keys)), *((f"v{at}", name) for at, name in enumerate(values))]
-    made = ", ".join(f"{alias} {_maria_type(table, name)} PATH '$[{at}]'" for at, (alias, name) in enumerate(parts))
-    where = " AND ".join(f"t.{name} = d.k{at}{_maria_collate(table, name)}" for at, name in enumerate(keys))
-    assign = ", ".join(f"t.{name} = d.v{at}" for at, name in enumerate(values))
-    return f"UPDATE {table.name} t JOIN JSON_TABLE(%s, '$[*]' COLUMNS ({made})) d ON {where} SET {assign}"  # noqa: S608 -- names are ours
-
-
-def _maria_collate(table: Table, name: str) -> str:
-    kind = table.c[name].type
-    return "" if isinstance(kind, Moment | Boolean | Integer | SmallInteger | BigInteger) else " COLLATE utf8mb4_bin"
-
-
-def _maria_type(table: Table, name: str) -> str:
-    kind = table.c[name].type
-    if isinstance(kind, Moment):
-        return "DATETIME(6)"
-    if isinstance(kind, Boolean | Integer | SmallInteger | BigInteger):
-        return "BIGINT"
-    length = getattr(kind, "length", None)
-    return f"VARCHAR({length}) CHARACTER SET utf8mb4" if length else "MEDIUMTEXT CHARACTER SET utf8mb4"
-
-
-def _converted(dialect: str, table: Table, columns: Columns) -> list[list[Any]]:
-    return [_convert(dialect, table.c[name].type, values) for name, values in columns.items()]
-
-
-def _convert(dialect: str, kind: Any, values: Sequence[Any]) -> list[Any]:
-    """Driver values for a whole column; what the driver takes as it is stays as it is."""
-    if isinstance(kind, Moment) and dialect != "postgresql":
-        form = "sqlite" if dialect == "json" else dialect
-        return [None if value is None else moment_out(form, value) for value in values]
-    if isinstance(kind, Document):
-        return [None if value is None else orjson.dumps(value).decode() for value in values]
-    if isinstance(kind, Boolean) and dialect != "postgresql":
-        return [None if value is None else int(value) for value in values]
-    return list(values)
-
-
-def _rows(dialect: str, table: Table, columns: Columns) -> list[tuple[Any, ...]]:
-    return list(zip(*_converted(dialect, table, columns), strict=True))

@@ -13,9 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.run import CLAIMABLE, OPEN, Origin, RunState, order_key
 from foliot.ports import Ending, Finished
+from foliot.store import tallies
 from foliot.store.columns import Document, Moment
 from foliot.store.dialects import Dialect
-from foliot.store.logs import chunk_columns
+from foliot.store.logs import Scribe, told_columns
 from foliot.store.tables import attempts, log_chunks, runs
 
 _HELD = (
@@ -27,6 +28,8 @@ _HELD = (
     runs.c.state,
     runs.c.event_seq,
     runs.c.started_seq,
+    runs.c.log_bytes,
+    runs.c.log_dropped,
     runs.c.attempt,
     runs.c.attempt_at,
     runs.c.worker,
@@ -85,14 +88,16 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
         freed = {row.schedule_id for row in ended if row.schedule_id is not None}
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
         await _resolve(conn, dialect, held)
+        await tallies.add_ended(conn, dialect, [ending.state for _, ending in held])
     return Finished(accepted, frozenset(by_id) - accepted, released)
 
 
 async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
-    chunks = chunk_columns([(row.id, row.tenant_id, row.event_seq, ending.lines) for row, ending in held])
-    if chunks["run_id"]:
-        await dialect.insert(conn, log_chunks, chunks)
-    seqs = [row.event_seq + len(ending.lines) + 1 for row, ending in held]
+    scribe = Scribe.new()
+    tolds = [scribe.tell(row, ending.lines, ending.at) for row, ending in held]
+    if scribe.columns["run_id"]:
+        await dialect.insert(conn, log_chunks, scribe.columns)
+    seqs = [told.seq + 1 for told in tolds]
     ready = [ending.ready_at or row.ready_at for row, ending in held]
     values: dict[str, list[Any]] = {
         "state": [ending.state.value for _, ending in held],
@@ -100,6 +105,7 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
         "ready_at": ready,
         "order_key": [order_key(at, row.priority) for at, (row, _) in zip(ready, held, strict=True)],
         "lane": [None if ending.state.final else row.queue for row, ending in held],
+        "offered_at": [None] * len(held),
         "open_of": [None if ending.state.final else row.schedule_id for row, ending in held],
         "lease_until": [None] * len(held),
         "event_seq": seqs,
@@ -108,6 +114,8 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
         "result": [ending.result for _, ending in held],
         "error": [ending.error for _, ending in held],
     }
+    if scribe.columns["run_id"]:
+        values = {**told_columns(tolds), **values}
     if any(ending.lost for _, ending in held):
         # Whoever lost its lease must not mistake our ending for its own.
         values["token"] = [None if ending.lost else row.token for row, ending in held]
@@ -237,6 +245,7 @@ async def release(
     values = {
         "buffered_of": [None] * len(free),
         "lane": [row.queue for row in free],
+        "offered_at": [None] * len(free),
         "ready_at": ready,
         "order_key": [order_key(at, row.priority) for at, row in zip(ready, free, strict=True)],
     }

@@ -13,11 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import RUN, new_id
 from foliot.domain.run import RunState, order_key
-from foliot.domain.schedule import Status
-from foliot.domain.settle import Due, OpenRun, Plan
+from foliot.domain.schedule import Spec, Status
+from foliot.domain.settle import Due, NewRun, OpenRun, Plan
 from foliot.ports import Recorded
 from foliot.store.columns import Moment
-from foliot.store.dialects import Dialect
+from foliot.store.dialects import Change, Dialect
 from foliot.store.endings import cancel_runs
 from foliot.store.tables import ledger, runs, schedules, spans
 
@@ -42,8 +42,14 @@ _NEXT_DUE = select(func.min(schedules.c.next_at)).where(schedules.c.next_at.is_n
 
 @cache
 def _due(dialect: Dialect, bind_clock: bool, limit: int) -> Select[Any]:  # noqa: FBT001 -- part of the cache's key
-    query = select(*_DUE).where(schedules.c.next_at <= bindparam("now", type_=Moment()))
-    clock = None if bind_clock else dialect.now()
+    now = bindparam("now", type_=Moment())
+    clock, begun = (None, None) if bind_clock else (dialect.now(), dialect.begun())
+    later = schedules.alias("later")
+    # What is not due yet, by the clock that is behind: whoever sleeps until then sleeps through nothing.
+    following = select(func.min(later.c.next_at)).where(
+        later.c.next_at > (now if begun is None else dialect.earlier(now, begun))
+    )
+    query = select(*_DUE, following.scalar_subquery()).where(schedules.c.next_at <= now)
     if clock is not None:
         # Our clock follows the database's, but only the database's decides.
         query = query.where(schedules.c.next_at <= clock)
@@ -65,9 +71,9 @@ class SqlFiring:
     dialect: Dialect
     bind_clock: bool
 
-    async def lock_due(self, now: datetime, limit: int) -> list[Due]:
-        rows = await self.conn.execute(_due(self.dialect, self.bind_clock, limit), {"now": now})
-        return [Due(*row) for row in rows]
+    async def lock_due(self, now: datetime, limit: int) -> tuple[list[Due], datetime | None]:
+        rows = (await self.conn.execute(_due(self.dialect, self.bind_clock, limit), {"now": now})).all()
+        return [Due(*row[:-1]) for row in rows], rows[0][-1] if rows else None
 
     async def lock_one(self, schedule_id: str) -> Due | None:
         query = select(*_DUE).where(schedules.c.id == schedule_id)
@@ -87,60 +93,19 @@ class SqlFiring:
         """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
         if not plans:
             return Recorded()
-        moved = await self._advance(plans)
+        made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
+        if made:
+            moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(made, now)))
+        else:
+            moved = await self.dialect.update(self.conn, *_advanced(plans))
         if moved != len(plans):
             # Under the row lock this cannot be; without it somebody else settled these instants first.
             raise RuntimeError(f"{len(plans) - moved} of {len(plans)} cursors moved while their rows were locked")
-        recorded = await self._create(plans, now)
         await self._account(plans)
         await self._complete(plans)
         await self._replace(plans, now)
-        return recorded
-
-    async def _advance(self, plans: Sequence[Plan]) -> int:
-        damaged = any(plan.fault for plan in plans)
-        values: dict[str, list[Any]] = {
-            "next_at": [plan.next_at for plan in plans],
-            "fired": [plan.fired for plan in plans],
-            "status": [plan.status.value for plan in plans],
-            "gap_first": [plan.gap_first for plan in plans],
-            "gap_reason": [plan.gap_reason for plan in plans],
-            "last_run_at": [plan.last_run_at for plan in plans],
-        }
-        if damaged:
-            values["fault"] = [plan.fault for plan in plans]
-            values["fault_next_at"] = [plan.due.next_at if plan.fault else None for plan in plans]
-        keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
-        return await self.dialect.update(self.conn, schedules, keys, values)
-
-    async def _create(self, plans: Sequence[Plan], now: datetime) -> Recorded:
-        made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
-        if not made:
-            return Recorded()
-        count = len(made)
-        columns = {
-            "id": [new_id(RUN) for _ in made],
-            "tenant_id": [due.tenant_id for due, _, _ in made],
-            "user_id": [due.user_id for due, _, _ in made],
-            "schedule_id": [due.id for due, _, _ in made],
-            "open_of": [due.id for due, _, _ in made],
-            "version": [due.version for due, _, _ in made],
-            "kind": [spec.kind for _, spec, _ in made],
-            "state": [RunState.QUEUED.value] * count,
-            "scheduled_for": [run.scheduled_for for _, _, run in made],
-            "ready_at": [run.ready_at for _, _, run in made],
-            "queue": [spec.queue for _, spec, _ in made],
-            "priority": [spec.priority for _, spec, _ in made],
-            "order_key": [order_key(run.ready_at, spec.priority) for _, spec, run in made],
-            "lane": [None if run.buffered else spec.queue for _, spec, run in made],
-            "buffered_of": [due.id if run.buffered else None for due, _, run in made],
-            "max_attempts": [spec.retry.max_attempts for _, spec, _ in made],
-            "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
-            "created_at": [now] * count,
-        }
-        await self.dialect.insert(self.conn, runs, columns)
         lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in made]
-        return Recorded(count, [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
+        return Recorded(len(made), [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
 
     async def _account(self, plans: Sequence[Plan]) -> None:
         entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]
@@ -174,3 +139,46 @@ class SqlFiring:
     async def next_due(self) -> datetime | None:
         found: datetime | None = await self.conn.scalar(_NEXT_DUE)
         return found
+
+
+Made = tuple[Due, Spec, NewRun]
+
+
+def _advanced(plans: Sequence[Plan]) -> Change:
+    values: dict[str, list[Any]] = {
+        "next_at": [plan.next_at for plan in plans],
+        "fired": [plan.fired for plan in plans],
+        "status": [plan.status.value for plan in plans],
+        "gap_first": [plan.gap_first for plan in plans],
+        "gap_reason": [plan.gap_reason for plan in plans],
+        "last_run_at": [plan.last_run_at for plan in plans],
+    }
+    if any(plan.fault for plan in plans):
+        values["fault"] = [plan.fault for plan in plans]
+        values["fault_next_at"] = [plan.due.next_at if plan.fault else None for plan in plans]
+    keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
+    return schedules, keys, values
+
+
+def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
+    count = len(made)
+    return {
+        "id": [new_id(RUN) for _ in made],
+        "tenant_id": [due.tenant_id for due, _, _ in made],
+        "user_id": [due.user_id for due, _, _ in made],
+        "schedule_id": [due.id for due, _, _ in made],
+        "open_of": [due.id for due, _, _ in made],
+        "version": [due.version for due, _, _ in made],
+        "kind": [spec.kind for _, spec, _ in made],
+        "state": [RunState.QUEUED.value] * count,
+        "scheduled_for": [run.scheduled_for for _, _, run in made],
+        "ready_at": [run.ready_at for _, _, run in made],
+        "queue": [spec.queue for _, spec, _ in made],
+        "priority": [spec.priority for _, spec, _ in made],
+        "order_key": [order_key(run.ready_at, spec.priority) for _, spec, run in made],
+        "lane": [None if run.buffered else spec.queue for _, spec, run in made],
+        "buffered_of": [due.id if run.buffered else None for due, _, run in made],
+        "max_attempts": [spec.retry.max_attempts for _, spec, _ in made],
+        "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
+        "created_at": [now] * count,
+    }

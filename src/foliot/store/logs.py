@@ -1,15 +1,16 @@
-"""Log lines and progress, kept in compressed chunks and numbered with the run's other events."""
+"""Log lines and progress, kept in compressed chunks and numbered with the run's other events; bounded per run."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
 
-from foliot.domain.event import Event, EventType, Line
+from foliot.domain.event import LINES_PER_RUN, LOG_BYTES, Event, EventType, Line
 
 CHUNK_LINES = 500
 
@@ -28,15 +29,57 @@ def unpack(data: bytes, first_seq: int) -> Iterator[Event]:
         )
 
 
-def chunk_columns(entries: Sequence[tuple[str, str, int, Sequence[Line]]]) -> dict[str, list[Any]]:
-    """Rows for (run, tenant, last number used, new lines)."""
-    columns: dict[str, list[Any]] = {"run_id": [], "first_seq": [], "tenant_id": [], "last_seq": [], "data": []}
-    for run_id, tenant_id, seq, lines in entries:
-        for start in range(0, len(lines), CHUNK_LINES):
-            part = lines[start : start + CHUNK_LINES]
-            columns["run_id"].append(run_id)
-            columns["tenant_id"].append(tenant_id)
-            columns["first_seq"].append(seq + start + 1)
-            columns["last_seq"].append(seq + start + len(part))
-            columns["data"].append(pack(part))
-    return columns
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where a run stands after its new lines: its last number, what its log takes, and what found no room."""
+
+    seq: int
+    size: int
+    dropped: int
+
+
+def told_columns(tolds: Sequence[Told]) -> dict[str, list[Any]]:
+    """The same as columns of runs."""
+    return {
+        "event_seq": [told.seq for told in tolds],
+        "log_bytes": [told.size for told in tolds],
+        "log_dropped": [told.dropped for told in tolds],
+    }
+
+
+@dataclass(slots=True)
+class Scribe:
+    """Gathers the chunks of many runs. A run's log has bounds over all its attempts; beyond them lines are counted."""
+
+    columns: dict[str, list[Any]]
+
+    @classmethod
+    def new(cls) -> Scribe:
+        return cls({"run_id": [], "first_seq": [], "tenant_id": [], "last_seq": [], "data": []})
+
+    def tell(self, row: Any, lines: Sequence[Line], ended_at: datetime | None = None) -> Told:
+        """Lines of a running attempt, whose row is locked; at its end a last line says how many found no room."""
+        # Each claim has told of itself, and each end but the last: the other numbers are lines.
+        room = max(LINES_PER_RUN - (row.event_seq - 2 * row.epoch), 0)
+        seq, size = row.event_seq, row.log_bytes
+        kept = lines[:room]
+        for start in range(0, len(kept), CHUNK_LINES):
+            part = kept[start : start + CHUNK_LINES]
+            data = pack(part)
+            if size + len(data) > LOG_BYTES:
+                # Full from here on, also for something smaller: a log with holes would read as if it had none.
+                size = LOG_BYTES
+                break
+            seq, size = self._add(row, seq, part, data), size + len(data)
+        dropped = row.log_dropped + len(lines) - (seq - row.event_seq)
+        if dropped and ended_at is not None:
+            said = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
+            last = [Line(ended_at, EventType.LOG, "warning", said)]
+            return Told(self._add(row, seq, last, pack(last)), size, 0)
+        return Told(seq, size, dropped)
+
+    def _add(self, row: Any, seq: int, lines: Sequence[Line], data: bytes) -> int:
+        made = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)
+        for column, value in zip(self.columns.values(), made, strict=True):
+            column.append(value)
+        return seq + len(lines)

@@ -11,8 +11,9 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from foliot.domain.errors import Unavailable
+from foliot.store.wall import raise_wall
 
-NEWEST = "0001"
+NEWEST = "0004"
 """The last revision of `migrations/versions`; a test keeps the two in step, so that a start need not load Alembic."""
 
 _LOCKS = {
@@ -34,6 +35,9 @@ async def migrate(url: str) -> tuple[str | None, str]:
                 await conn.rollback()
                 if before != NEWEST:
                     await conn.run_sync(_upgrade)
+                    await conn.commit()
+                if engine.dialect.name == "postgresql":
+                    await raise_wall(conn)
                     await conn.commit()
         finally:
             if lock:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, case, func, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType, Line
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.ports import AttemptView, DeadGroup, Page, RunRequest, RunView
+from foliot.store import tallies
+from foliot.store.columns import Document
 from foliot.store.dialects import Dialect
 from foliot.store.endings import cancel_runs
-from foliot.store.logs import chunk_columns, unpack
+from foliot.store.logs import Scribe, told_columns, unpack
 from foliot.store.tables import attempts, log_chunks, runs
 
 GROUP_IDS = 100
+
+BRIEF = 2048
+"""Characters of a response that lists show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +65,50 @@ class SqlRuns:
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
         return None if row is None else _view(row)
 
+    async def several(self, tenant_id: str, run_ids: Sequence[str], *, lock: bool = False) -> list[RunView]:
+        query = select(runs).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
+        query = query.order_by(runs.c.id)
+        found = {row.id: _view(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
+        return [found[run_id] for run_id in run_ids if run_id in found]
+
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
         owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
         query = select(runs).where(owner == tenant_id)
         if page.cursor is not None:
             query = query.where(runs.c.id < page.cursor)
-        query = _filtered(query, filters).order_by(runs.c.id.desc()).limit(page.limit)
-        return [_view(row) for row in await self.conn.execute(query)]
+        for name in ("schedule_id", "kind", "queue"):
+            if filters.get(name):
+                query = query.where(runs.c[name] == filters[name])
+        query = query.order_by(runs.c.id.desc()).limit(page.limit)
+        wanted = [RunState(state) for state in (filters.get("status") or "").split(",") if state]
+        if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
+            query = query.where(runs.c.state.in_(wanted)) if wanted else query
+            return [_view(row) for row in await self.conn.execute(query)]
+        found = [_view(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
+        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
 
-    async def attempts(self, run_id: str) -> list[AttemptView]:
-        query = select(attempts).where(attempts.c.run_id == run_id).order_by(attempts.c.epoch)
-        return [
-            AttemptView(
-                epoch=row.epoch,
-                number=row.number,
-                worker=row.worker,
-                outcome=row.outcome,
-                started_at=row.started_at,
-                ended_at=row.ended_at,
-                error=row.error,
-                response=row.response,
-                retry_at=row.retry_at,
-            )
-            for row in await self.conn.execute(query)
-        ]
+    async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> dict[str, list[AttemptView]]:
+        if not run_ids:
+            return {}
+        columns: list[ColumnElement[Any]] = list(attempts.c)
+        if not whole:
+            # A page of full responses could be as large as all of our memory.
+            short = func.length(attempts.c.response) <= BRIEF
+            brief = type_coerce(case((short, attempts.c.response)), Document).label("response")
+            columns = [brief if column.name == "response" else column for column in columns]
+        query = select(*columns).where(self.dialect.among(attempts.c.run_id, run_ids))
+        found: dict[str, list[AttemptView]] = {}
+        for row in await self.conn.execute(query.order_by(attempts.c.run_id, attempts.c.epoch)):
+            found.setdefault(row.run_id, []).append(_attempt(row))
+        return found
 
     async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
-        return await cancel_runs(self.conn, self.dialect, run_ids, now, reason)
+        changed = await cancel_runs(self.conn, self.dialect, run_ids, now, reason)
+        ended = (self.dialect.among(runs.c.id, run_ids), runs.c.state == RunState.CANCELLED, runs.c.finished_at == now)
+        count = await self.conn.scalar(select(func.count()).select_from(runs).where(*ended))
+        await tallies.add_ended(self.conn, self.dialect, [RunState.CANCELLED] * (count or 0))
+        return changed
 
     async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]:
         query = select(runs.c.id).where(runs.c.open_of == schedule_id)
@@ -96,7 +117,7 @@ class SqlRuns:
         return list((await self.conn.execute(query.order_by(runs.c.id))).scalars())
 
     async def dead_groups(self, tenant_id: str, page: Page, **filters: str | None) -> list[DeadGroup]:
-        """Letters that failed alike stand together: same kind, same error."""
+        """Letters that failed alike stand together: same kind, same error, as it was written down."""
         newest = func.max(runs.c.id).label("newest")
         query = (
             select(
@@ -114,15 +135,36 @@ class SqlRuns:
         )
         if page.cursor is not None:
             query = query.having(newest < page.cursor)
-        groups = []
-        for kind, error, count, first, last, _ in (await self.conn.execute(query)).all():
-            wanted = select(runs.c.id).where(
-                *_dead(tenant_id), *_narrowed(filters), runs.c.kind == kind, runs.c.error == error
+        groups = (await self.conn.execute(query)).all()
+        members = await self._members(tenant_id, [group.newest for group in groups], filters)
+        return [
+            DeadGroup(*_told(error), kind, count, first, last, members.get(newest) or [newest])
+            for kind, error, count, first, last, newest in groups
+        ]
+
+    async def _members(
+        self, tenant_id: str, newest: Sequence[str], filters: dict[str, str | None]
+    ) -> dict[str, list[str]]:
+        """The newest letters of each group, found by its newest one: errors are compared by the database alone."""
+        if not newest:
+            return {}
+        alike = (runs.c.kind, runs.c.error)
+        ranked = (
+            select(
+                runs.c.id,
+                func.max(runs.c.id).over(partition_by=alike).label("newest"),
+                func.row_number().over(partition_by=alike, order_by=runs.c.id.desc()).label("place"),
             )
-            ids = (await self.conn.execute(wanted.order_by(runs.c.id.desc()).limit(GROUP_IDS))).scalars()
-            code, message = (error or {}).get("code", ""), (error or {}).get("message", "")
-            groups.append(DeadGroup(code, message, kind, count, first, last, list(ids)))
-        return groups
+            .where(*_dead(tenant_id), *_narrowed(filters))
+            .subquery()
+        )
+        query = select(ranked.c.newest, ranked.c.id).where(
+            self.dialect.among(ranked.c.newest, newest), ranked.c.place <= GROUP_IDS
+        )
+        members: dict[str, list[str]] = {}
+        for group, run_id in await self.conn.execute(query.order_by(ranked.c.id.desc())):
+            members.setdefault(group, []).append(run_id)
+        return members
 
     async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]:
         query = select(runs.c.id).where(*_dead(tenant_id), ~_on_its_way(), *_narrowed(filters))
@@ -147,7 +189,8 @@ class SqlRuns:
 
     async def _states(self, row: Any) -> list[Event]:
         told = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]
-        query = select(attempts).where(attempts.c.run_id == row.id).order_by(attempts.c.epoch)
+        told_by = [column for column in attempts.c if column is not attempts.c.response]
+        query = select(*told_by).where(attempts.c.run_id == row.id).order_by(attempts.c.epoch)
         for ended in await self.conn.execute(query):
             told.append(_state(ended.started_seq, ended.started_at, RunState.RUNNING, ended.number))
             told.append(_state(ended.ended_seq, ended.ended_at, ended.state, ended.number, ended.error, ended.retry_at))
@@ -160,7 +203,8 @@ class SqlRuns:
 
     async def append(self, entries: Sequence[tuple[Fence, Sequence[Line]]]) -> set[str]:
         by_id = dict(zip((fence.run_id for fence, _ in entries), entries, strict=True))
-        query = select(runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.event_seq)
+        columns = (runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.event_seq)
+        query = select(*columns, runs.c.log_bytes, runs.c.log_dropped)
         query = query.where(self.dialect.among(runs.c.id, list(by_id)), runs.c.state == RunState.RUNNING)
         held = []
         for row in await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id))):
@@ -169,11 +213,12 @@ class SqlRuns:
                 held.append((row, lines))
         if not held:
             return set()
-        chunks = chunk_columns([(row.id, row.tenant_id, row.event_seq, lines) for row, lines in held])
-        await self.dialect.insert(self.conn, log_chunks, chunks)
+        scribe = Scribe.new()
+        tolds = [scribe.tell(row, lines) for row, lines in held]
+        if scribe.columns["run_id"]:
+            await self.dialect.insert(self.conn, log_chunks, scribe.columns)
         keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
-        seqs = [row.event_seq + len(lines) for row, lines in held]
-        await self.dialect.update(self.conn, runs, keys, {"event_seq": seqs})
+        await self.dialect.update(self.conn, runs, keys, told_columns(tolds))
         return {row.id for row, _ in held}
 
 
@@ -193,11 +238,13 @@ def _view(row: Any) -> RunView:
         priority=row.priority,
         attempt=row.attempt,
         max_attempts=row.max_attempts,
+        timeout_seconds=row.timeout_seconds,
         worker=row.worker,
         cancel_requested=row.cancel_requested,
         buffered=row.buffered_of is not None,
         event_seq=row.event_seq,
         created_at=row.created_at,
+        due_at=row.due_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
         result=row.result,
@@ -205,6 +252,20 @@ def _view(row: Any) -> RunView:
         parent_id=row.parent_id,
         resolved_by=row.resolved_by,
         action=row.action,
+    )
+
+
+def _attempt(row: Any) -> AttemptView:
+    return AttemptView(
+        epoch=row.epoch,
+        number=row.number,
+        worker=row.worker,
+        outcome=row.outcome,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        error=row.error,
+        response=row.response,
+        retry_at=row.retry_at,
     )
 
 
@@ -218,13 +279,23 @@ def _state(
     return Event(seq, at, EventType.STATE, state=str(state), attempt=attempt, message=message, data=data or None)
 
 
-def _filtered(query: Select[Any], filters: dict[str, str | None]) -> Select[Any]:
-    if status := filters.get("status"):
-        query = query.where(runs.c.state.in_(status.split(",")))
-    for name in ("schedule_id", "kind", "queue"):
-        if filters.get(name):
-            query = query.where(runs.c[name] == filters[name])
-    return query
+def _parts(query: Select[Any], wanted: Sequence[RunState]) -> list[Select[Any]]:
+    """Ended runs, for which there are indexes by queue and by kind, and open ones, which are few beside them."""
+    ended = [state for state in wanted if state.final]
+    waiting = [state for state in wanted or sorted(OPEN) if not state.final]
+    parts = []
+    if ended or not wanted:
+        part = query.where(runs.c.finished_at.is_not(None))
+        parts.append(part.where(runs.c.state.in_(ended)) if ended else part)
+    if waiting:
+        parts.append(query.where(runs.c.finished_at.is_(None), runs.c.state.in_(waiting)))
+    return parts
+
+
+def _told(error: object) -> tuple[str, str]:
+    """Code and message, whatever somebody made of the stored error."""
+    said = error if isinstance(error, Mapping) else {}
+    return str(said.get("code", "")), str(said.get("message", ""))
 
 
 def _dead(tenant_id: str) -> tuple[Any, ...]:

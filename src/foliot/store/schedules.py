@@ -127,8 +127,9 @@ class SqlSchedules:
         ]
 
     async def faults(self, limit: int) -> list[tuple[str, str]]:
-        query = select(schedules.c.id, schedules.c.fault).where(schedules.c.fault.is_not(None)).limit(limit)
-        return [(found, fault) for found, fault in await self.conn.execute(query)]
+        query = select(schedules.c.id, schedules.c.fault).where(schedules.c.fault_next_at.is_not(None))
+        query = query.order_by(schedules.c.fault_next_at).limit(limit)
+        return [(found, fault or "") for found, fault in await self.conn.execute(query)]
 
 
 def _columns(schedule: Schedule) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from sqlalchemy import (
 )
 
 from foliot.domain.ledger import Fate
+from foliot.domain.node import Wish
 from foliot.domain.run import OPEN, Origin, RunState
 from foliot.domain.schedule import Status, Type
 from foliot.store.columns import Document, Moment, blob, key, prose
@@ -36,11 +37,11 @@ metadata = MetaData(
 )
 
 
-def _one_of(column: str, values: object) -> str:
+def one_of(column: str, values: object) -> str:
     return f"{column} IN ({', '.join(repr(str(value)) for value in values)})"  # type: ignore[attr-defined]
 
 
-def _tenant() -> Column[str]:
+def tenant() -> Column[str]:
     return Column("tenant_id", key(64), nullable=False)
 
 
@@ -54,7 +55,7 @@ schedules = Table(
     "schedules",
     metadata,
     Column("id", key(40), primary_key=True),
-    _tenant(),
+    tenant(),
     Column("user_id", key(200), nullable=False, server_default=""),
     Column("name", String(200), nullable=False),
     Column("description", prose(), nullable=False),
@@ -75,18 +76,20 @@ schedules = Table(
     Column("gap_first", Moment),
     Column("gap_reason", key(32)),
     Column("paused_reason", String(500), nullable=False, server_default=""),
-    # Why this row is silent although active: somebody damaged it. Its cursor waits in `fault_next_at`.
+    # Why this row is silent although active: somebody damaged it. `fault_next_at` is where its cursor stood, and finds
+    # the damaged ones without reading the others.
     Column("fault", prose()),
     Column("fault_next_at", Moment),
     Column("created_at", Moment, nullable=False),
     Column("updated_at", Moment, nullable=False),
-    CheckConstraint(_one_of("status", Status), name="status"),
-    CheckConstraint(_one_of("type", Type), name="type"),
+    CheckConstraint(one_of("status", Status), name="status"),
+    CheckConstraint(one_of("type", Type), name="type"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     CheckConstraint("next_at IS NULL OR status = 'active'", name="cursor"),
     Index("ix_schedules_next_at", "next_at", **_where("next_at")),  # type: ignore[arg-type]
+    Index("ix_schedules_fault", "fault_next_at", **_where("fault_next_at")),  # type: ignore[arg-type]
     Index(None, "tenant_id", "id"),
-    Index(None, "status"),
+    Index(None, "status", "tenant_id"),
 )
 
 versions = Table(
@@ -94,7 +97,7 @@ versions = Table(
     metadata,
     Column("schedule_id", key(40), primary_key=True),
     Column("version", Integer, primary_key=True),
-    _tenant(),
+    tenant(),
     Column("spec", prose(), nullable=False),
     Column("action", Document, nullable=False),
     Column("anchor", Moment, nullable=False),
@@ -108,7 +111,7 @@ spans = Table(
     Column("schedule_id", key(40), nullable=False),
     # The schedule's id while the span is open: there is never more than one.
     Column("open_of", key(40), unique=True),
-    _tenant(),
+    tenant(),
     Column("start_at", Moment, nullable=False),
     Column("end_at", Moment),
     Column("version", Integer, nullable=False),
@@ -124,12 +127,12 @@ ledger = Table(
     Column("schedule_id", key(40), primary_key=True),
     Column("first_at", Moment, primary_key=True),
     Column("fate", key(16), primary_key=True),
-    _tenant(),
+    tenant(),
     Column("last_at", Moment, nullable=False),
     Column("count", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
     Column("reason", key(32), nullable=False),
-    CheckConstraint(_one_of("fate", Fate), name="fate"),
+    CheckConstraint(one_of("fate", Fate), name="fate"),
     CheckConstraint("count > 0", name="count"),
     CheckConstraint("last_at >= first_at", name="range"),
 )
@@ -138,7 +141,7 @@ runs = Table(
     "runs",
     metadata,
     Column("id", key(40), primary_key=True),
-    _tenant(),
+    tenant(),
     Column("user_id", key(200), nullable=False, server_default=""),
     Column("schedule_id", key(40)),
     Column("version", Integer),
@@ -152,6 +155,8 @@ runs = Table(
     Column("order_key", Moment, nullable=False),
     # The queue while the run can be claimed: not buffered, not running, not ended.
     Column("lane", key(64)),
+    # When the run was last handed to the broker; NULL whenever it gets a lane anew.
+    Column("offered_at", Moment),
     # The schedule's id while the run is open, so that overlap is judged without reading history.
     Column("open_of", key(40)),
     # The schedule's id while the run waits for its predecessor.
@@ -170,8 +175,13 @@ runs = Table(
     Column("event_seq", BigInteger, nullable=False, server_default="1"),
     Column("started_seq", BigInteger),
     Column("final_seq", BigInteger),
+    # What its log takes in the store, and how many lines of this attempt found no room any more.
+    Column("log_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("log_dropped", BigInteger, nullable=False, server_default="0"),
     Column("created_at", Moment, nullable=False),
     Column("started_at", Moment),
+    # `ready_at` as it was at the first start; a retry moves `ready_at`, and lateness must not move with it.
+    Column("due_at", Moment),
     Column("attempt_at", Moment),
     Column("finished_at", Moment),
     # The action of this run when it is not the one of its schedule's version.
@@ -181,17 +191,18 @@ runs = Table(
     Column("parent_id", key(40)),
     Column("resolved_by", key(40)),
     UniqueConstraint("schedule_id", "scheduled_for"),
-    CheckConstraint(_one_of("state", RunState), name="state"),
-    CheckConstraint(_one_of("origin", Origin), name="origin"),
+    CheckConstraint(one_of("state", RunState), name="state"),
+    CheckConstraint(one_of("origin", Origin), name="origin"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     CheckConstraint("priority BETWEEN 1 AND 10", name="priority"),
     CheckConstraint("attempt >= 0 AND attempt <= max_attempts", name="attempt"),
     CheckConstraint("lane IS NULL OR state IN ('queued', 'retrying')", name="lane"),
     CheckConstraint("buffered_of IS NULL OR (state = 'queued' AND lane IS NULL)", name="buffered"),
     CheckConstraint("lease_until IS NULL OR state = 'running'", name="lease"),
-    CheckConstraint(f"open_of IS NULL OR {_one_of('state', sorted(OPEN))}", name="open"),
-    CheckConstraint(f"(finished_at IS NULL) = ({_one_of('state', sorted(OPEN))})", name="finished"),
+    CheckConstraint(f"open_of IS NULL OR {one_of('state', sorted(OPEN))}", name="open"),
+    CheckConstraint(f"(finished_at IS NULL) = ({one_of('state', sorted(OPEN))})", name="finished"),
     Index("ix_runs_ready", "lane", "tenant_id", "order_key", **_where("lane")),  # type: ignore[arg-type]
+    Index("ix_runs_offered", "offered_at", **_where("offered_at")),  # type: ignore[arg-type]
     Index("ix_runs_lease", "lease_until", **_where("lease_until")),  # type: ignore[arg-type]
     Index("ix_runs_open", "open_of", **_where("open_of")),  # type: ignore[arg-type]
     Index("ix_runs_parent", "parent_id", **_where("parent_id")),  # type: ignore[arg-type]
@@ -199,6 +210,9 @@ runs = Table(
     Index(None, "tenant_id", "id"),
     Index(None, "tenant_id", "state", "id"),
     Index(None, "schedule_id", "id"),
+    # Only ended runs: on PostgreSQL every change of an open run would write to these indexes anew.
+    Index("ix_runs_queue", "tenant_id", "queue", "id", **_where("finished_at")),  # type: ignore[arg-type]
+    Index("ix_runs_kind", "tenant_id", "kind", "id", **_where("finished_at")),  # type: ignore[arg-type]
     # Runs change their indexed columns three times in a life; room on the page keeps that cheap.
     postgresql_with={"fillfactor": "70"},
 )
@@ -208,7 +222,7 @@ attempts = Table(
     metadata,
     Column("run_id", key(40), primary_key=True),
     Column("epoch", Integer, primary_key=True),
-    _tenant(),
+    tenant(),
     Column("number", Integer, nullable=False),
     Column("worker", key(200)),
     Column("outcome", key(16), nullable=False),
@@ -228,7 +242,7 @@ log_chunks = Table(
     metadata,
     Column("run_id", key(40), primary_key=True),
     Column("first_seq", BigInteger, primary_key=True),
-    _tenant(),
+    tenant(),
     Column("last_seq", BigInteger, nullable=False),
     Column("data", blob(), nullable=False),
 )
@@ -240,7 +254,9 @@ requests = Table(
     Column("request_key", key(200), primary_key=True),
     Column("fingerprint", key(64), nullable=False),
     Column("status", SmallInteger),
+    # Null beside a status: the answer held a secret and is kept nowhere.
     Column("body", prose()),
+    Column("headers", Document),
     Column("created_at", Moment, nullable=False),
     Index(None, "created_at"),
 )
@@ -253,4 +269,27 @@ nodes = Table(
     Column("started_at", Moment, nullable=False),
     Column("seen_at", Moment, nullable=False),
     Column("report", Document, nullable=False),
+    # What an operator asked of this process; it reads it when it reports.
+    Column("wish", key(16)),
+    CheckConstraint(one_of("wish", Wish), name="wish"),
+)
+
+# Only queues that somebody said something about have a row. They belong to the house, not to a tenant.
+queues = Table(
+    "queues",
+    metadata,
+    Column("name", key(64), primary_key=True),
+    Column("paused_at", Moment),
+    Column("paused_by", key(200), nullable=False, server_default=""),
+    Column("reason", String(500), nullable=False, server_default=""),
+)
+
+# Sums that nobody could count anew: ended runs that are kept, and what processes that are gone have counted. Each is
+# spread over a few slots, so that processes seldom wait for one another's.
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("name", key(64), primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("value", BigInteger, nullable=False),
 )

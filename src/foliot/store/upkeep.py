@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
 from foliot.domain.ids import RUN, floor_id
 from foliot.domain.ledger import Fate, Reason
+from foliot.domain.node import Wish
 from foliot.domain.run import OPEN, RunState
 from foliot.domain.schedule import Status, load_spec
 from foliot.domain.trigger import Trigger
+from foliot.store import tallies
 from foliot.store.clock import wall
 from foliot.store.dialects import Dialect
 from foliot.store.tables import attempts, ledger, log_chunks, nodes, requests, runs, schedules, versions
@@ -29,20 +32,26 @@ class SqlUpkeep:
     conn: AsyncConnection
     dialect: Dialect
 
-    async def prune(self, before: datetime, limit: int) -> int:
-        """Ids sort by time, so the key finds the oldest runs; but a node whose clock is wrong makes wrong ids."""
-        columns = (runs.c.id, runs.c.tenant_id, runs.c.schedule_id, runs.c.version, runs.c.scheduled_for)
-        old_enough = (runs.c.id < floor_id(RUN, before), runs.c.created_at < before)
-        query = select(*columns).where(*old_enough, runs.c.state.not_in(sorted(OPEN)))
-        old = (await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id).limit(limit), skip=True))).all()
-        if not old:
-            return 0
+    async def prune(self, before: datetime, limit: int, after: str = "") -> tuple[int, str | None]:
+        """Ids sort by time, so the key finds the oldest runs; but a node whose clock is wrong makes wrong ids.
+
+        What stays is looked at once in each walk through the table, never again and again at its beginning.
+        """
+        walk = (runs.c.id > after, runs.c.id < floor_id(RUN, before))
+        query = select(*_PRUNED).where(*walk).order_by(runs.c.id).limit(limit)
+        looked = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
+        old = [row for row in looked if row.created_at < before and _may_go(row)]
+        if old:
+            await self._delete(old)
+        return len(old), looked[-1].id if len(looked) == limit else None
+
+    async def _delete(self, old: Sequence[Any]) -> None:
         await self._remember([row for row in old if row.scheduled_for is not None])
+        await tallies.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
         ids = [row.id for row in old]
         for table in (log_chunks, attempts):
             await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
         await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
-        return len(old)
 
     async def _remember(self, old: Sequence[Any]) -> None:
         """Write the pruned instants into the ledger, as ranges that hold nothing else."""
@@ -103,19 +112,41 @@ class SqlUpkeep:
 
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
-    ) -> None:
+    ) -> Wish | None:
         row = {"id": [node_id], "role": [role], "started_at": [started_at], "seen_at": [now], "report": [dict(report)]}
         await self.dialect.insert(self.conn, nodes, row, conflict="replace")
+        wish = await self.conn.scalar(select(nodes.c.wish).where(nodes.c.id == node_id))
+        return None if wish is None else Wish(wish)
+
+    async def wish(self, node_id: str, wish: Wish) -> None:
+        await self.conn.execute(update(nodes).where(nodes.c.id == node_id).values(wish=wish.value))
 
     async def leave(self, node_id: str) -> None:
-        await self.conn.execute(delete(nodes).where(nodes.c.id == node_id))
+        await self._forget(nodes.c.id == node_id)
 
     async def forget_nodes(self, before: datetime) -> int:
-        return (await self.conn.execute(delete(nodes).where(nodes.c.seen_at < before))).rowcount
+        return await self._forget(nodes.c.seen_at < before)
 
-    async def nodes(self, since: datetime) -> list[Mapping[str, Any]]:
-        rows = await self.conn.execute(select(nodes).where(nodes.c.seen_at >= since).order_by(nodes.c.id))
+    async def _forget(self, which: ColumnElement[bool]) -> int:
+        """Drop nodes; what they counted stays in the sum."""
+        query = self.dialect.lock(select(nodes.c.id, nodes.c.report).where(which).order_by(nodes.c.id), skip=True)
+        left = (await self.conn.execute(query)).all()
+        if not left:
+            return 0
+        counts: Counter[str] = Counter()
+        for row in left:
+            counts.update(tallies.counters(row.report))
+        await tallies.add(self.conn, self.dialect, counts)
+        await self.conn.execute(delete(nodes).where(self.dialect.among(nodes.c.id, [row.id for row in left])))
+        return len(left)
+
+    async def nodes(self, since: datetime | None = None) -> list[Mapping[str, Any]]:
+        lately = [] if since is None else [nodes.c.seen_at >= since]
+        rows = await self.conn.execute(select(nodes).where(*lately).order_by(nodes.c.id))
         return [dict(row) for row in rows.mappings()]
+
+    async def gone(self) -> Mapping[str, Any]:
+        return await tallies.total(self.conn)
 
     async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
@@ -123,12 +154,21 @@ class SqlUpkeep:
         by_status = await self.conn.execute(
             select(schedules.c.status, func.count()).where(*ours).group_by(schedules.c.status)
         )
-        by_state = await self.conn.execute(select(runs.c.state, func.count()).where(*mine).group_by(runs.c.state))
         return {
             "schedules": {Status(status).value: count for status, count in by_status},
-            "runs": {RunState(state).value: count for state, count in by_state},
+            "runs": await self._open(mine),
             "queues": await self.queues(tenant_id),
         }
+
+    async def _open(self, mine: Sequence[ColumnElement[bool]]) -> dict[str, int]:
+        """Open runs by state, through the indexes of the work at hand: what has ended is never read."""
+        claimable = select(runs.c.state, func.count()).where(runs.c.lane.is_not(None), *mine).group_by(runs.c.state)
+        counts = Counter({RunState(state).value: count for state, count in await self.conn.execute(claimable)})
+        for state, column in ((RunState.QUEUED, runs.c.buffered_of), (RunState.RUNNING, runs.c.lease_until)):
+            counts[state.value] += (
+                await self.conn.scalar(select(func.count()).select_from(runs).where(column.is_not(None), *mine)) or 0
+            )
+        return {state: count for state, count in counts.items() if count}
 
     async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
@@ -145,6 +185,23 @@ class SqlUpkeep:
             return wall()
         moment: datetime = (await self.conn.execute(select(clock))).scalar_one()
         return moment
+
+
+_PRUNED = (
+    runs.c.id,
+    runs.c.tenant_id,
+    runs.c.schedule_id,
+    runs.c.version,
+    runs.c.scheduled_for,
+    runs.c.created_at,
+    runs.c.state,
+    runs.c.resolved_by,
+)
+
+
+def _may_go(row: Any) -> bool:
+    """Open runs stay, and so does a dead letter until a replay of it succeeds."""
+    return row.state not in OPEN and (row.state != RunState.DEAD_LETTER or row.resolved_by is not None)
 
 
 _LEDGER = ("schedule_id", "first_at", "fate", "tenant_id", "last_at", "count", "version", "reason")

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from foliot.domain.ids import new_id
-from foliot.ports import Actions, Clock, Feed, Store
+from foliot.ports import Actions, Clock, Feed, Reach, Store, Vault
+from foliot.ports.keys import Pepper
 from foliot.usecases.audit import Audit
+from foliot.usecases.chain import Chain
 from foliot.usecases.dead_letters import DeadLetters
 from foliot.usecases.health import Wellbeing
 from foliot.usecases.instants import Instants
+from foliot.usecases.keys import Keys
+from foliot.usecases.limits import Limiter
 from foliot.usecases.previews import Previews
+from foliot.usecases.queues import Queues
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
+from foliot.usecases.secrets import Secrets
+from foliot.usecases.tenants import CheckAllow, Tenants
+from foliot.usecases.tickets import Tickets
+from foliot.usecases.trail import Trail
+from foliot.usecases.workers import Workers
 
 __all__ = ["UseCases"]
 
@@ -28,12 +38,21 @@ class UseCases:
     previews: Previews
     runs: Runs
     dead_letters: DeadLetters
+    keys: Keys
+    tickets: Tickets
+    tenants: Tenants
+    limiter: Limiter
+    secrets: Secrets
+    trail: Trail
+    queues: Queues
+    workers: Workers
+    chain: Chain
     audit: Audit
     health: Wellbeing
     feed: Feed
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 -- as many as there are things to wire
         cls,
         store: Store,
         clock: Clock,
@@ -41,17 +60,39 @@ class UseCases:
         actions: Actions,
         *,
         default_zone: str = "UTC",
+        pepper: Pepper | None = None,
+        vault: Vault | None = None,
+        limiter: Limiter | None = None,
+        check_allow: CheckAllow = lambda _: None,
         disk: Callable[[], Mapping[str, Any]] | None = None,
+        remarks: Callable[[], Sequence[str]] | None = None,
+        reach: Callable[[], Reach] | None = None,
     ) -> UseCases:
+        limiter = limiter or Limiter(store=store, clock=clock)
         return cls(
             schedules=Schedules(
-                store=store, clock=clock, feed=feed, actions=actions, new_id=new_id, default_zone=default_zone
+                store=store,
+                clock=clock,
+                feed=feed,
+                actions=actions,
+                limiter=limiter,
+                new_id=new_id,
+                default_zone=default_zone,
             ),
             instants=Instants(store=store, clock=clock),
-            previews=Previews(clock=clock, default_zone=default_zone),
-            runs=Runs(store=store, clock=clock, feed=feed, new_id=new_id),
-            dead_letters=DeadLetters(store=store, clock=clock, feed=feed, new_id=new_id),
+            previews=Previews(store=store, clock=clock, default_zone=default_zone),
+            runs=Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            dead_letters=DeadLetters(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper),
+            tickets=Tickets(store=store, clock=clock, pepper=pepper),
+            secrets=Secrets(store=store, clock=clock, vault=vault),
+            tenants=Tenants(store=store, clock=clock, limiter=limiter, check_allow=check_allow),
+            limiter=limiter,
+            trail=Trail(store=store),
+            queues=Queues(store=store, clock=clock, feed=feed),
+            workers=Workers(store=store, clock=clock, feed=feed),
+            chain=Chain(store=store, clock=clock),
             audit=Audit(store=store),
-            health=Wellbeing(store=store, clock=clock, disk=disk),
+            health=Wellbeing(store=store, clock=clock, disk=disk, remarks=remarks, reach=reach),
             feed=feed,
         )

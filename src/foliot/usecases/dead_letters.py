@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from foliot.domain.access import Caller, Thing, Verb, demand
-from foliot.domain.errors import Conflict, Invalid
+from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.reading import Fields
 from foliot.domain.run import Origin, RunState
 from foliot.ports import RUNS_TOPIC, Clock, DeadGroup, Feed, Page, RunView, Store, Transaction
 from foliot.usecases.again import again
+from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.runs import repeat
-from foliot.usecases.schedules import find_run
+from foliot.usecases.trail import Change, record
 
 MAX_REPLAY = 500
 FILTERS = ("kind", "schedule_id", "code")
@@ -34,12 +35,13 @@ class DeadLetters:
     store: Store
     clock: Clock
     feed: Feed
+    limiter: Limiter
     new_id: Callable[[str], str]
 
     async def groups(self, caller: Caller, page: Page, **filters: str | None) -> list[DeadGroup]:
         """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
         demand(caller, Verb.READ, Thing.DEAD_LETTER)
-        async with self.store.read() as tx:
+        async with self.store.read(caller.tenant_id) as tx:
             return await tx.runs.dead_groups(caller.tenant_id, page, **filters)
 
     @again
@@ -47,27 +49,39 @@ class DeadLetters:
         """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
         demand(caller, Verb.RUN, Thing.DEAD_LETTER)
         ids, filters = _read(raw)
-        async with self.store.begin() as tx:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             if filters is not None:
                 ids = await tx.runs.dead_ids(caller.tenant_id, MAX_REPLAY + 1, **filters)
             more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
-            letters = [await _letter(tx, caller, run_id) for run_id in ids]
+            letters = await _letters(tx, caller, ids) if ids else []
+            self.limiter.run(caller, limits, len(letters))
             runs = await repeat(tx, caller, letters, Origin.REPLAY, self.new_id, now) if letters else []
+            replays = [
+                Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became={"run_id": run.id}) for run in runs
+            ]
+            await record(tx, caller, now, *replays)
             replayed = Replayed(runs, more)
             await once.keep(tx, caller, replayed)
         self.feed.wake(RUNS_TOPIC)
         return replayed
 
 
-async def _letter(tx: Transaction, caller: Caller, run_id: str) -> RunView:
-    run = await find_run(tx, caller, run_id, lock=True)
-    if run.state is not RunState.DEAD_LETTER:
-        raise Conflict(f"run {run_id} is no dead letter: {run.state.value}")
-    if run.resolved_by is not None:
-        raise Conflict(f"dead letter {run_id} is resolved by {run.resolved_by}")
-    return run
+async def _letters(tx: Transaction, caller: Caller, ids: Sequence[str]) -> list[RunView]:
+    """All of them, locked; one that cannot be replayed is refused by name, and with it the whole."""
+    letters = await tx.runs.several(caller.tenant_id, ids, lock=True)
+    found = {letter.id for letter in letters}
+    for run_id in ids:
+        if run_id not in found:
+            raise NotFound("run", run_id)
+    for run in letters:
+        if run.state is not RunState.DEAD_LETTER:
+            raise Conflict(f"run {run.id} is no dead letter: {run.state.value}")
+        if run.resolved_by is not None:
+            raise Conflict(f"dead letter {run.id} is resolved by {run.resolved_by}")
+    return letters
 
 
 def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None]:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Unavailable
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.ports import Clock, Store
+from foliot.domain.node import SEEN
+from foliot.domain.run import RunState
+from foliot.ports import Clock, Queue, Reach, Store
 
-SEEN = timedelta(seconds=30)
-"""A node that has not reported for this long is gone."""
 SCHEDULERS = frozenset({"up", "scheduler"})
 WORKERS = frozenset({"up", "scheduler", "worker"})
 MAX_FAULTS = 20
+CANCELLED = RunState.CANCELLED.value
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,27 @@ class Node:
     started_at: datetime
     seen_at: datetime
     report: Mapping[str, Any]
+    wish: str | None = None
 
     @property
     def queues(self) -> frozenset[str] | None:
         """The queues it takes runs from; None when it takes every queue."""
         named = self.report.get("queues")
         return None if named is None else frozenset(named)
+
+    @property
+    def takes_runs(self) -> bool:
+        """A scheduler that hands its runs to a broker has no slots, and who was asked to leave takes nothing more."""
+        return self.role in WORKERS and self.report.get("slots") != 0 and self.wish is None
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """The broker, as the schedulers that publish to it see it."""
+
+    url: str
+    publishing: bool
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,9 @@ class Health:
     queues: Mapping[str, Mapping[str, Any]] | None = None
     damaged: Sequence[tuple[str, str]] = ()
     disk: Mapping[str, Any] | None = None
+    feed: Reach | None = None
+    broker: Carrier | None = None
+    """None where no scheduler uses one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +82,12 @@ class Numbers:
     stale_writes: int
     workers: int
     now: datetime
+    schedulers: int = 0
+    slots: int = 0
+    free: int = 0
+    in_flight: Mapping[str, int] = field(default_factory=dict)
+    """By queue."""
+    paused: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +98,10 @@ class Wellbeing:
     clock: Clock
     disk: Callable[[], Mapping[str, Any]] | None = None
     """Size of the database file and free space, where the database is a file."""
+    remarks: Callable[[], Sequence[str]] | None = None
+    """What else of this process stands out."""
+    reach: Callable[[], Reach] | None = None
+    """How far its wakes go."""
 
     async def detailed(self, caller: Caller) -> Health:
         demand(caller, Verb.READ, Thing.HOUSE)
@@ -82,10 +111,20 @@ class Wellbeing:
                 nodes = [_node(row) for row in await tx.upkeep.nodes(self.clock.now() - SEEN)]
                 latency = (self.clock.monotonic() - began) * 1000
                 queues = await tx.upkeep.queues()
+                said = await tx.queues.said()
                 damaged = await tx.schedules.faults(MAX_FAULTS)
         except Unavailable as error:
             return Health("down", ["the database does not answer"], error=str(error))
-        problems = [*_missing(nodes, queues), *_damage(damaged)]
+        feed = self.reach() if self.reach else None
+        broker = _broker(nodes)
+        problems = [
+            *_missing(nodes, queues),
+            *_paused(said, queues),
+            *_stuck(broker),
+            *_damage(damaged),
+            *_away(feed),
+            *(self.remarks() if self.remarks else ()),
+        ]
         return Health(
             status="degraded" if problems else "ok",
             problems=problems,
@@ -94,40 +133,55 @@ class Wellbeing:
             queues=queues,
             damaged=damaged,
             disk=None if self.disk is None else self.disk(),
+            feed=feed,
+            broker=broker,
         )
 
     async def numbers(self, caller: Caller) -> Numbers:
-        """Counts over all tenants, and the histograms of all nodes added up."""
+        """Counts over all tenants, and what all nodes ever counted, added up."""
         demand(caller, Verb.READ, Thing.HOUSE)
         now = self.clock.now()
         async with self.store.read() as tx:
             counts = await tx.upkeep.counts()
-            nodes = [_node(row) for row in await tx.upkeep.nodes(now - SEEN)]
+            # Also those that are gone: what they counted has been counted.
+            nodes = [_node(row) for row in await tx.upkeep.nodes()]
+            gone = await tx.upkeep.gone()
+            in_flight = await tx.queues.in_flight()
+            said = await tx.queues.said()
+        reports = [*(node.report for node in nodes), gone]
+        live = [node for node in nodes if node.seen_at >= now - SEEN]
+        workers = [node for node in live if node.takes_runs]
         lateness, duration = Histogram(LATENESS_BUCKETS), Histogram(DURATION_BUCKETS)
-        for node in nodes:
-            lateness.add(node.report.get("lateness") or {})
-            duration.add(node.report.get("duration") or {})
+        for report in reports:
+            lateness.add(report.get("lateness") or {})
+            duration.add(report.get("duration") or {})
+        cancelled = gone["runs"].get(CANCELLED, 0) + sum(int(report.get("replaced", 0)) for report in reports)
         return Numbers(
             schedules=counts["schedules"],
-            runs=counts["runs"],
+            runs={**gone["runs"], CANCELLED: max(cancelled, 0), **counts["runs"]},
             queues=counts["queues"],
             lateness=lateness,
             duration=duration,
-            stale_writes=sum(int(node.report.get("stale_writes", 0)) for node in nodes),
-            workers=sum(node.role in WORKERS for node in nodes),
+            stale_writes=sum(int(report.get("stale_writes", 0)) for report in reports),
+            workers=len(workers),
             now=now,
+            schedulers=sum(node.role in SCHEDULERS for node in live),
+            slots=sum(int(node.report.get("slots") or 0) for node in workers),
+            free=sum(int(node.report.get("free") or 0) for node in workers),
+            in_flight=in_flight,
+            paused=frozenset(queue.name for queue in said if queue.paused_at is not None),
         )
 
 
 def _node(row: Mapping[str, Any]) -> Node:
-    return Node(row["id"], row["role"], row["started_at"], row["seen_at"], row["report"] or {})
+    return Node(row["id"], row["role"], row["started_at"], row["seen_at"], row["report"] or {}, row["wish"])
 
 
 def _missing(nodes: Sequence[Node], queues: Mapping[str, Any]) -> list[str]:
     missing = []
     if not any(node.role in SCHEDULERS for node in nodes):
         missing.append("no scheduler has been seen for 30 s: nothing fires")
-    workers = [node.queues for node in nodes if node.role in WORKERS]
+    workers = [node.queues for node in nodes if node.takes_runs]
     if any(taken is None for taken in workers):
         return missing
     consumed = frozenset[str]().union(*(taken for taken in workers if taken is not None))
@@ -135,6 +189,32 @@ def _missing(nodes: Sequence[Node], queues: Mapping[str, Any]) -> list[str]:
     if lonely:
         missing.append(f"nobody takes runs from {', '.join(lonely)}")
     return missing
+
+
+def _paused(said: Sequence[Queue], queues: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    waits = {queue.name: queues[queue.name]["depth"] for queue in said if queue.paused_at and queue.name in queues}
+    return [f"the queue {name} is paused, and {count} of its runs wait" for name, count in sorted(waits.items())]
+
+
+def _broker(nodes: Sequence[Node]) -> Carrier | None:
+    """One scheduler that cannot publish stands out, though others can."""
+    seen = [node.report for node in nodes if node.role in SCHEDULERS and node.report.get("broker")]
+    if not seen:
+        return None
+    worst = min(seen, key=lambda report: bool(report.get("publishing")))
+    return Carrier(str(worst["broker"]), bool(worst.get("publishing")), worst.get("trouble"))
+
+
+def _stuck(broker: Carrier | None) -> list[str]:
+    if broker is None or broker.publishing:
+        return []
+    return ["the broker does not take runs: they wait, and are handed over when it is back"]
+
+
+def _away(feed: Reach | None) -> list[str]:
+    if feed is None or feed.connected:
+        return []
+    return [f"the feed ({feed.kind}) is away: this process and the others see each other's changes up to 1 s late"]
 
 
 def _damage(damaged: Sequence[tuple[str, str]]) -> list[str]:

@@ -50,13 +50,13 @@ class Instants:
             raise Invalid("to", "must not be earlier than 'from'", got=end.isoformat())
         if end - start > MAX_STRETCH:
             raise Invalid("to", "must be at most ten years after 'from'", got=end.isoformat())
-        async with self.store.read() as tx:
+        async with self.store.read(caller.tenant_id) as tx:
             schedule = await find_schedule(tx, caller, schedule_id)
             spans = await tx.schedules.spans(schedule_id)
             specs = await tx.schedules.specs(schedule_id)
-            named = list(islice(_named(spans, specs, start, end), limit + 1))
-            found = await _outcomes(tx, schedule, named[:limit])
-        return found, named[limit][1] if len(named) > limit else None
+            # One more than wanted says whether there is a next page; `max_runs` may have used it up.
+            found = await _outcomes(tx, schedule, list(islice(_named(spans, specs, start, end), limit + 1)))
+        return found[:limit], found[limit].at if len(found) > limit else None
 
 
 def _named(

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from foliot.domain.access import Caller
-from foliot.domain.errors import KeyReused
+from foliot.domain.errors import Conflict, KeyReused
 from foliot.ports import Transaction
 
-KEPT = timedelta(hours=24)
 MAX_KEY = 200
 
 
 class AnsweredBefore(Exception):
     """This request was answered before; nothing happens again."""
 
-    def __init__(self, status: int, body: str) -> None:
+    def __init__(self, status: int, body: str, headers: Mapping[str, str]) -> None:
         super().__init__(f"answered before with {status}")
         self.status = status
         self.body = body
+        self.headers = headers
+
+
+def _no_headers(_: Any) -> dict[str, str]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,13 @@ class Once:
     status: int = 200
     render: Callable[[Any], str] = str
     """How the door writes the answer down, so that it can be given again word for word."""
+    headers: Callable[[Any], Mapping[str, str]] = _no_headers
+    """The same for what stands above the answer."""
+    secret: bool = False
+    """The answer holds a secret: it is shown once, and kept nowhere."""
 
     async def begin(self, tx: Transaction, caller: Caller, now: datetime) -> None:
-        """Reserve the key; `AnsweredBefore` or `KeyReused` when somebody had it."""
+        """Reserve the key; `AnsweredBefore`, `KeyReused` or `Conflict` when somebody had it."""
         if self.key is None:
             return
         earlier = await tx.requests.begin(caller.tenant_id, self.key, self.fingerprint, now)
@@ -43,12 +51,19 @@ class Once:
             return
         if earlier.fingerprint != self.fingerprint or earlier.status is None:
             raise KeyReused(f"the idempotency key {self.key!r} was used before with another request")
-        raise AnsweredBefore(earlier.status, earlier.body or "")
+        if earlier.body is None:
+            raise Conflict(
+                f"the request with the idempotency key {self.key!r} has been answered: its answer held a secret"
+                " and was shown once; ask anew with another key"
+            )
+        raise AnsweredBefore(earlier.status, earlier.body, earlier.headers)
 
     async def keep(self, tx: Transaction, caller: Caller, result: object) -> None:
         """Remember the answer. Errors roll the key back with everything else, so only successes are kept."""
-        if self.key is not None:
-            await tx.requests.answer(caller.tenant_id, self.key, self.status, self.render(result))
+        if self.key is None:
+            return
+        body, headers = (None, None) if self.secret else (self.render(result), self.headers(result))
+        await tx.requests.answer(caller.tenant_id, self.key, self.status, body, headers)
 
 
 EACH_TIME = Once()

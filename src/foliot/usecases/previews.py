@@ -11,7 +11,9 @@ from foliot.domain.preview import Preview, preview
 from foliot.domain.reading import Fields
 from foliot.domain.timing import Standing, read_rule
 from foliot.domain.trigger import Trigger
-from foliot.ports import Clock
+from foliot.ports import Clock, Store
+from foliot.usecases.again import again
+from foliot.usecases.once import EACH_TIME, Once
 
 MAX_COUNT = 500
 _TICK = timedelta(microseconds=1)
@@ -20,14 +22,24 @@ _HASHED = re.compile(r"\bH\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Previews:
-    """Looks ahead."""
+    """Looks ahead. Nothing is written but the idempotency key, when there is one."""
 
+    store: Store
     clock: Clock
     default_zone: str = "UTC"
 
-    async def preview(self, caller: Caller, raw: object) -> Preview:
+    @again
+    async def preview(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Preview:
         """A trigger, `start_at` as the moment to count from (included), and `count`."""
         demand(caller, Verb.READ, Thing.SCHEDULE)
+        seen = self._look(raw)
+        if once.key is not None:
+            async with self.store.begin(caller.tenant_id) as tx:
+                await once.begin(tx, caller, self.clock.now())
+                await once.keep(tx, caller, seen)
+        return seen
+
+    def _look(self, raw: object) -> Preview:
         fields = Fields.of("", raw)
         now = self.clock.now()
         start_at, end_at = fields.moment("start_at"), fields.moment("end_at")

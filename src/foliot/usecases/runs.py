@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Conflict
 from foliot.domain.event import Event
 from foliot.domain.ids import RUN
+from foliot.domain.queue import same_queue
 from foliot.domain.run import Origin, RunState
-from foliot.domain.schedule import Spec
-from foliot.ports import RUNS_TOPIC, AttemptView, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
+from foliot.ports import RUNS_TOPIC, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
 from foliot.usecases.again import again
+from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.schedules import find_run, find_schedule
+from foliot.usecases.trail import Change, differences, record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,33 +27,35 @@ class Runs:
     store: Store
     clock: Clock
     feed: Feed
+    limiter: Limiter
     new_id: Callable[[str], str]
 
     async def list(self, caller: Caller, page: Page, **filters: str | None) -> Sequence[RunView]:
         """`filters`: status, schedule_id, kind, queue."""
         demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read() as tx:
-            return await tx.runs.find(caller.tenant_id, page, **filters)
+        async with self.store.read(caller.tenant_id) as tx:
+            filters["queue"] = same_queue(filters.get("queue") or "") or None
+            return await with_attempts(tx, await tx.runs.find(caller.tenant_id, page, **filters))
 
     async def of_schedule(self, caller: Caller, schedule_id: str, page: Page, status: str | None) -> Sequence[RunView]:
         """The runs of one schedule, newest first."""
         demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read() as tx:
+        async with self.store.read(caller.tenant_id) as tx:
             await find_schedule(tx, caller, schedule_id)
-            return await tx.runs.find(caller.tenant_id, page, schedule_id=schedule_id, status=status)
+            found = await tx.runs.find(caller.tenant_id, page, schedule_id=schedule_id, status=status)
+            return await with_attempts(tx, found)
 
-    async def get(self, caller: Caller, run_id: str) -> tuple[RunView, Sequence[AttemptView]]:
+    async def get(self, caller: Caller, run_id: str) -> RunView:
         """A run with its ended attempts."""
         demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read() as tx:
-            run = await find_run(tx, caller, run_id)
-            return run, await tx.runs.attempts(run_id)
+        async with self.store.read(caller.tenant_id) as tx:
+            return (await with_attempts(tx, [await find_run(tx, caller, run_id)], whole=True))[0]
 
     @again
     async def cancel(self, caller: Caller, run_id: str, once: Once = EACH_TIME) -> RunView:
         """A waiting run ends now, a running one is asked to stop. If it ended first, that stands."""
         demand(caller, Verb.WRITE, Thing.RUN)
-        async with self.store.begin() as tx:
+        async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             run = await find_run(tx, caller, run_id, lock=True)
@@ -61,7 +65,11 @@ class Runs:
                 await tx.runs.cancel([run_id], now, f"cancelled by {caller.user_id}")
                 if run.schedule_id is not None:
                     await tx.claims.release(now, [run.schedule_id])
-                run = await find_run(tx, caller, run_id)
+                old, run = run, await find_run(tx, caller, run_id)
+                was, became = differences(_standing(old), _standing(run))
+                if became:
+                    await record(tx, caller, now, Change("cancel", Thing.RUN, run_id, was, became))
+            (run,) = await with_attempts(tx, [run])
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC, run_topic(run_id))
         return run
@@ -70,13 +78,16 @@ class Runs:
     async def retry(self, caller: Caller, run_id: str, once: Once = EACH_TIME) -> RunView:
         """A new run that does the same again and names the old one as its parent."""
         demand(caller, Verb.RUN, Thing.RUN)
-        async with self.store.begin() as tx:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             old = await find_run(tx, caller, run_id)
             if not old.state.final:
                 raise Conflict(f"run {run_id} has not ended: {old.state.value}")
+            self.limiter.run(caller, limits)
             run = (await repeat(tx, caller, [old], Origin.RETRY, self.new_id, now))[0]
+            await record(tx, caller, now, Change("retry", Thing.RUN, run_id, became={"run_id": run.id}))
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
         return run
@@ -84,9 +95,16 @@ class Runs:
     async def events(self, caller: Caller, run_id: str, after: int, limit: int) -> tuple[RunView, Sequence[Event]]:
         """The run as it stands and its events after that number, read at one moment."""
         demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read() as tx:
+        async with self.store.read(caller.tenant_id) as tx:
             run = await find_run(tx, caller, run_id)
             return run, await tx.runs.events(run_id, after, limit)
+
+
+async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:
+    """The same runs, each with its ended attempts: one question for all of them."""
+    # One that never started has none.
+    found = await tx.runs.attempts([run.id for run in runs if run.started_at is not None], whole=whole)
+    return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]
 
 
 async def repeat(
@@ -108,7 +126,7 @@ async def repeat(
             queue=old.queue,
             priority=old.priority,
             max_attempts=old.max_attempts,
-            timeout_seconds=await _timeout(tx, old),
+            timeout_seconds=old.timeout_seconds,
             schedule_id=old.schedule_id,
             version=old.version,
             action=old.action,
@@ -117,11 +135,8 @@ async def repeat(
         for old in olds
     ]
     await tx.runs.add(requests, now)
-    return [await find_run(tx, caller, request.id) for request in requests]
+    return await tx.runs.several(caller.tenant_id, [request.id for request in requests])
 
 
-async def _timeout(tx: Transaction, run: RunView) -> int | None:
-    if run.schedule_id is None or run.version is None:
-        return None
-    spec = (await tx.schedules.specs(run.schedule_id)).get(run.version)
-    return spec.timeout_seconds if isinstance(spec, Spec) else None
+def _standing(run: RunView) -> dict[str, object]:
+    return {"state": run.state.value, "cancel_requested": run.cancel_requested}

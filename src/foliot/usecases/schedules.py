@@ -28,7 +28,9 @@ from foliot.ports import (
 )
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
+from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.trail import Change, edited, masked, portrait, record
 
 MAX_REASON = 500
 
@@ -41,13 +43,15 @@ class Schedules:
     clock: Clock
     feed: Feed
     actions: Actions
+    limiter: Limiter
     new_id: Callable[[str], str]
     default_zone: str = "UTC"
 
     @again
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin() as tx:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             schedule_id = self.new_id(SCHEDULE)
@@ -72,29 +76,37 @@ class Schedules:
                 updated_at=now,
             )
             await tx.schedules.add(schedule)
+            await self.limiter.schedule(tx, caller, limits)
             await tx.schedules.turn_span(schedule, now, active=True)
+            await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
             await once.keep(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC)
         return schedule
 
     async def get(self, caller: Caller, schedule_id: str) -> Schedule:
         demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read() as tx:
+        async with self.store.read(caller.tenant_id) as tx:
             return await find_schedule(tx, caller, schedule_id)
 
     async def list(self, caller: Caller, page: Page, **filters: str | None) -> Sequence[Schedule]:
         """`filters`: status, type, kind, tag, q. Deleted ones are left out unless asked for."""
         demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read() as tx:
+        async with self.store.read(caller.tenant_id) as tx:
             return await tx.schedules.find(caller.tenant_id, page, **filters)
 
     @again
     async def replace(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """The whole document anew."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin() as tx:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             changed = await self._rewrite(tx, held, raw)
+            if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
+                await self.limiter.schedule(tx, caller, limits)
+            was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
+            replaced = Change("replace", Thing.SCHEDULE, changed.id, was, portrait(changed))
+            await record(tx, caller, held.now, replaced)
         self.feed.wake(SCHEDULES_TOPIC)
         return changed
 
@@ -102,9 +114,13 @@ class Schedules:
     async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Only what the patch names; the result is read whole, by the rules of a new one."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin() as tx:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             changed = await self._rewrite(tx, held, merge(document(held.sound()), raw))
+            if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
+                await self.limiter.schedule(tx, caller, limits)
+            await record(tx, caller, held.now, edited("patch", held.schedule, changed))
         self.feed.wake(SCHEDULES_TOPIC)
         return changed
 
@@ -115,7 +131,7 @@ class Schedules:
         fields = Fields.of("", raw)
         reason = fields.text("reason", "", most=MAX_REASON)
         fields.finish()
-        async with self.store.begin() as tx:
+        async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())
             held = await self._hold(tx, caller, schedule_id)
             schedule = held.sound()
@@ -124,6 +140,7 @@ class Schedules:
             if schedule.status is not Status.PAUSED:
                 schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
                 schedule = await turn(tx, schedule, held.now)
+                await record(tx, caller, held.now, edited("pause", held.schedule, schedule))
             await once.keep(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC)
         return schedule
@@ -132,13 +149,16 @@ class Schedules:
     async def resume(self, caller: Caller, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
         """Fires again from the next instant on; paused time is never caught up."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin() as tx:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())
             held = await self._hold(tx, caller, schedule_id)
             schedule = held.sound()
             if schedule.status is Status.PAUSED or schedule.fault is not None:
                 schedule = replace(schedule, status=Status.ACTIVE, paused_reason="")
                 schedule = await turn(tx, schedule, held.now)
+                await self.limiter.schedule(tx, caller, limits)
+                await record(tx, caller, held.now, edited("resume", held.schedule, schedule))
             await once.keep(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC)
         return schedule
@@ -147,7 +167,7 @@ class Schedules:
     async def delete(self, caller: Caller, schedule_id: str, match: str | None = None) -> None:
         """Softly: it stays readable. Its waiting runs are cancelled, running ones go on."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin() as tx:
+        async with self.store.begin(caller.tenant_id) as tx:
             schedule = await find_schedule(tx, caller, schedule_id, lock=True)
             if schedule.status is Status.DELETED:
                 return
@@ -157,13 +177,20 @@ class Schedules:
             waiting = await tx.runs.open_ids(schedule_id, waiting_only=True)
             if waiting:
                 await tx.runs.cancel(waiting, held.now, "its schedule was deleted")
+            was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
+            became = {"status": Status.DELETED.value, "cancelled_runs": len(waiting)}
+            await record(tx, caller, held.now, Change("delete", Thing.SCHEDULE, schedule_id, was, became))
         self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
 
     @again
     async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
         """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
         demand(caller, Verb.RUN, Thing.SCHEDULE)
-        async with self.store.begin() as tx:
+        if isinstance(raw, Mapping) and raw.get("payload") is not None:
+            # Who chooses where a run goes and what it carries chooses where secrets go.
+            demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             schedule = await find_schedule(tx, caller, schedule_id, lock=True)
@@ -186,8 +213,11 @@ class Schedules:
                 version=schedule.version,
                 action=self._override(schedule, raw),
             )
+            self.limiter.run(caller, limits)
             await tx.runs.add([request], now)
             run = await find_run(tx, caller, run_id)
+            became = masked({"run_id": run_id} | ({} if request.action is None else {"action": request.action}))
+            await record(tx, caller, now, Change("run_now", Thing.SCHEDULE, schedule_id, became=became))
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
         return run

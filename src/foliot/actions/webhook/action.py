@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 import orjson
 
 from foliot import __version__
-from foliot.actions.webhook.config import read_config
+from foliot.actions.webhook.config import MOST_HEADER_BYTES, read_config
 from foliot.actions.webhook.signing import BadKey, Secrets, sign
+from foliot.actions.webhook.templates import filled, names
 from foliot.actions.webhook.verdict import judge, phrase
+from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import Failed, Outcome, Problem
-from foliot.ports import Context, Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.ports import CannotOpen, Context, Egress, EgressFailed, EgressRefused, Outgoing
 
 KEPT = 64 * 1024
 READ = 10 * 1024 * 1024
@@ -37,17 +39,18 @@ class Webhook:
         return read_config(config, self._egress)
 
     async def perform(self, ctx: Context) -> Outcome:
-        """Send once. Without a usable key for a tenant that signs, nothing leaves."""
+        """Send once. Without every secret that it needs, nothing leaves."""
         method = str(ctx.config.get("method", "POST"))
         body = _payload(method, ctx.config.get("body"))
         try:
-            signature = sign(await self._secrets.signing(ctx.tenant_id), ctx.run_id, ctx.now, body or b"")
-        except BadKey:
-            return _no_key(ctx)
+            headers = await self._headers(ctx, body)
+        except Unfit as unfit:
+            ctx.log(f"Not sent: {unfit.problem.message}", level="error")
+            return Failed(unfit.problem, permanent=unfit.permanent)
         request = Outgoing(
             method=method,
             url=str(ctx.config["url"]),
-            headers=_headers(ctx, body, signature),
+            headers=headers,
             body=body,
             timeout=ctx.timeout,
             keep=KEPT,
@@ -56,6 +59,27 @@ class Webhook:
         )
         ctx.log(f"{method} to {urlsplit(request.url).hostname}, attempt {ctx.attempt} of {ctx.max_attempts}")
         return await self._send(ctx, request)
+
+    async def _headers(self, ctx: Context, body: bytes | None) -> dict[str, str]:
+        """The user's headers with their secrets, then ours: ours win."""
+        given = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
+        wanted = names(given)
+        try:
+            keys = await self._secrets.signing(ctx.tenant_id)
+            found = await self._secrets.named(ctx.tenant_id, wanted)
+        except (CannotOpen, Unavailable):
+            raise Unfit(UNAVAILABLE) from None
+        if missing := sorted(wanted - found.keys()):
+            raise Unfit(_missing(missing), permanent=True)
+        ctx.hide(*keys, *found.values())
+        headers = {name: filled(value, found) for name, value in given.items()}
+        if sum(len(name) + len(value.encode()) for name, value in headers.items()) > MOST_HEADER_BYTES:
+            raise Unfit(TOO_LARGE, permanent=True)
+        try:
+            signature = sign(keys, ctx.run_id, ctx.now, body or b"")
+        except BadKey:
+            raise Unfit(BAD_KEY, permanent=True) from None
+        return headers | _ours(ctx, headers, body, signature)
 
     async def _send(self, ctx: Context, request: Outgoing) -> Outcome:
         try:
@@ -80,18 +104,16 @@ def _payload(method: str, body: object) -> bytes | None:
     return orjson.dumps(body)
 
 
-def _headers(ctx: Context, body: bytes | None, signature: str | None) -> dict[str, str]:
-    """The user's headers, then ours: ours win."""
-    headers = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
-    if body is not None and "content-type" not in map(str.lower, headers):
-        headers["Content-Type"] = "application/json"
-    headers |= {
+def _ours(ctx: Context, given: Mapping[str, str], body: bytes | None, signature: str | None) -> dict[str, str]:
+    headers = {
         "User-Agent": f"Foliot/{__version__}",
         "Idempotency-Key": ctx.run_id,
         "webhook-id": ctx.run_id,
         "webhook-timestamp": str(int(ctx.now.timestamp())),
         "X-Foliot-Attempt": str(ctx.attempt),
     }
+    if body is not None and "content-type" not in map(str.lower, given):
+        headers["Content-Type"] = "application/json"
     if signature is not None:
         headers["webhook-signature"] = signature
     scheduled_for = rfc3339(ctx.scheduled_for)
@@ -100,7 +122,26 @@ def _headers(ctx: Context, body: bytes | None, signature: str | None) -> dict[st
     return headers
 
 
-def _no_key(ctx: Context) -> Failed:
-    message = "The signing secret cannot be used: it must be whsec_ followed by base64 of at least 16 bytes."
-    ctx.log(f"Not sent: {message}", level="error")
-    return Failed(Problem("signing_key_invalid", message), permanent=True)
+class Unfit(Exception):
+    """A request that cannot be made as it should be, and so is not made."""
+
+    def __init__(self, problem: Problem, *, permanent: bool = False) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+        self.permanent = permanent
+
+
+UNAVAILABLE = Problem(
+    "secret_unavailable",
+    "A secret that this webhook needs cannot be opened: the store or the master key of the secrets is not as it was.",
+)
+TOO_LARGE = Problem("headers_too_large", "With their secrets in place, the headers have more than 16 KiB in total.")
+BAD_KEY = Problem(
+    "signing_key_invalid",
+    "The signing secret cannot be used: it must be whsec_ followed by base64 of at least 16 bytes.",
+)
+
+
+def _missing(missing: Sequence[str]) -> Problem:
+    listed = ", ".join(missing)
+    return Problem("secret_missing", f"There is no secret {listed}: set it with foliot secret set {missing[0]}.")

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from foliot.actions.webhook.templates import check_header, refuse_secret
 from foliot.domain.errors import Invalid
 from foliot.domain.reading import Fields
 from foliot.ports import Egress
@@ -54,9 +55,14 @@ class Method(StrEnum):
 def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
     """The stored form: `url`, `method`, `headers`, and `body` when there is one."""
     fields = Fields.of("", config)
+    # First of all: somebody who wrote `uri` is told so, and not only that `url` is missing.
+    fields.asked |= {"url", "method", "headers", "body"}
+    fields.finish()
     url = fields.value("url")
     if url is None:
         raise Invalid("url", "is required")
+    if isinstance(url, str):
+        refuse_secret("url", url)
     egress.check(url)
     stored: dict[str, Any] = {
         "url": url,
@@ -66,7 +72,6 @@ def read_config(config: Mapping[str, Any], egress: Egress) -> dict[str, Any]:
     body = fields.value("body")
     if body is not None:
         stored["body"] = _body(body)
-    fields.finish()
     return stored
 
 
@@ -109,6 +114,7 @@ def _header_value(name: str, value: object) -> str:
         raise Invalid(f"headers.{name[:100]}", "must be text")
     if _CONTROL.search(value) or not _encodable(value):
         raise Invalid(f"headers.{name[:100]}", "must not contain control characters")
+    check_header(f"headers.{name[:100]}", value)
     return value.strip()
 
 
@@ -138,8 +144,10 @@ def _inspect(body: object) -> None:
     waiting: list[tuple[object, int]] = [(body, 1)]
     while waiting:
         value, depth = waiting.pop()
-        if isinstance(value, str) and "\x00" in value:
-            raise Invalid("body", "must not contain the character U+0000")
+        if isinstance(value, str):
+            if "\x00" in value:
+                raise Invalid("body", "must not contain the character U+0000")
+            refuse_secret("body", value)
         if isinstance(value, float) and not math.isfinite(value):
             raise Invalid("body", "must not contain NaN or infinity", got=str(value))
         if isinstance(value, Mapping | list | tuple):

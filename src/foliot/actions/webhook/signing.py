@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
 from standardwebhooks import Webhook as Signer
 
-_PREFIX = "whsec_"
-_SHORTEST_KEY = 16
+from foliot.domain.secret import signing_key
 
 
 class Secrets(Protocol):
-    """Where a tenant's signing secrets are kept."""
+    """A tenant's secrets. Both raise `CannotOpen`, or `Unavailable`, when one that exists cannot be used."""
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
         """The secrets in use, newest first: none, one, or two while one replaces the other."""
+        ...
+
+    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+        """The values of those that exist."""
         ...
 
 
@@ -36,11 +37,7 @@ def sign(secrets: Sequence[str], message_id: str, moment: datetime, body: bytes)
 
 def _key(secret: str) -> bytes:
     """The library drops characters that are no base64 and would sign with another key than the target's: we refuse."""
-    text = secret.strip().removeprefix(_PREFIX)
-    try:
-        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        raise BadKey from None
-    if len(key) < _SHORTEST_KEY:
+    key = signing_key(secret)
+    if key is None:
         raise BadKey
     return key

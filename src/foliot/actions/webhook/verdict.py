@@ -14,6 +14,8 @@ from foliot.ports import Reply
 _PATIENCE = frozenset({408, 425, 429})
 _LONGEST_WAIT = timedelta(days=7)
 """Far beyond what the retry policy grants; it only keeps absurd numbers out of the arithmetic."""
+_COOKIES = frozenset({"set-cookie", "set-cookie2"})
+_HIDDEN = "***"
 _MOST_HEADERS = 64
 _MOST_HEADER_BYTES = 16 * 1024
 
@@ -75,7 +77,8 @@ def _bounded(headers: Mapping[str, str]) -> dict[str, str]:
     kept: dict[str, str] = {}
     left = _MOST_HEADER_BYTES
     for name, value in list(headers.items())[:_MOST_HEADERS]:
-        clean = value.replace("\x00", "")
+        # A cookie opens the target to whoever reads it, and a viewer reads this.
+        clean = _HIDDEN if name.lower() in _COOKIES else value.replace("\x00", "")
         left -= len(name) + len(clean.encode("utf-8", "replace"))
         if left < 0:
             break

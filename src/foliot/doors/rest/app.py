@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from foliot import __version__
-from foliot.domain.access import LOCAL, Caller
-from foliot.doors.rest import dead_letters, health, metrics, problems, runs, schedules
-from foliot.doors.rest.asking import only_known
+from foliot.doors.rest import (
+    dead_letters,
+    health,
+    keys,
+    metrics,
+    models_access,
+    problems,
+    queues,
+    runs,
+    schedules,
+    secrets,
+    tenants,
+    tickets,
+    trail,
+    workers,
+)
 from foliot.doors.rest.bodies import REQUESTS
-from foliot.doors.rest.guard import LOOPBACK, Guard
+from foliot.doors.rest.guard import LOOPBACK, Guard, Typed
 from foliot.doors.rest.metrics import Scrape
 from foliot.doors.rest.models import ALWAYS, Problem
 from foliot.doors.rest.streams import Streams
+from foliot.doors.rest.who import PUBLIC
+from foliot.ports import Identity
+from foliot.ports.keys import Pepper
 from foliot.usecases import UseCases
-
-Identify = Callable[[Request], Awaitable[Caller]]
 
 ABOUT = """Fires web work at the right instant, exactly once, and shows what happened and why.
 
@@ -32,41 +46,62 @@ Times are RFC 3339 in UTC. Errors are problem documents (RFC 9457) with a `code`
 Lists answer `{"items": […], "next_cursor": …}`."""
 
 
-async def _local(_: Request) -> Caller:
-    """Local mode asks nobody who they are; the guard has seen to it that they are on this machine."""
-    return LOCAL
+BEARER = {"type": "http", "scheme": "bearer", "description": "A token (JWT) or an API key (`flt_…`)."}
 
 
 def create_app(
     cases: UseCases,
     *,
-    identify: Identify = _local,
-    guarded: bool = True,
+    identity: Identity | None = None,
     hosts: Collection[str] = LOOPBACK,
+    metrics_token: str | None = None,
+    cursor_pepper: Pepper | None = None,
 ) -> FastAPI:
-    """The app. Two can live in one process. `app.state.streams.stopping.set()` ends every open stream."""
+    """The app. Two can live in one process. `app.state.streams.stopping.set()` ends every open stream.
+
+    Without `identity` it is in local mode: it asks nobody for a token, and answers only those who are on this machine
+    and come from no other site. `metrics_token` opens `/metrics` to whoever shows it. `cursor_pepper` signs
+    the places where lists go on.
+    """
     app = FastAPI(
         title="Foliot",
         version=__version__,
         description=ABOUT,
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(only_known)],
+        # A redirect would be made of the Host header: it leads wherever that says, and behind a proxy out of https.
+        redirect_slashes=False,
         responses=ALWAYS,
     )
     app.state.cases = cases
-    app.state.identify = identify
+    app.state.identity = identity
+    app.state.metrics_token = metrics_token
+    app.state.cursor_pepper = cursor_pepper
     app.state.scrape = Scrape()
     app.state.streams = Streams()
     problems.install(app)
-    for room in (schedules, runs, dead_letters, health, metrics):
+    for room in (
+        schedules,
+        runs,
+        dead_letters,
+        queues,
+        workers,
+        keys,
+        tickets,
+        secrets,
+        tenants,
+        trail,
+        health,
+        metrics,
+    ):
         app.include_router(room.router)
-    app.add_api_route("/docs", _docs, include_in_schema=False)
-    app.add_api_route("/", _home, include_in_schema=False)
+    app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])
+    app.add_api_route("/", _home, include_in_schema=False, dependencies=[PUBLIC])
     # FastAPI's own way to extend the document.
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    if guarded:
+    if identity is None:
         app.add_middleware(Guard, hosts=frozenset(hosts) | LOOPBACK)
+    app.add_middleware(Typed)
     return app
 
 
@@ -74,11 +109,15 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document, with the models of bodies that the domain reads."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        read: list[type[BaseModel]] = [*REQUESTS, Problem]
+        read: list[type[BaseModel]] = [*REQUESTS, *models_access.REQUESTS, *tenants.REQUESTS, Problem]
         _, extra = models_json_schema(
             [(model, "validation") for model in read], ref_template="#/components/schemas/{model}"
         )
         made["components"]["schemas"] = extra["$defs"] | made["components"]["schemas"]
+        if app.state.identity is not None:
+            made["components"]["securitySchemes"] = {"bearer": BEARER}
+            made["security"] = [{"bearer": []}]
+            made["paths"]["/health"]["get"]["security"] = []
         app.openapi_schema = made
     return app.openapi_schema
 
@@ -88,11 +127,15 @@ async def _home() -> RedirectResponse:
 
 
 async def _docs() -> HTMLResponse:
-    return HTMLResponse(_page(), headers={"Content-Security-Policy": _POLICY})
+    return HTMLResponse(_page(), headers={"Content-Security-Policy": _POLICY, "X-Frame-Options": "DENY"})
 
 
-# The page needs its own inline script and style, and the API it stands on; nothing else.
-_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:"
+# The page needs its own inline script and style, and the API it stands on; nothing else. Its buttons really send, so no
+# other page may put it into a frame of its own.
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
+    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
 
 
 @lru_cache(maxsize=1)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import binascii
 import hashlib
 import re
-from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,11 +12,10 @@ import orjson
 from fastapi import Depends, Header, Path, Query, Request
 from fastapi.routing import APIRoute
 
-from foliot.domain.access import Caller
 from foliot.domain.errors import Invalid, InvalidMany, NotFound
 from foliot.domain.plain import check_depth
+from foliot.domain.reading import MOST_COMPLAINTS
 from foliot.doors.rest.problems import BadBody
-from foliot.ports import Page
 from foliot.usecases import UseCases
 from foliot.usecases.once import MAX_KEY, Once
 
@@ -27,8 +24,8 @@ MAX_LIMIT = 500
 
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
 _RUN_ID = re.compile(r"run_[0-9a-f]{32}")
+_KEY_ID = re.compile(r"key_[0-9a-f]{32}")
 _VISIBLE = re.compile(r"[\x20-\x7e]+")
-_CURSOR = re.compile(r"[A-Za-z0-9_.:+-]{1,64}")
 
 
 def _cases(request: Request) -> UseCases:
@@ -36,13 +33,7 @@ def _cases(request: Request) -> UseCases:
     return cases
 
 
-async def _caller(request: Request) -> Caller:
-    caller: Caller = await request.app.state.identify(request)
-    return caller
-
-
 Cases = Annotated[UseCases, Depends(_cases)]
-Who = Annotated[Caller, Depends(_caller)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +44,16 @@ class Asked:
     fingerprint: str
     key: str | None
 
-    def once(self, status: int, render: Callable[[Any], bytes]) -> Once:
+    def once(
+        self,
+        status: int,
+        render: Callable[[Any], bytes],
+        headers: Callable[[Any], Mapping[str, str]] = lambda _: {},
+        *,
+        secret: bool = False,
+    ) -> Once:
         """The request as something that may come twice."""
-        return Once(self.key, self.fingerprint, status, lambda result: render(result).decode())
+        return Once(self.key, self.fingerprint, status, lambda result: render(result).decode(), headers, secret)
 
 
 async def _read(request: Request) -> bytes:
@@ -100,6 +98,11 @@ def _parse(body: bytes) -> Any:
     return document
 
 
+def wants_stream(request: Request) -> bool:
+    """Whether the reader prefers a stream; JSON is for everybody else."""
+    return "text/event-stream" in request.headers.get("accept", "").lower()
+
+
 async def _edited(request: Request) -> Any:
     """The body of a PUT or PATCH, which need no key: repeating them changes nothing more."""
     return _parse(await _read(request))
@@ -133,33 +136,15 @@ def _run_id(run_id: Annotated[str, Path(description="A run's id, `run_…`.")]) 
     return run_id
 
 
+def _key_id(key_id: Annotated[str, Path(description="An API key's id, `key_…`.")]) -> str:
+    if not _KEY_ID.fullmatch(key_id):
+        raise NotFound("key", key_id[:64])
+    return key_id
+
+
 ScheduleId = Annotated[str, Depends(_schedule_id)]
 RunId = Annotated[str, Depends(_run_id)]
-
-
-def _page(
-    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = 50,
-    cursor: Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before.")] = None,
-) -> Page:
-    return Page(limit, None if cursor is None else open_cursor(cursor))
-
-
-Paged = Annotated[Page, Depends(_page)]
-
-
-def seal_cursor(place: str) -> str:
-    """Where a list goes on, as text that nobody should read anything into."""
-    return urlsafe_b64encode(place.encode()).decode().rstrip("=")
-
-
-def open_cursor(cursor: str) -> str:
-    try:
-        place = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
-    except (ValueError, binascii.Error):
-        place = ""
-    if not _CURSOR.fullmatch(place):
-        raise Invalid("cursor", "is not a next_cursor of this list", got=cursor)
-    return place
+KeyId = Annotated[str, Depends(_key_id)]
 
 
 Text = Annotated[str | None, Query(max_length=200)]
@@ -173,7 +158,7 @@ def plain_texts(**values: str | None) -> dict[str, str | None]:
     return {name: value or None for name, value in values.items()}
 
 
-async def only_known(request: Request) -> None:
+def only_known(request: Request) -> None:
     """A parameter nobody reads is a mistake worth naming. The OpenAPI document knows who reads what."""
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute) or not route.include_in_schema:
@@ -183,4 +168,5 @@ async def only_known(request: Request) -> None:
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
         listed = f"known are {', '.join(sorted(known))}" if known else "this route takes none"
-        raise InvalidMany(Invalid(name[:100], f"is not a known parameter; {listed}") for name in unknown)
+        named = unknown[:MOST_COMPLAINTS]
+        raise InvalidMany(Invalid(name[:100], f"is not a known parameter; {listed}") for name in named)

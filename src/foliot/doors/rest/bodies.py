@@ -41,6 +41,7 @@ class WebhookPayload(Model):
     url: str = Field(max_length=8192, examples=["https://example.com/hook"])
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = "POST"
     headers: dict[str, str] = Field(default_factory=dict, max_length=64)
+    """`{{ secret.NAME }}` in a value stands for a secret."""
     body: Any = None
     """Sent as JSON; at most 256 KiB."""
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Response
 
 from foliot import __version__
+from foliot.domain.access import Thing, Verb
 from foliot.domain.histogram import LATENESS_BUCKETS, Histogram
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import models, render
-from foliot.doors.rest.asking import Cases, Who
+from foliot.doors.rest.asking import Cases
+from foliot.doors.rest.who import PUBLIC, Who, permits
 from foliot.usecases.health import Health, Node
 
 router = APIRouter(tags=["Health"])
@@ -20,13 +23,14 @@ router = APIRouter(tags=["Health"])
 _HISTOGRAMS = frozenset({"lateness", "start_lateness", "duration"})
 
 
-@router.get("/health", response_model=models.Alive, summary="Whether this process answers")
+@router.get("/health", dependencies=[PUBLIC], response_model=models.Alive, summary="Whether this process answers")
 async def health() -> Response:
     return render.answer({"status": "ok", "version": __version__})
 
 
 @router.get(
     "/health/detailed",
+    dependencies=[permits(Verb.READ, Thing.HOUSE)],
     response_model=models.Health,
     responses={503: {"model": models.Health, "description": "The database is gone"}},
     summary="Every dependency, with latency",
@@ -48,6 +52,8 @@ def _health(seen: Health) -> dict[str, Any]:
             "error": seen.error,
             "disk": seen.disk,
         },
+        "feed": None if seen.feed is None else asdict(seen.feed),
+        "broker": None if seen.broker is None else asdict(seen.broker),
         "nodes": [_node(node) for node in seen.nodes],
         "queues": [
             {"queue": name, "depth": queue["depth"], "oldest": rfc3339(_moment(queue))}

@@ -3,33 +3,57 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import hmac
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.registry import Collector
 
-from foliot.domain.access import Caller
+from foliot.domain.access import Caller, Role, Thing, Verb, scope
 from foliot.domain.histogram import Histogram
+from foliot.domain.queue import KNOWN_QUEUES
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Status
-from foliot.doors.rest.asking import Cases, Who
+from foliot.doors.rest.asking import Cases
+from foliot.doors.rest.who import bearer_of, identify, permits
 from foliot.usecases import UseCases
 from foliot.usecases.health import Numbers
 
 FRESH = 5.0
 """Counting a large table for every scrape would be a load of its own."""
 
-QUEUES = ("default", "scraping", "analysis", "monitoring", "maintenance", "manual")
+MOST_QUEUES = 100
+OTHERS = "(others)"
+"""No queue can be called this."""
+
+SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.HOUSE)}))
+"""Whoever shows `FOLIOT_METRICS_TOKEN`; known at this route alone. No token can name its tenant, so nobody uses its
+share of requests up."""
 
 router = APIRouter(tags=["Health"])
 
 
-@router.get("/metrics", response_class=Response, summary="Prometheus metrics")
-async def metrics(request: Request, cases: Cases, caller: Who) -> Response:
+async def identify_scraper(request: Request) -> Caller:
+    """The caller of this route: by the token for metrics, or like everywhere else."""
+    token: str | None = request.app.state.metrics_token
+    shown = bearer_of(request)
+    if token is not None and shown is not None and hmac.compare_digest(shown.encode(), token.encode()):
+        return SCRAPER
+    return await identify(request)
+
+
+@router.get(
+    "/metrics",
+    dependencies=[permits(Verb.READ, Thing.HOUSE, identify_scraper)],
+    response_class=Response,
+    summary="Prometheus metrics",
+)
+async def metrics(request: Request, cases: Cases, caller: Annotated[Caller, Depends(identify_scraper)]) -> Response:
     scrape: Scrape = request.app.state.scrape
     return Response(await scrape.text(cases, caller), media_type=CONTENT_TYPE_PLAIN_0_0_4)
 
@@ -45,13 +69,14 @@ class Scrape:
         async with self.lock:
             now = cases.health.clock.monotonic()
             if self.made is None or not 0 <= now - self.made[0] < FRESH:
-                self.made = now, expose(await cases.health.numbers(caller))
+                self.made = now, expose(await cases.health.numbers(caller), cases.limiter.refused)
             return self.made[1]
 
 
-def expose(numbers: Numbers) -> bytes:
+def expose(numbers: Numbers, refused: Mapping[str, int] | None = None) -> bytes:
+    """`refused` is of this process alone: how often each limit said no."""
     registry = CollectorRegistry()
-    registry.register(_Snapshot(numbers))
+    registry.register(_Snapshot(numbers, refused or {}))
     return generate_latest(registry)
 
 
@@ -60,6 +85,7 @@ class _Snapshot(Collector):
     """Numbers taken at one moment, as metric families."""
 
     numbers: Numbers
+    refused: Mapping[str, int]
 
     def collect(self) -> Iterator[Metric]:
         yield from self._schedules()
@@ -71,7 +97,14 @@ class _Snapshot(Collector):
         yield CounterMetricFamily(
             "foliot_stale_writes", "Writes refused because their attempt was no longer current.", numbers.stale_writes
         )
+        limited = CounterMetricFamily("foliot_limited", "Requests that a tenant's limit refused.", labels=["limit"])
+        for name, count in self.refused.items():
+            limited.add_metric([name], count)
+        yield limited
         yield GaugeMetricFamily("foliot_workers", "Processes that take runs, seen in the last 30 s.", numbers.workers)
+        yield GaugeMetricFamily("foliot_worker_slots", "How many runs these execute at once.", numbers.slots)
+        yield GaugeMetricFamily("foliot_worker_free", "How many more runs these could take.", numbers.free)
+        yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
 
     def _schedules(self) -> Iterator[Metric]:
         schedules = GaugeMetricFamily("foliot_schedules", "Schedules by status.", labels=["status"])
@@ -104,13 +137,41 @@ class _Snapshot(Collector):
         oldest = GaugeMetricFamily(
             "foliot_queue_oldest_seconds", "How long the oldest has been ready, by queue.", labels=["queue"]
         )
-        for name in dict.fromkeys([*QUEUES, *sorted(self.numbers.queues)]):
-            queue = self.numbers.queues.get(name) or {"depth": 0, "oldest": None}
+        running = GaugeMetricFamily("foliot_runs_in_flight", "Runs that run now, by queue.", labels=["queue"])
+        paused = GaugeMetricFamily("foliot_queue_paused", "1 for a queue that is paused.", labels=["queue"])
+        for name, queue in _named(self.numbers).items():
             waited = 0.0 if queue["oldest"] is None else (self.numbers.now - queue["oldest"]).total_seconds()
             depth.add_metric([name], queue["depth"])
             oldest.add_metric([name], max(waited, 0.0))
+            running.add_metric([name], queue["in_flight"])
+            paused.add_metric([name], queue["paused"])
         yield depth
         yield oldest
+        yield running
+        yield paused
+
+
+def _named(numbers: Numbers) -> dict[str, Mapping[str, Any]]:
+    """The known and the fullest by their names, the rest together: tenants name queues, and no series ever ends."""
+    queues: dict[str, dict[str, Any]] = {
+        name: {
+            **(numbers.queues.get(name) or {"depth": 0, "oldest": None}),
+            "in_flight": numbers.in_flight.get(name, 0),
+            "paused": int(name in numbers.paused),
+        }
+        for name in {*KNOWN_QUEUES, *numbers.queues, *numbers.in_flight, *numbers.paused}
+    }
+
+    def rank(name: str) -> tuple[bool, int, str]:
+        return name not in KNOWN_QUEUES, -(queues[name]["depth"] + queues[name]["in_flight"]), name
+
+    ranked = sorted(queues, key=rank)
+    named: dict[str, Mapping[str, Any]] = {name: queues[name] for name in ranked[:MOST_QUEUES]}
+    if rest := [queues[name] for name in ranked[MOST_QUEUES:]]:
+        waiting = [queue["oldest"] for queue in rest if queue["oldest"] is not None]
+        sums = {of: sum(queue[of] for queue in rest) for of in ("depth", "in_flight", "paused")}
+        named[OTHERS] = {**sums, "oldest": min(waiting, default=None)}
+    return named
 
 
 def _histogram(name: str, documentation: str, histogram: Histogram) -> Metric:

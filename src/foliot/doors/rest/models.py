@@ -90,8 +90,24 @@ class Failure(BaseModel):
     message: str
 
 
+class Attempt(Model):
+    """One try that has ended."""
+
+    number: int
+    epoch: int
+    worker: str | None
+    outcome: str
+    started_at: datetime
+    ended_at: datetime
+    duration_ms: float
+    error: Failure | None
+    response: dict[str, Any] | None
+    """What came back. Lists leave out one of more than 2 KiB: the run by its id has it."""
+    retry_at: datetime | None
+
+
 class Run(Model):
-    """One execution."""
+    """One execution, with its ended attempts."""
 
     id: str
     tenant_id: str
@@ -117,37 +133,17 @@ class Run(Model):
     finished_at: datetime | None
     duration_ms: float | None
     lateness_ms: float | None
-    """From when it was ready to when it started."""
+    """From when it was ready for its first start to that start; retries leave it alone."""
     result: Any
     error: Failure | None
     parent_id: str | None
     """The run that this one repeats."""
     resolved_by: str | None
     """The replay that settled this dead letter."""
-    links: dict[str, str | None]
-
-
-class Attempt(Model):
-    """One try that has ended."""
-
-    number: int
-    epoch: int
-    worker: str | None
-    outcome: str
-    started_at: datetime
-    ended_at: datetime
-    duration_ms: float
-    error: Failure | None
-    response: dict[str, Any] | None
-    retry_at: datetime | None
-
-
-class RunWithAttempts(Run):
-    """A run with its ended attempts."""
-
     action: dict[str, Any] | None
     """What this run does, when it is not what its schedule's version does."""
     attempts: list[Attempt]
+    links: dict[str, str | None]
 
 
 class Runs(Model):
@@ -235,6 +231,32 @@ class Replayed(Model):
     more: bool
 
 
+class TrailEntry(Model):
+    """One change: who, what, when, and how the thing was before and after."""
+
+    id: str
+    at: datetime
+    user_id: str
+    key_id: str | None
+    """The API key that was shown, when one was."""
+    door: str
+    verb: str
+    thing: str
+    thing_id: str
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    seq: int | None
+    """Its number in the tenant's chain, from 1 without gaps; none for the first seconds."""
+    digest: str | None
+
+
+class Trail(Model):
+    """A page of the audit log."""
+
+    items: list[TrailEntry]
+    next_cursor: str | None
+
+
 class Alive(Model):
     """This process answers."""
 
@@ -277,6 +299,22 @@ class Damage(Model):
     fault: str
 
 
+class FeedHealth(Model):
+    """How the wakes of this process reach the others; without it they see changes up to a second late."""
+
+    kind: Literal["memory", "postgresql", "redis"]
+    connected: bool
+    error: str | None
+
+
+class BrokerHealth(Model):
+    """What carries runs to workers, as the schedulers see it; without it runs wait."""
+
+    url: str
+    publishing: bool
+    error: str | None
+
+
 class Health(Model):
     """Every dependency, and what stands out."""
 
@@ -284,6 +322,8 @@ class Health(Model):
     version: str
     problems: list[str]
     database: DatabaseHealth
+    feed: FeedHealth | None
+    broker: BrokerHealth | None
     nodes: list[NodeHealth]
     queues: list[QueueHealth]
     damaged: list[Damage]
@@ -300,8 +340,10 @@ CONFLICT = problem(409, "Its state does not allow this")
 MISMATCH = problem(412, "Somebody changed it first")
 ALWAYS = {
     **problem(400, "The body is not JSON"),
+    **problem(401, "No valid token or API key was shown"),
     **problem(403, "You may not do this"),
     **problem(413, "The body is too large"),
     **problem(422, "The request breaks a rule"),
-    **problem(503, "The database is away"),
+    **problem(429, "Your tenant has had its share; `Retry-After` says when to come back"),
+    **problem(503, "The database is away, or the keys that tokens are checked by"),
 }

@@ -22,6 +22,7 @@ from foliot.domain.errors import (
     KeyReused,
     NotFound,
     TooMany,
+    Unauthenticated,
     Unavailable,
     VersionMismatch,
 )
@@ -33,6 +34,7 @@ SHOWN = 200
 
 TITLES = {
     "malformed": (400, "The body is not JSON"),
+    "unauthenticated": (401, "Say who you are"),
     "forbidden": (403, "You may not do this"),
     "foreign_host": (403, "This address is not ours"),
     "foreign_origin": (403, "Another site may not do this"),
@@ -56,6 +58,7 @@ _CODES: tuple[tuple[type[FoliotError], str], ...] = (
     (Conflict, "conflict"),
     (VersionMismatch, "version_mismatch"),
     (KeyReused, "key_reused"),
+    (Unauthenticated, "unauthenticated"),
     (Forbidden, "forbidden"),
     (TooMany, "too_many"),
     (Unavailable, "unavailable"),
@@ -113,10 +116,13 @@ async def _gone(_: Request, __: Exception) -> Response:
 async def _ours(_: Request, error: Exception) -> Response:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     errors = _complaints(error) if isinstance(error, Invalid) else None
-    return problem(code, _clean(str(error)), errors=errors, headers=_retry_after(error))
+    told = error.told if isinstance(error, Unavailable) else str(error)
+    return problem(code, _clean(told), errors=errors, headers=_headers(error))
 
 
-def _retry_after(error: Exception) -> dict[str, str]:
+def _headers(error: Exception) -> dict[str, str]:
+    if isinstance(error, Unauthenticated):
+        return {"WWW-Authenticate": "Bearer"}
     if isinstance(error, Unavailable):
         return {"Retry-After": "1"}
     if isinstance(error, TooMany) and error.retry_after is not None:
@@ -131,7 +137,7 @@ def _complaints(error: Invalid) -> list[dict[str, Any]]:
 
 async def _answered_before(_: Request, error: Exception) -> Response:
     assert isinstance(error, AnsweredBefore)  # noqa: S101 -- registered for nothing else
-    return Response(error.body, error.status, {"Idempotent-Replayed": "true"}, "application/json")
+    return Response(error.body, error.status, {**error.headers, "Idempotent-Replayed": "true"}, "application/json")
 
 
 async def _bad_body(_: Request, error: Exception) -> Response:
@@ -143,11 +149,32 @@ async def _parameters(_: Request, error: Exception) -> Response:
     """What FastAPI found wrong with path, query or headers."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- registered for nothing else
     errors = [
-        {"field": ".".join(map(str, one["loc"][1:])), "message": one["msg"], "got": shown(one.get("input"))}
+        {"field": ".".join(map(str, one["loc"][1:])), "message": _rule(one), "got": shown(one.get("input"))}
         for one in error.errors()
     ]
     first = errors[0]
-    return problem("invalid", f"{first['field']}: {first['message']}", errors=errors)
+    return problem("invalid", f"{first['field']}: {first['message']}, got {first['got']!r}", errors=errors)
+
+
+_RULES = {
+    "missing": "is required",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "int_parsing_size": "must be a whole number of fewer digits",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_long": "must be at most {max_length} characters",
+    "string_too_short": "must be at least {min_length} characters",
+    "enum": "must be one of {expected}",
+    "literal_error": "must be one of {expected}",
+    "bool_parsing": "must be true or false",
+}
+"""What FastAPI finds, in our words."""
+
+
+def _rule(error: Mapping[str, Any]) -> str:
+    context = {name: str(value).replace("'", "") for name, value in (error.get("ctx") or {}).items()}
+    return _RULES.get(str(error.get("type")), "is not what this parameter takes").format(**context)
 
 
 async def _framework(request: Request, error: Exception) -> Response:

@@ -14,8 +14,8 @@ from foliot.domain.event import Event
 from foliot.domain.preview import Preview
 from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule
-from foliot.doors.rest.asking import seal_cursor
-from foliot.ports import AttemptView, DeadGroup, Page, RunView
+from foliot.doors.rest.paging import Turn
+from foliot.ports import AttemptView, DeadGroup, RunView
 from foliot.usecases.dead_letters import Replayed
 from foliot.usecases.instants import Instant
 
@@ -32,17 +32,12 @@ def dumps(body: object) -> bytes:
 
 
 def page(
-    things: Sequence[T], wanted: Page, render: Callable[[T], dict[str, Any]], place: Callable[[T], str]
+    things: Sequence[T], wanted: Turn, render: Callable[[T], dict[str, Any]], place: Callable[[T], str]
 ) -> Response:
     """A list. One thing more than wanted was asked for: if it is there, so is a next page."""
-    shown = things[: wanted.limit]
-    following = seal_cursor(place(shown[-1])) if len(things) > wanted.limit else None
+    shown = things[: wanted.page.limit]
+    following = wanted.cursors.seal(place(shown[-1])) if len(things) > wanted.page.limit else None
     return answer({"items": [render(thing) for thing in shown], "next_cursor": following})
-
-
-def more(wanted: Page) -> Page:
-    """What to ask the store for, so that the answer knows whether there is a next page."""
-    return Page(wanted.limit + 1, wanted.cursor)
 
 
 def schedule(one: Schedule) -> dict[str, Any]:
@@ -73,6 +68,11 @@ def etag(one: Schedule) -> dict[str, str]:
     return {"ETag": f'"{one.version}"'}
 
 
+def located(one: RunView) -> dict[str, str]:
+    """Where a new run can be looked at."""
+    return {"Location": f"/api/runs/{one.id}"}
+
+
 def run(one: RunView) -> dict[str, Any]:
     return {
         "id": one.id,
@@ -101,6 +101,8 @@ def run(one: RunView) -> dict[str, Any]:
         "error": one.error,
         "parent_id": one.parent_id,
         "resolved_by": one.resolved_by,
+        "action": one.action,
+        "attempts": [attempt(each) for each in one.attempts],
         "links": _run_links(one),
     }
 
@@ -117,19 +119,16 @@ def _run_links(one: RunView) -> dict[str, str | None]:
 
 
 def _lateness(one: RunView) -> float | None:
-    """How long the first attempt was overdue. A retry moves `ready_at` past the start; then the nominal time counts."""
+    """From when the run was ready for its first start to that start, whatever its retries."""
     if one.started_at is None:
         return None
-    due = one.ready_at if one.ready_at <= one.started_at else one.scheduled_for or one.created_at
+    # A run from before this was written down: a retry has moved `ready_at` past the start, the nominal time has not.
+    due = one.due_at or min(one.ready_at, one.scheduled_for or one.created_at)
     return max(_milliseconds(due, one.started_at) or 0.0, 0.0)
 
 
 def _milliseconds(start: datetime | None, end: datetime | None) -> float | None:
     return None if start is None or end is None else round((end - start).total_seconds() * 1000, 3)
-
-
-def run_with_attempts(one: RunView, attempts: Sequence[AttemptView]) -> dict[str, Any]:
-    return {**run(one), "action": one.action, "attempts": [attempt(each) for each in attempts]}
 
 
 def attempt(one: AttemptView) -> dict[str, Any]:

@@ -6,11 +6,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
+from foliot.domain.access import Thing, Verb
 from foliot.domain.errors import Invalid
 from foliot.domain.run import RunState
 from foliot.doors.rest import models, render, streams
-from foliot.doors.rest.asking import MAX_LIMIT, Body, Cases, Paged, RunId, Text, Who, plain_texts
+from foliot.doors.rest.asking import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
+from foliot.doors.rest.paging import Paged
+from foliot.doors.rest.who import Follower, Who, identify_follower, permits
 from foliot.ports import RunView
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"])
@@ -28,18 +31,32 @@ def _filters(
     return plain_texts(status=_states(status), schedule_id=schedule_id, kind=kind, queue=queue)
 
 
-@router.get("", response_model=models.Runs, summary="List runs, newest first")
+@router.get(
+    "", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=models.Runs, summary="List runs, newest first"
+)
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    found = await cases.runs.list(caller, render.more(page), **filters)
+    found = await cases.runs.list(caller, page.more(), **filters)
     return render.page(found, page, render.run, lambda one: one.id)
 
 
-@router.get("/{run_id}", response_model=models.RunWithAttempts, responses=UNKNOWN, summary="One run, with its attempts")
+@router.get(
+    "/{run_id}",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Run,
+    responses=UNKNOWN,
+    summary="One run, with its attempts",
+)
 async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
-    return render.answer(render.run_with_attempts(*await cases.runs.get(caller, run_id)))
+    return render.answer(render.run(await cases.runs.get(caller, run_id)))
 
 
-@router.post("/{run_id}/cancel", response_model=models.Run, responses={**UNKNOWN, **CONFLICT}, summary="Cancel")
+@router.post(
+    "/{run_id}/cancel",
+    dependencies=[permits(Verb.WRITE, Thing.RUN)],
+    response_model=models.Run,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Cancel",
+)
 async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
     """A waiting run ends at once, a running one is asked to stop. If it ended first, that stands."""
     return render.answer(render.run(await cases.runs.cancel(caller, run_id, asked.once(200, _run))))
@@ -47,6 +64,7 @@ async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Respo
 
 @router.post(
     "/{run_id}/retry",
+    dependencies=[permits(Verb.RUN, Thing.RUN)],
     status_code=202,
     response_model=models.Run,
     responses={**UNKNOWN, **CONFLICT},
@@ -54,8 +72,8 @@ async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Respo
 )
 async def retry(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
     """A new run that does the same and names the old one as its parent."""
-    made = await cases.runs.retry(caller, run_id, asked.once(202, _run))
-    return render.answer(render.run(made), 202, {"Location": f"/api/runs/{made.id}"})
+    made = await cases.runs.retry(caller, run_id, asked.once(202, _run, render.located))
+    return render.answer(render.run(made), 202, render.located(made))
 
 
 def _after(
@@ -74,6 +92,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer
 
 @router.get(
     "/{run_id}/events",
+    dependencies=[permits(Verb.READ, Thing.RUN, identify_follower)],
     response_model=models.Events,
     responses={**UNKNOWN, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     summary="Its events; as a stream with `Accept: text/event-stream`",
@@ -81,15 +100,16 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer
 async def events(
     request: Request,
     cases: Cases,
-    caller: Who,
+    caller: Follower,
     run_id: RunId,
     after: Annotated[int, Depends(_after)],
     limit: Limit = MAX_LIMIT,
 ) -> Response:
     """Numbered from 1 without gaps, so that a reader goes on exactly where it stopped."""
-    run, found = await cases.runs.events(caller, run_id, after, limit)
-    if streams.wanted(request):
-        return streams.follow(request.app, cases, caller, run_id, after)
+    streamed = wants_stream(request)
+    run, found = await cases.runs.events(caller, run_id, after, 1 if streamed else limit)
+    if streamed:
+        return await streams.follow(request.app, cases, caller, run, after)
     last = found[-1].seq if found else after
     following = str(last) if last < run.event_seq else None
     return render.answer({"items": [render.event(one) for one in found], "next_cursor": following})

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Response
 
+from foliot.domain.access import Thing, Verb
+from foliot.domain.preview import Preview
 from foliot.domain.reading import moment
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule, Status, Type
@@ -18,16 +20,14 @@ from foliot.doors.rest.asking import (
     Cases,
     Document,
     Match,
-    Paged,
     ScheduleId,
     Text,
-    Who,
-    open_cursor,
     plain_texts,
-    seal_cursor,
 )
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN
+from foliot.doors.rest.paging import Cursor, Cursors, OfThisList, Paged
+from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
@@ -37,6 +37,7 @@ Filters = dict[str, str | None]
 
 @router.post(
     "",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
     status_code=201,
     response_model=models.Schedule,
     openapi_extra=body(bodies.ScheduleRequest),
@@ -44,8 +45,8 @@ Filters = dict[str, str | None]
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
-    made = await cases.schedules.create(caller, asked.document, asked.once(201, _whole))
-    return render.answer(render.schedule(made), 201, {**render.etag(made), "Location": f"/api/schedules/{made.id}"})
+    made = await cases.schedules.create(caller, asked.document, asked.once(201, _whole, _created))
+    return render.answer(render.schedule(made), 201, _created(made))
 
 
 def _filters(
@@ -58,24 +59,36 @@ def _filters(
     return plain_texts(status=status, type=type, kind=kind, tag=tag, q=q)
 
 
-@router.get("", response_model=models.Schedules, summary="List schedules, newest first")
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Schedules,
+    summary="List schedules, newest first",
+)
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    found = await cases.schedules.list(caller, render.more(page), **filters)
+    found = await cases.schedules.list(caller, page.more(), **filters)
     return render.page(found, page, render.schedule, lambda one: one.id)
 
 
 @router.post(
     "/preview",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
     response_model=models.Preview,
     openapi_extra=body(bodies.PreviewRequest),
     summary="What a trigger would do",
 )
 async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
     """The next instants in UTC and on the zone's clock, the trigger in words, and remarks on daylight saving."""
-    return render.answer(render.preview(await cases.previews.preview(caller, asked.document)))
+    return render.answer(render.preview(await cases.previews.preview(caller, asked.document, asked.once(200, _seen))))
 
 
-@router.get("/{schedule_id}", response_model=models.Schedule, responses=UNKNOWN, summary="One schedule")
+@router.get(
+    "/{schedule_id}",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses=UNKNOWN,
+    summary="One schedule",
+)
 async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
     """With its version as `ETag`. A deleted one is still answered, with `status: deleted`."""
     return _answer(await cases.schedules.get(caller, schedule_id))
@@ -83,6 +96,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
 
 @router.put(
     "/{schedule_id}",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
     response_model=models.Schedule,
     openapi_extra=body(bodies.ScheduleRequest),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
@@ -95,6 +109,7 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
 
 @router.patch(
     "/{schedule_id}",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
     response_model=models.Schedule,
     openapi_extra=body(bodies.SchedulePatch),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
@@ -105,7 +120,13 @@ async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Do
     return _answer(await cases.schedules.patch(caller, schedule_id, document, match))
 
 
-@router.delete("/{schedule_id}", status_code=204, responses={**UNKNOWN, **MISMATCH}, summary="Delete a schedule")
+@router.delete(
+    "/{schedule_id}",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    status_code=204,
+    responses={**UNKNOWN, **MISMATCH},
+    summary="Delete a schedule",
+)
 async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Match) -> Response:
     """Softly: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
     await cases.schedules.delete(caller, schedule_id, match)
@@ -114,6 +135,7 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
 
 @router.post(
     "/{schedule_id}/pause",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
     response_model=models.Schedule,
     openapi_extra=body(bodies.PauseRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
@@ -121,19 +143,25 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
 )
 async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """After the answer no later instant fires. Paused time is never caught up."""
-    return _answer(await cases.schedules.pause(caller, schedule_id, asked.document, asked.once(200, _whole)))
+    once = asked.once(200, _whole, render.etag)
+    return _answer(await cases.schedules.pause(caller, schedule_id, asked.document, once))
 
 
 @router.post(
-    "/{schedule_id}/resume", response_model=models.Schedule, responses={**UNKNOWN, **CONFLICT}, summary="Resume"
+    "/{schedule_id}/resume",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Resume",
 )
 async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """Fires again from the next instant on. Also mends a schedule that was damaged."""
-    return _answer(await cases.schedules.resume(caller, schedule_id, asked.once(200, _whole)))
+    return _answer(await cases.schedules.resume(caller, schedule_id, asked.once(200, _whole, render.etag)))
 
 
 @router.post(
     "/{schedule_id}/run-now",
+    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
     status_code=202,
     response_model=models.Run,
     openapi_extra=body(bodies.RunNowRequest, required=False),
@@ -142,15 +170,21 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
 )
 async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """A run outside any instant, in the queue `manual`. `payload` overrides parts of the action for this run."""
-    made = await cases.schedules.run_now(caller, schedule_id, asked.document, asked.once(202, _run))
-    return render.answer(render.run(made), 202, {"Location": f"/api/runs/{made.id}"})
+    made = await cases.schedules.run_now(caller, schedule_id, asked.document, asked.once(202, _run, render.located))
+    return render.answer(render.run(made), 202, render.located(made))
 
 
-@router.get("/{schedule_id}/runs", response_model=models.Runs, responses=UNKNOWN, summary="Its runs, newest first")
+@router.get(
+    "/{schedule_id}/runs",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Runs,
+    responses=UNKNOWN,
+    summary="Its runs, newest first",
+)
 async def runs(
     cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, status: RunState | None = None
 ) -> Response:
-    found = await cases.runs.of_schedule(caller, schedule_id, render.more(page), status)
+    found = await cases.runs.of_schedule(caller, schedule_id, page.more(), status)
     return render.page(found, page, render.run, lambda one: one.id)
 
 
@@ -161,26 +195,34 @@ class Stretch:
     start: datetime | None
     end: datetime | None
     limit: int
+    cursors: Cursors
 
 
 def _stretch(
+    cursors: OfThisList,
     from_: Annotated[str | None, Query(alias="from", max_length=64, description="Default: a day ago.")] = None,
     to: Annotated[str | None, Query(max_length=64, description="Exclusive. Default: a day from now.")] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
-    cursor: Annotated[str | None, Query(max_length=200, description="`next_cursor` of the page before.")] = None,
+    cursor: Cursor = None,
 ) -> Stretch:
-    start = _moment("cursor", open_cursor(cursor)) if cursor is not None else _moment("from", from_)
-    return Stretch(start, _moment("to", to), limit)
+    start = _moment("cursor", cursors.open(cursor)) if cursor is not None else _moment("from", from_)
+    return Stretch(start, _moment("to", to), limit, cursors)
 
 
-@router.get("/{schedule_id}/instants", response_model=models.Instants, responses=UNKNOWN, summary="Its instants")
+@router.get(
+    "/{schedule_id}/instants",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Instants,
+    responses=UNKNOWN,
+    summary="Its instants",
+)
 async def instants(
     cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[Stretch, Depends(_stretch)]
 ) -> Response:
     """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
     found, following = await cases.instants.list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)
     items = [render.instant(one) for one in found]
-    return render.answer({"items": items, "next_cursor": following and seal_cursor(following.isoformat())})
+    return render.answer({"items": items, "next_cursor": following and stretch.cursors.seal(following.isoformat())})
 
 
 def _moment(name: str, text: str | None) -> datetime | None:
@@ -194,6 +236,14 @@ def _answer(schedule: Schedule) -> Response:
 
 def _whole(schedule: Schedule) -> bytes:
     return render.dumps(render.schedule(schedule))
+
+
+def _created(schedule: Schedule) -> dict[str, str]:
+    return {**render.etag(schedule), "Location": f"/api/schedules/{schedule.id}"}
+
+
+def _seen(preview: Preview) -> bytes:
+    return render.dumps(render.preview(preview))
 
 
 def _run(run: RunView) -> bytes:

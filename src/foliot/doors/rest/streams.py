@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from foliot.domain.access import Caller
-from foliot.domain.errors import TooMany
-from foliot.domain.event import Event
+from foliot.domain.errors import TooMany, Unavailable
 from foliot.doors.rest import render
-from foliot.ports import RunView, Waiter, run_topic
+from foliot.doors.rest.broadcast import Broadcasts, eased, frame
+from foliot.ports import Identity, RunView
 from foliot.usecases import UseCases
 
 BATCH = 500
 KEEP_ALIVE = 15.0
 LOOK = 1.0
-"""How long a lost wake-up can delay an event."""
+"""How often a reader is looked after when nothing happens."""
+RECHECK = 1.0
+"""How often it is asked whether the reader still counts."""
 MOST = 1000
 """Streams of one process."""
 
@@ -33,65 +37,102 @@ class Streams:
 
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     open: int = 0
+    of: Counter[str] = field(default_factory=Counter)
+    """How many each tenant has open."""
+    broadcasts: Broadcasts = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.broadcasts = Broadcasts(self.stopping, lambda: eased(self.open))
+
+    @contextmanager
+    def counted(self, tenant_id: str) -> Iterator[None]:
+        self.open += 1
+        self.of[tenant_id] += 1
+        try:
+            yield
+        finally:
+            self.open -= 1
+            self.of[tenant_id] -= 1
+            if not self.of[tenant_id]:
+                del self.of[tenant_id]
 
 
-def wanted(request: Request) -> bool:
-    """Whether the reader prefers a stream; JSON is for everybody else."""
-    return "text/event-stream" in request.headers.get("accept", "").lower()
+class Telling(StreamingResponse):
+    """A stream that counts for its tenant from before its first byte until it ends, however it ends."""
+
+    def __init__(self, told: AsyncIterator[bytes], streams: Streams, tenant_id: str) -> None:
+        super().__init__(told, headers=_HEADERS, media_type="text/event-stream")
+        self.streams, self.tenant_id = streams, tenant_id
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self.streams.counted(self.tenant_id):
+            await super().__call__(scope, receive, send)
 
 
-def follow(app: FastAPI, cases: UseCases, caller: Caller, run_id: str, after: int) -> StreamingResponse:
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads, and whom to ask whether they still may. Local mode asks nobody."""
+
+    identity: Identity | None
+    caller: Caller
+
+    async def counts(self) -> bool:
+        return self.identity is None or await self.identity.still(self.caller)
+
+
+async def follow(app: FastAPI, cases: UseCases, caller: Caller, run: RunView, after: int) -> StreamingResponse:
     """A stream of what comes after that number. Whether there is such a run was asked before."""
     streams: Streams = app.state.streams
+    limits = await cases.limiter.of(caller.tenant_id)
+    cases.limiter.stream(limits, streams.of[caller.tenant_id])
     if streams.open >= MOST:
         raise TooMany(f"this process has {MOST} streams open", retry_after=5)
-    told = _told(streams, cases, caller, run_id, after)
-    return StreamingResponse(told, headers=_HEADERS, media_type="text/event-stream")
+    told = _told(streams, cases, Reader(app.state.identity, caller), run, after)
+    return Telling(told, streams, caller.tenant_id)
 
 
-async def _told(streams: Streams, cases: UseCases, caller: Caller, run_id: str, after: int) -> AsyncIterator[bytes]:
-    streams.open += 1
-    stopped = asyncio.create_task(streams.stopping.wait())
+async def _told(streams: Streams, cases: UseCases, reader: Reader, run: RunView, after: int) -> AsyncIterator[bytes]:
     clock = cases.health.clock
-    spoken = clock.monotonic()
-    try:
-        # Listen first, then read: what happens in between wakes us.
-        async with cases.feed.listen(run_topic(run_id)) as waiter:
-            while not streams.stopping.is_set():
-                run, events = await cases.runs.events(caller, run_id, after, BATCH)
-                if events:
-                    after, spoken = events[-1].seq, clock.monotonic()
-                    yield b"".join(map(frame, events))
-                if after < run.event_seq and events:
-                    continue
-                if run.state.final:
-                    yield _end(run)
+    spoken = asked = clock.monotonic()
+    async with streams.broadcasts.join(cases, reader.caller, run) as broadcast:
+        while not streams.stopping.is_set():
+            if clock.monotonic() - asked >= RECHECK:
+                asked = clock.monotonic()
+                if not await reader.counts():
+                    yield b": what you showed no longer counts; come back with something that does\n\n"
                     return
-                await _rest(waiter, stopped, LOOK)
-                if clock.monotonic() - spoken >= KEEP_ALIVE:
-                    spoken = clock.monotonic()
-                    yield b": keep-alive\n\n"
-            yield b": the server is stopping; come back with Last-Event-ID\n\n"
-    finally:
-        streams.open -= 1
-        stopped.cancel()
+            moved = broadcast.moved
+            last, told = broadcast.after(after) or await _read(cases, reader.caller, run.id, after)
+            if told:
+                after, spoken = last, clock.monotonic()
+                yield told
+                continue
+            if broadcast.failed is not None:
+                yield b": %s\n\n" % broadcast.failed.encode()
+                return
+            if broadcast.ended is not None and after >= broadcast.seq:
+                yield _end(broadcast.ended)
+                return
+            await _rest(moved)
+            if clock.monotonic() - spoken >= KEEP_ALIVE:
+                spoken = clock.monotonic()
+                yield b": keep-alive\n\n"
+        yield b": the server is stopping; come back with Last-Event-ID\n\n"
 
 
-async def _rest(waiter: Waiter, stopped: asyncio.Task[Any], longest: float) -> None:
-    woken = asyncio.ensure_future(waiter.wait(longest))
+async def _read(cases: UseCases, caller: Caller, run_id: str, after: int) -> tuple[int, bytes]:
+    """What the broadcast has no longer at hand, for the one who is that far behind."""
     try:
-        await asyncio.wait({woken, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        woken.cancel()
+        _, events = await cases.runs.events(caller, run_id, after, BATCH)
+    except Unavailable:
+        return after, b""
+    return (events[-1].seq, b"".join(map(frame, events))) if events else (after, b"")
 
 
-def frame(event: Event) -> bytes:
-    """One event on the wire. JSON has no raw line breaks, so no content can forge a frame."""
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
-        event.seq,
-        event.type.value.encode(),
-        render.dumps(render.event(event)),
-    )
+async def _rest(moved: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(LOOK):
+            await moved.wait()
 
 
 def _end(run: RunView) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
+from foliot.store import access_tables  # noqa: F401 -- its tables join the metadata
 from foliot.store.tables import metadata
 
 context.configure(

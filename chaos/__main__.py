@@ -1,0 +1,68 @@
+"""Breaks Foliot's processes, database and network under load, then proves that nothing was lost or doubled."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from chaos import campaign, report
+from chaos.brokers import SERVERS
+from chaos.plan import CAMPAIGNS, Plan
+
+
+def parser() -> argparse.ArgumentParser:
+    lines = "\n".join(f"  {name:<13} {one.about}" for name, one in CAMPAIGNS.items())
+    made = argparse.ArgumentParser(
+        prog="python -m chaos",
+        description=__doc__,
+        epilog=f"campaigns:\n{lines}\n  judge         judge the history kept in --keep again",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("campaign", choices=[*CAMPAIGNS, "judge"], metavar="CAMPAIGN", help="one of those below")
+    made.add_argument("--seed", type=int, default=1, help="chooses load and faults (default 1)")
+    made.add_argument("--seconds", type=float, default=60, help="how long faults strike, at least (default 60)")
+    made.add_argument("--faults", type=int, default=0, help="how many faults strike, at least (default 0)")
+    made.add_argument("--rate", type=float, default=30, help="instants a second (default 30)")
+    made.add_argument("--time-scale", type=float, default=0.1, help="1 is a lease of 30 s (default 0.1)")
+    made.add_argument("--patience", type=float, default=1, help="times longer that recovery may take (default 1)")
+    made.add_argument("--broker", choices=sorted(SERVERS), help="let runs travel through one, to workers")
+    made.add_argument("--keep", type=Path, help="directory for history, logs and picture (default: a new one)")
+    made.add_argument("--json", action="store_true", help="print the report as JSON")
+    return made
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    # Whoever ends a campaign early ends all that it started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    options = parser().parse_args(arguments)
+    if options.campaign == "judge":
+        if options.keep is None:
+            parser().error("judge needs --keep: the directory of a campaign that ended")
+        made = campaign.judge(options.keep)
+    else:
+        work = options.keep or Path(tempfile.mkdtemp(prefix=f"foliot-chaos-{options.campaign}-"))
+        print(f"{options.campaign}, seed {options.seed}; history in {work}", flush=True)
+        made = campaign.run(
+            Plan(
+                name=options.campaign,
+                work=work,
+                seed=options.seed,
+                seconds=options.seconds,
+                faults=options.faults,
+                rate=options.rate,
+                scale=options.time_scale,
+                broker=options.broker,
+                patience=options.patience,
+            )
+        )
+    print(json.dumps(made.as_dict(), indent=2) if options.json else report.told(made))
+    return 0 if made.sound else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

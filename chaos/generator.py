@@ -1,0 +1,198 @@
+"""The load: makes schedules through the API, then pauses, resumes, edits, runs and cancels, as people do.
+
+Every request is repeated until its effect is certain: posts carry a key, edits the version they believe in. So the
+history knows exactly which rule each schedule followed, and since when.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from chaos import kinds
+from chaos.doors import Answer, Doors
+from chaos.history import Scribe, at
+from chaos.kinds import KINDS
+
+SKEW = timedelta(seconds=1)
+"""How far the moment of a change may lie outside the time in which it was asked for."""
+
+OPEN = "/api/runs?status=queued,running,retrying&limit=50"
+
+
+@dataclass(slots=True)
+class Standing:
+    """A schedule as the generator knows it."""
+
+    id: str
+    kind: str
+    place: int
+    rule: Mapping[str, Any]
+    version: int
+    paused: bool = False
+    ends: bool = False
+
+
+@dataclass(slots=True)
+class Generator:
+    """Runs in a thread of its own, so that a request that hangs delays no fault."""
+
+    doors: Doors
+    scribe: Scribe
+    chance: random.Random
+    rate: float
+    target: int
+    """The port of the recording target."""
+    pause: tuple[float, float] = (0.3, 1.2)
+    asked: Counter[str] = field(default_factory=Counter)
+    schedules: list[Standing] = field(default_factory=list)
+    _stop: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+    _failure: list[BaseException] = field(default_factory=list)
+    _keys: int = 0
+    _since: str = ""
+    """When the newest edit took effect."""
+
+    def create(self, lead: float, seconds: float) -> None:
+        """Every schedule, and one in ten with an end of its own."""
+        start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=lead)
+        for place, kind in enumerate(kinds.cast(self.rate)):
+            rule = kinds.rule(KINDS[kind], start, place)
+            ends = "every" in rule and place % 10 == 3
+            if ends:
+                rule["end"] = (start + timedelta(seconds=max(4.0, seconds * 0.7))).isoformat()
+            url = f"http://127.0.0.1:{self.target}/{place}"
+            made = self._posted("/api/schedules", 201, kinds.document(f"Chaos {place}", KINDS[kind], rule, url))
+            one = Standing(made["id"], kind, place, rule, made["version"], ends=ends)
+            self.schedules.append(one)
+            self._era(one, made["created_at"])
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what is being asked, then pause every schedule: nothing comes due any more."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._failure:
+            raise self._failure[0]
+        for one in self.schedules:
+            if not one.paused:
+                self._pause(one)
+
+    def _work(self) -> None:
+        try:
+            while not self._stop.wait(self.chance.uniform(*self.pause)):
+                self._ask()
+        except BaseException as failure:  # noqa: BLE001 -- carried to whoever stops the generator
+            self._failure.append(failure)
+
+    def _ask(self) -> None:
+        one = self.chance.choice([one for one in self.schedules if not one.ends])
+        if one.paused:
+            self._resume(one)
+            return
+        verbs: Sequence[tuple[Any, int]] = (
+            (self._pause, 3),
+            (self._edit, 2),
+            (self._rename, 1),
+            (self._run, 3),
+            (self._cancel, 2),
+        )
+        (verb,) = self.chance.choices([verb for verb, _ in verbs], [weight for _, weight in verbs])
+        verb(one)
+
+    # --- verbs --------------------------------------------------------------------------------------------------------
+
+    def _pause(self, one: Standing) -> None:
+        began = datetime.now(UTC)
+        status, answer = self._post(f"/api/schedules/{one.id}/pause", {"reason": "chaos"})
+        if status == 409 and one.ends:
+            return
+        self._expect(200, status, answer, "pause")
+        self._changed(one, answer, began)
+        one.paused = True
+        self.scribe.tell("rest", schedule=one.id, since=answer["updated_at"])
+
+    def _resume(self, one: Standing) -> None:
+        began = datetime.now(UTC)
+        answer = self._posted(f"/api/schedules/{one.id}/resume", 200)
+        self._changed(one, answer, began)
+        one.paused = False
+        self._era(one, answer["updated_at"])
+
+    def _edit(self, one: Standing) -> None:
+        """Another rhythm."""
+        kind = KINDS[one.kind]
+        start = datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
+        rule = kinds.rule(kind, start, one.place + 1, self.chance.choice((kind.every, kind.every + 1)))
+        self._patch(one, kinds.timing(rule))
+        one.rule = rule
+        self._era(one, self._since)
+
+    def _rename(self, one: Standing) -> None:
+        """An edit that changes nothing about when."""
+        self._patch(one, {"description": f"version {one.version + 1}", "priority": self.chance.randint(1, 10)})
+        self._era(one, self._since)
+
+    def _run(self, one: Standing) -> None:
+        self.scribe.tell("run-now", run=self._posted(f"/api/schedules/{one.id}/run-now", 202)["id"])
+
+    def _cancel(self, _: Standing) -> None:
+        status, page = self.doors.insist("GET", OPEN)
+        self._expect(200, status, page, "list")
+        if not page["items"]:
+            return
+        run = self.chance.choice(page["items"])["id"]
+        self.scribe.tell("cancel", run=run, state="")
+        status, answer = self._post(f"/api/runs/{run}/cancel")
+        if status == 200:
+            self.scribe.tell("cancel", run=run, state=answer["state"])
+        elif status != 409:
+            self._expect(200, status, answer, "cancel")
+
+    # --- asking -------------------------------------------------------------------------------------------------------
+
+    def _patch(self, one: Standing, body: Mapping[str, Any]) -> None:
+        """Under the version we know; 412 means that an earlier try of ours was heard and its answer lost."""
+        began = datetime.now(UTC)
+        self.asked["patch"] += 1
+        status, answer = self.doors.insist("PATCH", f"/api/schedules/{one.id}", body, {"If-Match": f'"{one.version}"'})
+        if status == 412:
+            status, answer = self.doors.insist("GET", f"/api/schedules/{one.id}")
+        self._expect(200, status, answer, "patch")
+        self._changed(one, answer, began)
+        self._since = answer["updated_at"]
+
+    def _post(self, path: str, body: Any = None) -> Answer:
+        self._keys += 1
+        self.asked[path.rpartition("/")[2]] += 1
+        return self.doors.insist("POST", path, body or {}, {"Idempotency-Key": f"chaos-{self._keys}"})
+
+    def _posted(self, path: str, wanted: int, body: Any = None) -> Any:
+        status, answer = self._post(path, body)
+        self._expect(wanted, status, answer, path)
+        return answer
+
+    def _expect(self, wanted: int, status: int, answer: Any, what: str) -> None:
+        if status != wanted:
+            raise RuntimeError(f"{what} was answered {status}, not {wanted}: {answer}")
+
+    def _changed(self, one: Standing, answer: Mapping[str, Any], began: datetime) -> None:
+        """One change, and its moment within the time in which it was asked for."""
+        moment = at(answer["updated_at"])
+        if not began - SKEW <= moment <= datetime.now(UTC) + SKEW:
+            self.scribe.tell("wrong", what=f"{one.id} says it changed {moment}, but was asked from {began} on")
+        if answer["version"] != one.version + 1:
+            self.scribe.tell("wrong", what=f"{one.id} went from version {one.version} to {answer['version']}")
+        one.version = answer["version"]
+
+    def _era(self, one: Standing, since: str) -> None:
+        self.scribe.tell("era", schedule=one.id, kind=one.kind, rule=one.rule, since=since)

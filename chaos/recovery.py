@@ -1,0 +1,176 @@
+"""How soon work went on after each fault, measured against guarantee G9.
+
+Time in which nobody could have done it (every scheduler down, or the database) does not count: what is judged is the
+longest stretch of good time that an instant, or a run whose worker was lost, had to wait through.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from chaos.history import History, Moment, Tried
+from chaos.kinds import KINDS
+
+Stretch = tuple[datetime, datetime]
+
+LEASE, SWEEP, REST = 30.0, 5.0, 5.0
+"""A lost worker's run is taken again within 40 s: lease and sweep, which a time scale shortens, and the rest."""
+
+OFFERED, BROKER_REST = 15.0, 15.0
+"""What a broker lost is on its way again within 30 s: unclaimed for half of that, which a time scale shortens."""
+
+FIRED, FIRED_AFTER_OUTAGE = 2.0, 5.0
+"""Another scheduler fires within 2 s; after the database was away, or a process with locks fell silent, within 5 s."""
+
+UP = frozenset({"ready", "thawed", "released", "up"})
+DOWN = frozenset({"starting", "killed", "frozen", "held", "down"})
+GENTLE = frozenset({"kill"})
+"""Faults after which the kernel tells the database at once, so that nothing stays locked."""
+
+NEAR = timedelta(seconds=15)
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The longest waits, in seconds."""
+
+    fired: float
+    begun: float
+    taken_again: float
+
+
+FIRING = ("scheduler", "database")
+"""Who must be there for an instant to become a run."""
+WORKING = ("scheduler", "worker", "database", "broker")
+"""And for a run to be performed; where there are no workers, or no broker, none is missed."""
+
+
+def outages(moments: Sequence[Moment], needed: Sequence[str] = FIRING) -> list[Stretch]:
+    """When, of something that is needed, none was there."""
+    there: dict[str, dict[str, bool]] = {"scheduler": {"": False}, "database": {"": True}}
+    since, found = None, []
+    for one in sorted(moments, key=lambda moment: moment.t):
+        name = one.who.partition("-")[0]
+        if name in needed and one.what in UP | DOWN:
+            there.setdefault(name, {})[one.who if "-" in one.who else ""] = one.what in UP
+        good = all(any(there[name].values()) for name in needed if name in there)
+        if not good and since is None:
+            since = one.t
+        elif good and since is not None:
+            found.append((since, one.t))
+            since = None
+    return found
+
+
+def good_time(start: datetime, end: datetime, bad: Iterable[Stretch]) -> float:
+    """The longest stretch between the two, in seconds, that no outage touches."""
+    longest, place = 0.0, start
+    for first, last in bad:
+        if last <= place or first >= end:
+            continue
+        longest = max(longest, (first - place).total_seconds())
+        place = max(place, last)
+    return max(longest, (end - place).total_seconds(), 0.0)
+
+
+def firing(history: History) -> list[tuple[float, datetime, str]]:
+    """For every instant that had to run: how long it waited in good time, when it was due, and its run."""
+    bad = outages(history.moments)
+    must = {era.schedule for era in history.eras if KINDS[era.kind].runs_all}
+    return [
+        (good_time(run.at, run.created, bad), run.at, run.id)
+        for run in history.runs
+        if run.at is not None and run.schedule in must
+    ]
+
+
+def taken_again(history: History) -> list[tuple[float, Tried]]:
+    """For every attempt whose worker was lost: how long the run then waited, in good time, for its next attempt."""
+    bad = outages(history.moments, WORKING)
+    attempts: dict[tuple[str, int], Tried] = {(one.run, one.epoch): one for one in history.attempts}
+    found = []
+    for one in history.attempts:
+        following = attempts.get((one.run, one.epoch + 1))
+        if one.outcome == "lost" and following is not None:
+            hit = _hit(history.moments, one)
+            found.append((good_time(hit, following.started, bad), one))
+    return found
+
+
+def begun(history: History) -> list[tuple[float, str]]:
+    """For every run that had to begin at once: how long it waited, in good time, for its first attempt."""
+    bad = outages(history.moments, WORKING)
+    first = {one.run: one for one in reversed(history.attempts)}
+    at_once = {era.schedule for era in history.eras if KINDS[era.kind].overlap == "allow_all"}
+    return [
+        (good_time(run.created, first[run.id].started, bad), run.id)
+        for run in history.runs
+        if run.at is not None and run.schedule in at_once and run.id in first
+    ]
+
+
+def _hit(moments: Sequence[Moment], attempt: Tried) -> datetime:
+    """When its worker was struck; without a trace, when the attempt began."""
+    pid = int(attempt.worker.split(":")[1]) if attempt.worker.count(":") >= 2 else -1
+    struck = [
+        one.t
+        for one in moments
+        if attempt.started <= one.t <= attempt.ended
+        and (one.pid == pid or one.who == "database")
+        and (one.what in DOWN or one.what in ("cut", "eaten"))
+    ]
+    return min(struck, default=attempt.started)
+
+
+def worst(history: History) -> Worst:
+    fired, again = firing(history), taken_again(history)
+    return Worst(
+        round(max((wait for wait, _, _ in fired), default=0.0), 2),
+        round(max((wait for wait, _ in begun(history)), default=0.0), 2),
+        round(max((wait for wait, _ in again), default=0.0), 2),
+    )
+
+
+def violations(history: History) -> Iterable[str]:
+    for wait, at, run in firing(history):
+        most = _bound(history.faults, at, wait) * history.patience
+        if wait > most:
+            yield f"{run}, due {at}, waited {wait:.1f} s to be made while a scheduler could have: at most {most:g}"
+    most = (OFFERED * history.scale + BROKER_REST) * history.patience
+    for wait, run in begun(history):
+        if wait > most:
+            yield f"{run} waited {wait:.1f} s for its first attempt: at most {most:g}"
+    most = ((LEASE + SWEEP) * history.scale + REST) * history.patience
+    for wait, one in taken_again(history):
+        if wait > most:
+            yield f"{one.run} waited {wait:.1f} s for its attempt after {one.number}, which was lost: at most {most:g}"
+
+
+def _bound(faults: Sequence[Moment], at: datetime, wait: float) -> float:
+    last = at + timedelta(seconds=wait)
+    near = [one for one in faults if at - NEAR <= one.t <= last]
+    return FIRED if all(one.what in GENTLE for one in near) else FIRED_AFTER_OUTAGE
+
+
+def lateness(history: History) -> dict[str, float]:
+    """Seconds from the instant to the run's creation, and to the first call."""
+    created = [(run.created - run.at).total_seconds() for run in history.runs if run.at is not None]
+    first: dict[str, float] = {}
+    for call in history.calls:
+        if call.at is not None:
+            late = (call.seen - call.at).total_seconds()
+            first[call.run] = min(late, first.get(call.run, late))
+    return {
+        **{f"created_p{share}": percentile(created, share) for share in (50, 95, 99, 100)},
+        **{f"called_p{share}": percentile(list(first.values()), share) for share in (50, 95, 99, 100)},
+    }
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    if not values:
+        return 0.0
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, max(0, math.ceil(len(ordered) * share / 100) - 1))], 3)

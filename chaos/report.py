@@ -1,0 +1,120 @@
+"""The figures of a campaign, from its history alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from chaos import checker, history, recovery
+from chaos.oracle import expected
+
+MOST_TOLD = 20
+
+
+@dataclass(slots=True)
+class Report:
+    """What was done, what came of it, and what is wrong with that."""
+
+    name: str = ""
+    seed: int = 0
+    scale: float = 0.0
+    seconds: float = 0.0
+    schedules: int = 0
+    faults: dict[str, int] = field(default_factory=dict)
+    instants: int = 0
+    runs: int = 0
+    by_hand: int = 0
+    in_ledger: int = 0
+    states: dict[str, int] = field(default_factory=dict)
+    duplicates: int = 0
+    lost: int = 0
+    stale_accepted: int = 0
+    calls: int = 0
+    repeated_effects: int = 0
+    lost_attempts: int = 0
+    worst_firing: float = 0.0
+    worst_begun: float = 0.0
+    worst_taken_again: float = 0.0
+    lateness: dict[str, float] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+    requests: dict[str, int] = field(default_factory=dict)
+    settled_after: float = 0.0
+    audit: str = ""
+    violations: list[str] = field(default_factory=list)
+
+    @property
+    def sound(self) -> bool:
+        return not self.violations
+
+    def as_dict(self) -> dict[str, Any]:
+        told = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**told, "verdict": "sound" if self.sound else "BROKEN"}
+
+
+def of(directory: Path) -> Report:
+    """Judge what a directory holds."""
+    kept, events = history.read(directory), history.lines(directory / history.EVENTS)
+    named = {one["event"]: one for one in events}
+    owed = expected(kept.eras, checker.finish(kept))
+    planned, settled = [run for run in kept.runs if run.at is not None], named.get("settled", {})
+    worst = recovery.worst(kept)
+    wrong = checker.violations(kept)
+    first = named["campaign"]
+    return Report(
+        name=first["name"],
+        seed=first["seed"],
+        scale=first["scale"],
+        seconds=round(events[-1]["t"] - first["t"], 1),
+        schedules=len({era.schedule for era in kept.eras}),
+        faults=dict(Counter(one.what for one in kept.faults)),
+        instants=sum(map(len, owed.values())),
+        runs=len(planned),
+        by_hand=len(kept.runs) - len(planned),
+        in_ledger=sum(entry.count for entry in kept.ledger),
+        states=dict(Counter(run.state for run in kept.runs)),
+        duplicates=sum(" runs for " in one or "accounted for twice" in one for one in wrong),
+        lost=sum(one.endswith("is lost") for one in wrong),
+        stale_accepted=len(checker.stale(kept)),
+        calls=len(kept.calls),
+        repeated_effects=checker.repeated_effects(kept),
+        lost_attempts=sum(one.outcome == "lost" for one in kept.attempts),
+        worst_firing=worst.fired,
+        worst_begun=worst.begun,
+        worst_taken_again=worst.taken_again,
+        lateness=recovery.lateness(kept),
+        asked=settled.get("asked", {}),
+        requests=settled.get("requests", {}),
+        settled_after=settled.get("after", 0.0),
+        audit=named.get("audit", {}).get("said", ""),
+        violations=wrong,
+    )
+
+
+def told(made: Report) -> str:
+    """The same, for people."""
+    late, again = made.lateness, (recovery.LEASE + recovery.SWEEP) * made.scale + recovery.REST
+    created = ", ".join(f"p{share} {late[f'created_p{share}']}" for share in (50, 99, 100))
+    called = ", ".join(f"p{share} {late[f'called_p{share}']}" for share in (50, 99, 100))
+    effects = f"{made.calls} calls, {made.repeated_effects} repeated with the same webhook-id"
+    recovered = f"fired within {made.worst_firing} s, begun within {made.worst_begun} s, "
+    recovered += f"taken again within {made.worst_taken_again} of {again:g} s"
+    lines = [
+        f"campaign    {made.name}, seed {made.seed}, time scale {made.scale:g}, {made.seconds:g} s",
+        f"load        {made.schedules} schedules, {made.instants} instants, {made.by_hand} runs by hand, {made.asked}",
+        f"faults      {sum(made.faults.values())}: {made.faults}",
+        f"accounted   {made.runs} runs + {made.in_ledger} in the ledger; {made.states}",
+        f"promises    {made.duplicates} twice, {made.lost} lost, {made.stale_accepted} stale writes accepted",
+        f"effects     {effects}, {made.lost_attempts} attempts lost with their worker",
+        f"recovery    {recovered}",
+        f"lateness    run made {created} s; called {called} s",
+        f"doors       {made.requests}",
+        f"settled     {made.settled_after} s after the last fault",
+        f"audit       {made.audit}",
+    ]
+    lines += [f"VIOLATED    {what}" for what in made.violations[:MOST_TOLD]]
+    if len(made.violations) > MOST_TOLD:
+        lines.append(f"            … and {len(made.violations) - MOST_TOLD} more")
+    lines.append(f"verdict     {'sound' if made.sound else 'BROKEN'}")
+    return "\n".join(lines)

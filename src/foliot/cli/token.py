@@ -1,0 +1,69 @@
+"""`foliot token`: a signed token for a person or a program."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from foliot.cli.access import needs
+from foliot.cli.drafting import duration
+from foliot.cli.printing import Exit, Failure, one_line_errors
+from foliot.domain.access import LOCAL, Role
+
+LONGEST = 100 * 366 * 86_400
+
+if TYPE_CHECKING:
+    from foliot.identity.verifying import Key
+    from foliot.settings import Settings
+
+
+@needs()
+def token(
+    *,
+    tenant: Annotated[str, typer.Option(help="Whose data it opens.")] = LOCAL.tenant_id,
+    user: Annotated[str, typer.Option(help="Whom changes are recorded under.")] = "cli",
+    role: Annotated[Role, typer.Option(help="What it allows.")] = Role.VIEWER,
+    ttl: Annotated[str, typer.Option(help="How long it counts: 90s, 15m, 8h, 30d.")] = "8h",
+    key_file: Annotated[
+        Path | None,
+        typer.Option(help="Private key (PEM) to sign with, where servers check by FOLIOT_JWT_KEY_FILE or a JWKS."),
+    ] = None,
+    kid: Annotated[str | None, typer.Option(help="Name of that key, where servers know several.")] = None,
+) -> None:
+    """Sign a token with FOLIOT_JWT_SECRET and print it; every server with the same settings accepts it."""
+    from foliot import bootstrap
+    from foliot.identity.signing import Signer
+    from foliot.settings import Settings
+    from foliot.store.clock import wall
+
+    with one_line_errors():
+        seconds = duration("--ttl", ttl)
+        if not 1 <= seconds <= LONGEST:
+            raise Failure(f"--ttl: must be at least a second, and less than a lifetime, got {ttl!r}", Exit.USAGE)
+        life = timedelta(seconds=int(seconds))
+        settings = Settings.load(os.environ)
+        signer = Signer(key=_key(settings, key_file), expected=bootstrap.expectations(settings), kid=kid)
+        typer.echo(signer.sign(tenant_id=tenant, user_id=user, role=role, life=life, now=wall()))
+
+
+def _key(settings: Settings, path: Path | None) -> Key:
+    from foliot.identity.signing import private_key
+    from foliot.identity.verifying import hs256
+
+    if path is not None:
+        return private_key(path)
+    if settings.jwt_secret is not None:
+        return hs256(settings.jwt_secret.reveal()).key
+    if settings.local:
+        raise Failure(
+            "there is nothing to sign with, and in local mode nobody asks for a token: "
+            "set FOLIOT_JWT_SECRET (at least 32 bytes) to the one of the server"
+        )
+    raise Failure(
+        "the servers know only a public key, which cannot sign: ask your identity provider for a token, "
+        "or give the private key with --key-file"
+    )

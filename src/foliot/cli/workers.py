@@ -1,0 +1,97 @@
+"""`foliot worker`: starts one; its commands look at those that run and ask something of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from foliot.cli import serve
+from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, asks, needs
+from foliot.cli.client import asking, segment
+from foliot.cli.options import CLIENT_VARIABLES, Json, Utc
+from foliot.cli.printing import facts, listing, moment, print_json
+
+group = typer.Typer(invoke_without_command=True)
+
+Node = Annotated[str, typer.Argument(help="The process's id, as foliot worker list shows it.", metavar="WORKER")]
+
+
+@group.callback()
+@needs(READ_HOUSE, WRITE_HOUSE)
+def worker(
+    context: typer.Context,
+    queues: serve.Queues = None,
+    concurrency: serve.Concurrency = None,
+    max_runs: serve.MaxRuns = None,
+    log_level: serve.LogLevel = None,
+) -> None:
+    """Run a worker alone: it executes what schedulers fire. As many as wanted share a database, and a broker.
+
+    Without FOLIOT_BROKER_URL it takes its runs from the database.
+    """
+    if context.invoked_subcommand is None:
+        serve.worker(queues, concurrency, max_runs, log_level)
+
+
+@group.command("list", epilog=CLIENT_VARIABLES)
+@asks
+def list_(as_json: Json = False, utc: Utc = False) -> None:
+    """List the processes that fire and execute, with what each is doing."""
+    with asking() as client:
+        found = client.get("/api/workers")
+
+        def row(each: dict[str, Any]) -> tuple[object, ...]:
+            return (
+                each["id"],
+                each["role"],
+                _state(each),
+                f"{each['in_flight']} of {each['slots']}",
+                _queues(each),
+                moment(each["started_at"], utc=utc),
+                moment(each["seen_at"], utc=utc),
+            )
+
+        columns = ("id", "role", "state", "running", "queues", "started", "seen")
+        listing(found, columns, row, empty="No process has reported: foliot up starts one.", as_json=as_json)
+
+
+@group.command(epilog=CLIENT_VARIABLES)
+@asks
+def drain(worker: Node, as_json: Json = False, utc: Utc = False) -> None:
+    """Let a process take no new runs; it finishes those it has, and waits to be stopped or restarted."""
+    _ask(worker, "drain", as_json=as_json, utc=utc)
+
+
+@group.command(epilog=CLIENT_VARIABLES)
+@asks
+def restart(worker: Node, as_json: Json = False, utc: Utc = False) -> None:
+    """Let a process take no new runs, finish those it has, and begin anew."""
+    _ask(worker, "restart", as_json=as_json, utc=utc)
+
+
+def _ask(worker: str, wish: str, *, as_json: bool, utc: bool) -> None:
+    with asking() as client:
+        found = client.post(f"/api/workers/{segment(worker)}/{wish}")
+        if as_json:
+            print_json(found)
+            return
+        facts(
+            [
+                ("id", found["id"]),
+                ("role", found["role"]),
+                ("state", _state(found)),
+                ("running", f"{found['in_flight']} of {found['slots']}"),
+                ("queues", _queues(found)),
+                ("seen", moment(found["seen_at"], utc=utc)),
+            ]
+        )
+
+
+def _state(worker: dict[str, Any]) -> str:
+    wish = worker.get("wish")
+    return f"{worker['state']}, then restarts" if wish == "restart" else str(worker["state"])
+
+
+def _queues(worker: dict[str, Any]) -> str:
+    return "every queue" if worker.get("queues") is None else ", ".join(worker["queues"])

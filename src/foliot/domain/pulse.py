@@ -1,0 +1,37 @@
+"""How many runs of each queue ended within the last minute, counted without keeping each of them."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from datetime import datetime
+
+SLICE = 5
+"""Seconds that are counted together."""
+SLICES = 60 // SLICE
+MOST_QUEUES = 100
+"""How many queues are told apart in one slice: tenants name them, and a report has an end."""
+
+
+@dataclass(slots=True)
+class Pulse:
+    """A ring of slices; what is older than a minute falls out."""
+
+    _ring: deque[tuple[int, Counter[str]]] = field(default_factory=lambda: deque(maxlen=SLICES))
+
+    def beat(self, queue: str, at: datetime) -> None:
+        number = int(at.timestamp()) // SLICE
+        if not self._ring or self._ring[-1][0] < number:
+            self._ring.append((number, Counter()))
+        counts = self._ring[-1][1]
+        if queue in counts or len(counts) < MOST_QUEUES:
+            counts[queue] += 1
+
+    def per_minute(self, now: datetime) -> dict[str, int]:
+        """The busiest queues, by name."""
+        oldest = int(now.timestamp()) // SLICE - SLICES
+        total: Counter[str] = Counter()
+        for number, counts in self._ring:
+            if number > oldest:
+                total.update(counts)
+        return dict(sorted(total.most_common(MOST_QUEUES)))

@@ -1,0 +1,74 @@
+"""What a named secret may look like."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+from foliot.domain.errors import Invalid
+
+SIGNING = "webhook_signing"
+"""The secret that signs webhooks."""
+OVERLAP = timedelta(hours=24)
+"""How long the version before a new one signs beside it."""
+MOST = 100
+"""Secrets of one tenant."""
+SHORTEST = 8
+"""Characters of a value: a shorter one could not be told from ordinary text when it is to be hidden."""
+LONGEST = 8 * 1024
+"""Bytes of a value."""
+SHORTEST_KEY = 16
+PREFIX = "whsec_"
+
+NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+_NAME = re.compile(NAME)
+# Halves of characters count too: no header can carry them.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def is_name(text: str) -> bool:
+    """Whether a secret could be called this."""
+    return _NAME.fullmatch(text) is not None
+
+
+def read_name(text: str) -> str:
+    if not is_name(text):
+        rule = "must be 1 to 64 letters, digits and underscores, and not begin with a digit"
+        raise Invalid("name", rule, got=text[:100])
+    return text
+
+
+def read_value(name: str, raw: object) -> str:
+    """The value of `{"value": …}`, fit for a header. A complaint never repeats anything that was sent."""
+    if not isinstance(raw, Mapping) or set(raw) != {"value"}:
+        raise Invalid("body", 'must be an object with the one field "value"')
+    value = raw["value"]
+    if not isinstance(value, str):
+        raise Invalid("value", "must be text")
+    if _CONTROL.search(value) or value != value.strip():
+        raise Invalid("value", "must be one line, without control characters and without spaces at its ends")
+    size = len(value.encode("utf-8", "replace"))
+    if len(value) < SHORTEST or size > LONGEST:
+        raise Invalid("value", f"must have {SHORTEST} characters to {LONGEST // 1024} KiB", got=f"{size} bytes")
+    if name == SIGNING and not (value.startswith(PREFIX) and signing_key(value)):
+        raise Invalid("value", SIGNING_RULE)
+    return value
+
+
+SIGNING_RULE = (
+    f"must be '{PREFIX}' followed by base64 of at least {SHORTEST_KEY} bytes; make one with: "
+    "python3 -c \"import base64, secrets; print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\""
+)
+
+
+def signing_key(secret: str) -> bytes | None:
+    """The bytes that a Standard Webhooks secret stands for, with or without its prefix; None when it is none."""
+    text = secret.strip().removeprefix(PREFIX)
+    try:
+        key = base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return key if len(key) >= SHORTEST_KEY else None

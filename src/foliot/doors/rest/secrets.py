@@ -1,0 +1,71 @@
+"""Routes of secrets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from foliot.domain.access import Thing, Verb
+from foliot.domain.reading import rfc3339
+from foliot.domain.secret import OVERLAP, SIGNING
+from foliot.doors.rest import models_access, render
+from foliot.doors.rest.asking import Cases, Document
+from foliot.doors.rest.bodies import body
+from foliot.doors.rest.models import CONFLICT, UNKNOWN, problem
+from foliot.doors.rest.who import Who, permits
+from foliot.ports import SecretView
+
+router = APIRouter(prefix="/api/secrets", tags=["Secrets"])
+
+Name = Annotated[str, Path(description="Letters, digits and underscores; at most 64.")]
+
+
+@router.put(
+    "/{name}",
+    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    status_code=204,
+    openapi_extra=body(models_access.SecretRequest),
+    responses={**CONFLICT, **problem(429, "There are 100 secrets already")},
+    summary="Set a secret",
+)
+async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Response:
+    """Its value is sealed and never shown again; actions use it within 5 s. The same value again changes nothing."""
+    await cases.secrets.put(caller, name, asked)
+    return Response(status_code=204)
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.SECRET)],
+    response_model=models_access.Secrets,
+    summary="List secrets",
+)
+async def list_(cases: Cases, caller: Who) -> Response:
+    """All of them by name, at most 100, and never their values."""
+    found = await cases.secrets.list(caller)
+    return render.answer({"items": [_secret(one) for one in found], "next_cursor": None})
+
+
+@router.delete(
+    "/{name}",
+    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    status_code=204,
+    responses=UNKNOWN,
+    summary="Delete a secret",
+)
+async def delete(cases: Cases, caller: Who, name: Name) -> Response:
+    """All its versions at once. Webhooks that name it fail from then on, before anything is sent."""
+    await cases.secrets.delete(caller, name)
+    return Response(status_code=204)
+
+
+def _secret(one: SecretView) -> dict[str, Any]:
+    replaced = one.retired_at if one.name == SIGNING else None
+    return {
+        "name": one.name,
+        "version": one.version,
+        "created_at": rfc3339(one.created_at),
+        "created_by": one.created_by,
+        "previous_until": rfc3339(replaced + OVERLAP) if replaced is not None else None,
+    }

@@ -1,0 +1,37 @@
+"""Gives new entries of the trail their places in the chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from foliot.ports import Store
+
+BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """What one round did."""
+
+    entries: int
+    rest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chainer:
+    """Safe on every node: a tenant's head is locked by one, and the others leave that tenant alone."""
+
+    store: Store
+    period: float
+    batch: int = BATCH
+    name: str = "chainer"
+    topics: Sequence[str] = ()
+
+    async def run_once(self) -> Chained:
+        async with self.store.glance() as look:
+            if not await look.trail.waits():
+                return Chained(0, self.period)
+        async with self.store.begin() as tx:
+            entries = await tx.trail.chain(self.batch)
+        return Chained(entries, 0 if entries == self.batch else self.period)

@@ -1,0 +1,108 @@
+"""What passes between schedulers and workers on other machines: parcels of run ids. A hint; the row decides."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+PARCEL = 50
+"""How many runs travel together at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """Runs of one queue that travel together, at the urgency of the most urgent."""
+
+    queue: str
+    priority: int
+    """1 is the most urgent, 10 the least."""
+    run_ids: Sequence[str]
+    offered_at: datetime
+    """The mark that their rows carry: whoever returns them takes back this mark, and no later one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A run that was marked as handed to the broker. Its priority is what waiting has made of it."""
+
+    run_id: str
+    queue: str
+    priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What was marked, the most urgent first, and whether a window had no room for more."""
+
+    runs: Sequence[Offer] = ()
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """How many runs of a queue may lie with the broker unclaimed, and whether old ones are offered again."""
+
+    most: int
+    again: bool = True
+
+
+class Offers(Protocol):
+    """Which runs lie with the broker, as the rows say it."""
+
+    async def lanes(self) -> list[str]:
+        """The queues in which runs wait, without those that are paused."""
+        ...
+
+    async def offer(self, now: datetime, before: datetime, window_of: Callable[[str], Window], most: int) -> Offered:
+        """Mark ready runs as offered, each tenant its share, the most urgent first, as far as the windows have room.
+
+        Runs offered since `before` lie with the broker; those offered earlier, and claimed by nobody, do so no more
+        where the window says `again`. Whatever another scheduler marks at this moment is left to it.
+        """
+        ...
+
+    async def take_back(self, run_ids: Sequence[str], offered_at: datetime) -> int:
+        """Unmark those that still carry this mark, so that they are offered again at once."""
+        ...
+
+
+class Broker(Protocol):
+    """Carries parcels to whoever takes their queues."""
+
+    @property
+    def shown(self) -> str:
+        """Its address, fit to be shown."""
+        ...
+
+    async def publish(self, parcels: Sequence[Parcel]) -> None:
+        """Hand over all of them and wait for the receipt; `Unavailable` when it did not come for each."""
+        ...
+
+    async def check(self) -> None:
+        """`Unavailable`, saying why, when it cannot be reached."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+Receive = Callable[[Parcel], Awaitable[None]]
+
+
+class Intake(Protocol):
+    """Where the runs of a worker come from, when they are sent to it."""
+
+    async def open(self, receive: Receive) -> None:
+        """Begin to take parcels; each is taken by `receive`, which returns when room for the next one is wanted."""
+        ...
+
+    async def follow(self, queues: Sequence[str]) -> None:
+        """Take from these queues, too."""
+        ...
+
+    async def close(self) -> None:
+        """Take nothing more, and let what is being taken end."""
+        ...
+
+    def report(self) -> Mapping[str, Any]: ...

@@ -1,0 +1,24 @@
+"""What is known about a setting besides its value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The first key is the setting's own name, the others are aliases."""
+
+    name: str
+    keys: tuple[str, ...]
+    read: Callable[[str], Any]
+    doc: str
+    default: Any
+    secret: bool
+
+
+def about(doc: str, *names: str, read: Callable[[str], Any], secret: bool = False) -> dict[str, Any]:
+    """The same as the metadata of a field."""
+    return {"keys": names, "read": read, "doc": doc, "secret": secret}

@@ -1,0 +1,183 @@
+"""The texts of statements that write a whole batch, and the values as each driver wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import BigInteger, Boolean, Integer, SmallInteger, Table
+
+from foliot.store.columns import Document, Moment, moment_out
+
+Columns = Mapping[str, Any]
+"""Values by column: the shape in which a whole batch travels."""
+
+SMALL = 8
+"""Batches below this are sent as they are: fewer texts to plan."""
+
+
+def joined(names: Sequence[str], prefix: str = "") -> str:
+    return ", ".join(f"{prefix}{name}" for name in names)
+
+
+def _pg_type(table: Table, name: str) -> str:
+    kind = table.c[name].type
+    if isinstance(kind, Moment):
+        return "timestamptz"
+    if isinstance(kind, Boolean):
+        return "bool"
+    if isinstance(kind, BigInteger):
+        return "int8"
+    if isinstance(kind, Integer | SmallInteger):
+        return "int4"
+    return "bytea" if kind.__class__.__name__ == "LargeBinary" else "text"
+
+
+def alike(lists: Sequence[list[Any]]) -> tuple[bool, ...]:
+    """Which columns hold one value throughout: it travels once instead of a thousand times."""
+    count = len(lists[0])
+    if count < SMALL:
+        return (False,) * len(lists)
+    # Identity is compared first, so this costs next to nothing for values that are the same object.
+    return tuple(values.count(values[0]) == count for values in lists)
+
+
+def sent(lists: Sequence[list[Any]], alike: tuple[bool, ...]) -> tuple[Any, ...]:
+    return tuple(values[0] if one else values for values, one in zip(lists, alike, strict=True))
+
+
+def _pg_parameters(
+    table: Table, names: Sequence[str], alike: tuple[bool, ...], first: int = 1
+) -> tuple[list[str], str]:
+    """How each column is named in the statement, and the arrays that it reads from."""
+    told, arrays, aliases = [], [], []
+    for at, (name, one) in enumerate(zip(names, alike, strict=True), first):
+        kind = _pg_type(table, name)
+        if one:
+            told.append(f"${at}::{kind}")
+        else:
+            told.append(f"d.c{at}")
+            arrays.append(f"${at}::{kind}[]")
+            aliases.append(f"c{at}")
+    return told, f"unnest({', '.join(arrays)}) AS d({', '.join(aliases)})"
+
+
+_PG_CONFLICT = {
+    "": "",
+    "ignore": " ON CONFLICT DO NOTHING",
+    "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE"
+    " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
+    "sum": " ON CONFLICT (name, slot) DO UPDATE SET value = tallies.value + excluded.value",
+    "replace": " ON CONFLICT (id) DO UPDATE"
+    " SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
+}
+MARIA_CONFLICT = {
+    "": "",
+    "ignore": " ON DUPLICATE KEY UPDATE tenant_id = tenant_id",
+    # `count` must come first: assignments are made left to right.
+    "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
+    "sum": " ON DUPLICATE KEY UPDATE value = value + VALUES(value)",
+    "replace": " ON DUPLICATE KEY UPDATE role = VALUES(role), seen_at = VALUES(seen_at), report = VALUES(report)",
+}
+
+
+@lru_cache(maxsize=256)
+def pg_insert(table: Table, names: tuple[str, ...], alike: tuple[bool, ...], conflict: str) -> str:
+    told, rows = _pg_parameters(table, names, alike)
+    made = f"SELECT {', '.join(told)} FROM {rows}"  # noqa: S608 -- names are ours
+    return f"INSERT INTO {table.name} ({joined(names)}) {made}{_PG_CONFLICT[conflict]}"
+
+
+@lru_cache(maxsize=256)
+def pg_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...], alike: tuple[bool, ...]) -> str:
+    told, rows = _pg_parameters(table, keys + values, alike)
+    where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
+    assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
+    return f"UPDATE {table.name} t SET {assign} FROM {rows} WHERE {where}"  # noqa: S608 -- names are ours
+
+
+Shape = tuple[Table, tuple[str, ...], tuple[str, ...], tuple[bool, ...]]
+"""What a batch statement's text depends on: its table, keys, values, and which columns hold one value throughout."""
+
+
+@lru_cache(maxsize=256)
+def pg_update_and_insert(moved: Shape, made: Shape) -> str:
+    """Both in one statement, the second only if the first found as many rows as the last parameter says.
+
+    Answers how many it found.
+    """
+    table, keys, values, same = moved
+    other, _, names, same_there = made
+    told, rows_here = _pg_parameters(table, keys + values, same)
+    where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
+    assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
+    told_there, rows_there = _pg_parameters(other, names, same_there, len(told) + 1)
+    return (
+        f"WITH moved AS (UPDATE {table.name} t SET {assign} FROM {rows_here} WHERE {where} RETURNING 1), "  # noqa: S608 -- names are ours
+        f"made AS (INSERT INTO {other.name} ({joined(names)}) SELECT {', '.join(told_there)} FROM {rows_there} "
+        f"WHERE (SELECT count(*) FROM moved) = ${len(told) + len(told_there) + 1}::int8) "
+        "SELECT count(*) FROM moved"
+    )
+
+
+@lru_cache(maxsize=256)
+def lite_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
+    return f"INSERT INTO {table.name} ({joined(names)}) VALUES ({joined(['?'] * len(names))}){_PG_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+
+
+@lru_cache(maxsize=256)
+def lite_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+    assign = ", ".join(f"{name} = ?" for name in values)
+    return f"UPDATE {table.name} SET {assign} WHERE " + " AND ".join(f"{name} = ?" for name in keys)  # noqa: S608 -- names are ours
+
+
+@lru_cache(maxsize=256)
+def maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
+    parts = [*((f"k{at}", name) for at, name in enumerate(keys)), *((f"v{at}", name) for at, name in enumerate(values))]
+    made = ", ".join(f"{alias} {_maria_type(table, name)} PATH '$[{at}]'" for at, (alias, name) in enumerate(parts))
+    where = " AND ".join(f"t.{name} = d.k{at}{_maria_collate(table, name)}" for at, name in enumerate(keys))
+    assign = ", ".join(f"t.{name} = d.v{at}" for at, name in enumerate(values))
+    batch = f"JSON_TABLE(%s, '$[*]' COLUMNS ({made})) d"
+    if keys[0] == next(iter(table.primary_key)).name:
+        # The batch leads and the key finds each row: beginning with a table that is small would lock all of its rows.
+        both = f"{batch} STRAIGHT_JOIN {table.name} t FORCE INDEX (PRIMARY)"
+    else:
+        both = f"{table.name} t JOIN {batch}"
+    return f"UPDATE {both} ON {where} SET {assign}"  # noqa: S608 -- names are ours
+
+
+def _maria_collate(table: Table, name: str) -> str:
+    kind = table.c[name].type
+    return "" if isinstance(kind, Moment | Boolean | Integer | SmallInteger | BigInteger) else " COLLATE utf8mb4_bin"
+
+
+def _maria_type(table: Table, name: str) -> str:
+    kind = table.c[name].type
+    if isinstance(kind, Moment):
+        return "DATETIME(6)"
+    if isinstance(kind, Boolean | Integer | SmallInteger | BigInteger):
+        return "BIGINT"
+    length = getattr(kind, "length", None)
+    return f"VARCHAR({length}) CHARACTER SET utf8mb4" if length else "MEDIUMTEXT CHARACTER SET utf8mb4"
+
+
+def converted(dialect: str, table: Table, columns: Columns) -> list[list[Any]]:
+    return [_convert(dialect, table.c[name].type, values) for name, values in columns.items()]
+
+
+def _convert(dialect: str, kind: Any, values: Sequence[Any]) -> list[Any]:
+    """Driver values for a whole column; what the driver takes as it is stays as it is."""
+    if isinstance(kind, Moment) and dialect != "postgresql":
+        form = "sqlite" if dialect == "json" else dialect
+        return [None if value is None else moment_out(form, value) for value in values]
+    if isinstance(kind, Document):
+        return [None if value is None else orjson.dumps(value).decode() for value in values]
+    if isinstance(kind, Boolean) and dialect != "postgresql":
+        return [None if value is None else int(value) for value in values]
+    return list(values)
+
+
+def rows(dialect: str, table: Table, columns: Columns) -> list[tuple[Any, ...]]:
+    return list(zip(*converted(dialect, table, columns), strict=True))

@@ -1,0 +1,108 @@
+"""Sealed secrets of tenants; their values never leave the vault's hands open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.errors import Contended
+from foliot.ports import Sealed, SecretView
+from foliot.store.access_tables import secrets
+from foliot.store.dialects import Dialect
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSecrets:
+    """At most two rows for each name: the newest version and the one before it."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+
+    async def lock(self, tenant_id: str) -> None:
+        query = select(secrets.c.name).where(secrets.c.tenant_id == tenant_id)
+        await self.conn.execute(self.dialect.lock(query.order_by(secrets.c.name, secrets.c.version)))
+
+    async def newest(self, tenant_id: str, name: str) -> Sealed | None:
+        query = select(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name)
+        row = (await self.conn.execute(query.order_by(secrets.c.version.desc()).limit(1))).first()
+        return None if row is None else _sealed(row)
+
+    async def count(self, tenant_id: str) -> int:
+        query = select(func.count(secrets.c.name.distinct())).where(secrets.c.tenant_id == tenant_id)
+        return int((await self.conn.execute(query)).scalar_one())
+
+    async def put(self, sealed: Sealed) -> None:
+        ours = (secrets.c.tenant_id == sealed.tenant_id, secrets.c.name == sealed.name)
+        await self.conn.execute(delete(secrets).where(*ours, secrets.c.version < sealed.version - 1))
+        before = (*ours, secrets.c.version < sealed.version, secrets.c.retired_at.is_(None))
+        await self.conn.execute(update(secrets).where(*before).values(retired_at=sealed.created_at))
+        values = {column.name: getattr(sealed, column.name) for column in secrets.c}
+        try:
+            await self.conn.execute(insert(secrets).values(**values))
+        except IntegrityError as error:
+            # The first version has no row to lock: whoever inserts second finds it here.
+            raise Contended(f"another request set the secret {sealed.name!r} at the same moment") from error
+
+    async def views(self, tenant_id: str) -> list[SecretView]:
+        columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at")]
+        query = select(*columns).where(secrets.c.tenant_id == tenant_id)
+        found: dict[str, SecretView] = {}
+        for row in await self.conn.execute(query.order_by(secrets.c.name, secrets.c.version)):
+            before = found.get(row.name)
+            found[row.name] = SecretView(
+                name=row.name,
+                version=row.version,
+                created_at=row.created_at,
+                created_by=row.created_by,
+                retired_at=before.retired_at if before is not None else row.retired_at,
+            )
+        return list(found.values())
+
+    async def delete(self, tenant_id: str, name: str) -> bool:
+        done = await self.conn.execute(delete(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name))
+        return bool(done.rowcount)
+
+    async def usable(self, tenant_id: str, since: datetime) -> list[Sealed]:
+        fresh = or_(secrets.c.retired_at.is_(None), secrets.c.retired_at > since)
+        query = select(secrets).where(secrets.c.tenant_id == tenant_id, fresh)
+        return [_sealed(row) for row in await self.conn.execute(query.order_by(secrets.c.version.desc()))]
+
+    async def stale(self, key_id: str, limit: int, after: tuple[str, str, int] = ("", "", 0)) -> list[Sealed]:
+        tenant_id, name, version = after
+        beyond = or_(
+            secrets.c.tenant_id > tenant_id,
+            and_(secrets.c.tenant_id == tenant_id, secrets.c.name > name),
+            and_(secrets.c.tenant_id == tenant_id, secrets.c.name == name, secrets.c.version > version),
+        )
+        query = select(secrets).where(secrets.c.sealed_with != key_id, beyond)
+        query = query.order_by(secrets.c.tenant_id, secrets.c.name, secrets.c.version).limit(limit)
+        return [_sealed(row) for row in await self.conn.execute(self.dialect.lock(query))]
+
+    async def left(self, key_id: str) -> int:
+        query = select(func.count()).select_from(secrets).where(secrets.c.sealed_with != key_id)
+        return int((await self.conn.execute(query)).scalar_one())
+
+    async def reseal(self, rows: Sequence[Sealed]) -> None:
+        for row in rows:
+            where = (
+                secrets.c.tenant_id == row.tenant_id,
+                secrets.c.name == row.name,
+                secrets.c.version == row.version,
+            )
+            values = {"sealed": row.sealed, "sealed_with": row.sealed_with}
+            await self.conn.execute(update(secrets).where(*where).values(**values))
+
+    async def prune(self, before: datetime) -> int:
+        done = await self.conn.execute(delete(secrets).where(secrets.c.retired_at < before))
+        return done.rowcount
+
+
+def _sealed(row: Any) -> Sealed:
+    values = {column.name: getattr(row, column.name) for column in secrets.c}
+    return Sealed(**{**values, "sealed": bytes(row.sealed)})

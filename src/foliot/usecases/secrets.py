@@ -1,0 +1,136 @@
+"""Named secrets of a tenant: set, listed, deleted, and never shown."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.errors import Conflict, NotFound, TooMany
+from foliot.domain.secret import MOST, OVERLAP, is_name, read_name, read_value
+from foliot.ports import CannotOpen, Clock, Sealed, SecretView, Store, Transaction, Vault
+from foliot.usecases.again import again
+from foliot.usecases.trail import Change, record
+
+BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Rekeyed:
+    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name."""
+
+    done: int
+    shut: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """Values go in and do not come out: only actions use them."""
+
+    store: Store
+    clock: Clock
+    vault: Vault | None
+
+    @again
+    async def put(self, caller: Caller, name: str, raw: object) -> None:
+        """`{"value": …}` becomes the newest version; the same value again changes nothing."""
+        demand(caller, Verb.WRITE, Thing.SECRET)
+        value = read_value(read_name(name), raw)
+        vault = self._vault()
+        async with self.store.begin(caller.tenant_id) as tx:
+            await tx.secrets.lock(caller.tenant_id)
+            newest = await tx.secrets.newest(caller.tenant_id, name)
+            if newest is None:
+                await _refuse_too_many(tx, caller)
+            elif _holds(vault, newest, value):
+                return
+            now, version = self.clock.now(), newest.version + 1 if newest else 1
+            sealed_with, sealed = vault.seal(value.encode(), caller.tenant_id, name, str(version))
+            made = Sealed(
+                tenant_id=caller.tenant_id,
+                name=name,
+                version=version,
+                sealed_with=sealed_with,
+                sealed=sealed,
+                created_by=caller.user_id,
+                created_at=now,
+            )
+            await tx.secrets.put(made)
+            was = {"version": newest.version} if newest else None
+            await record(tx, caller, now, Change("set", Thing.SECRET, name, was, {"version": version}))
+
+    async def list(self, caller: Caller) -> Sequence[SecretView]:
+        """Names, versions and times, in order of name."""
+        demand(caller, Verb.READ, Thing.SECRET)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await tx.secrets.views(caller.tenant_id)
+
+    @again
+    async def delete(self, caller: Caller, name: str) -> None:
+        """All versions, at once: a deleted signing secret signs no longer beside its successor either."""
+        demand(caller, Verb.WRITE, Thing.SECRET)
+        if not is_name(name):
+            raise NotFound("secret", name[:64])
+        async with self.store.begin(caller.tenant_id) as tx:
+            if not await tx.secrets.delete(caller.tenant_id, name):
+                raise NotFound("secret", name)
+            await record(tx, caller, self.clock.now(), Change("delete", Thing.SECRET, name))
+
+    async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> Rekeyed:
+        """Seal everything with the newest master key, a batch at a time. Whoever is interrupted starts again."""
+        demand(caller, Verb.WRITE, Thing.HOUSE)
+        vault = self._vault()
+        async with self.store.begin() as tx:
+            await tx.secrets.prune(self.clock.now() - OVERLAP)
+        done, shut, after = 0, list[str](), ("", "", 0)
+        while rows := await self._reseal(vault, after):
+            shut += [f"{row.tenant_id}/{row.name}" for row, opened in rows if not opened]
+            done += sum(opened for _, opened in rows)
+            last = rows[-1][0]
+            after = (last.tenant_id, last.name, last.version)
+            if progress is not None:
+                progress(done + len(shut))
+        return Rekeyed(done, list(dict.fromkeys(shut)))
+
+    async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[Sealed, bool]]:
+        """One batch: which versions there were, and whether each could be opened."""
+        async with self.store.begin() as tx:
+            rows = await tx.secrets.stale(vault.current, BATCH, after)
+            made = [(row, _resealed(vault, row)) for row in rows]
+            await tx.secrets.reseal([new for _, new in made if new is not None])
+        return [(row, new is not None) for row, new in made]
+
+    async def stale(self, caller: Caller) -> int:
+        """How many versions an older master key sealed, over all tenants."""
+        demand(caller, Verb.READ, Thing.HOUSE)
+        vault = self._vault()
+        async with self.store.read() as tx:
+            return await tx.secrets.left(vault.current)
+
+    def _vault(self) -> Vault:
+        if self.vault is None:
+            raise Conflict("secrets need a master key: set FOLIOT_SECRET_KEY to at least 32 random characters")
+        return self.vault
+
+
+async def _refuse_too_many(tx: Transaction, caller: Caller) -> None:
+    if await tx.secrets.count(caller.tenant_id) >= MOST:
+        raise TooMany(f"there are {MOST} secrets, which is the most there may be: delete one first")
+
+
+def _holds(vault: Vault, sealed: Sealed, value: str) -> bool:
+    try:
+        plain = vault.open(sealed.sealed_with, sealed.sealed, *sealed.place)
+    except CannotOpen:
+        return False
+    return hmac.compare_digest(plain, value.encode())
+
+
+def _resealed(vault: Vault, row: Sealed) -> Sealed | None:
+    try:
+        plain = vault.open(row.sealed_with, row.sealed, *row.place)
+    except CannotOpen:
+        return None
+    sealed_with, sealed = vault.seal(plain, *row.place)
+    return replace(row, sealed_with=sealed_with, sealed=sealed)

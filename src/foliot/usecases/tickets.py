@@ -1,0 +1,99 @@
+"""Tickets: a minute's pass to one stream, for browsers, which cannot set headers on streams."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.domain.access import Caller, Door, Role, Thing, Verb, demand
+from foliot.domain.errors import Invalid, Unauthenticated
+from foliot.domain.reading import moment, rfc3339
+from foliot.ports import Clock, Store
+from foliot.ports.keys import TICKET_PURPOSE, Pepper, Ticket
+from foliot.usecases.again import again
+from foliot.usecases.keys import needed
+from foliot.usecases.once import EACH_TIME, Once
+
+LASTS = timedelta(seconds=60)
+_SHAPE = re.compile(r"tkt_[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTicket:
+    """A ticket, the one time it is shown."""
+
+    text: str
+    expires_at: datetime
+
+    def __repr__(self) -> str:
+        return "NewTicket(…)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tickets:
+    """Issue, take."""
+
+    store: Store
+    clock: Clock
+    pepper: Pepper | None
+
+    @again
+    async def issue(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
+        """A ticket that stands for this caller, once."""
+        demand(caller, Verb.WRITE, Thing.TICKET)
+        text = f"tkt_{secrets.token_urlsafe(32)}"
+        _, digest = needed(self.pepper).digest(TICKET_PURPOSE, text)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            made = NewTicket(text, now + LASTS)
+            ticket = Ticket(tenant_id=caller.tenant_id, caller=_written(caller), expires_at=made.expires_at)
+            await tx.keys.put_ticket(digest, ticket)
+            await once.keep(tx, caller, made)
+        return made
+
+    @again
+    async def take(self, text: str) -> Caller:
+        """Whom the ticket stands for; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
+        if self.pepper is None or not _SHAPE.fullmatch(text):
+            raise Unauthenticated
+        digests = [digest for _, digest in self.pepper.digests(TICKET_PURPOSE, text)]
+        async with self.store.begin() as tx:
+            ticket = await tx.keys.take_ticket(digests)
+        if ticket is None or ticket.expires_at <= self.clock.now():
+            raise Unauthenticated
+        return _read(ticket)
+
+
+def _written(caller: Caller) -> dict[str, Any]:
+    return {
+        "user_id": caller.user_id,
+        "role": caller.role.value,
+        "door": caller.door.value,
+        "scopes": None if caller.scopes is None else sorted(caller.scopes),
+        "key_id": caller.key_id,
+        "expires_at": rfc3339(caller.expires_at),
+        "kid": caller.kid,
+    }
+
+
+def _read(ticket: Ticket) -> Caller:
+    written: Mapping[str, Any] = ticket.caller
+    try:
+        return Caller(
+            ticket.tenant_id,
+            written["user_id"],
+            Role(written["role"]),
+            door=Door(written["door"]),
+            scopes=None if written["scopes"] is None else frozenset(written["scopes"]),
+            key_id=written["key_id"],
+            expires_at=None if written["expires_at"] is None else moment("expires_at", written["expires_at"]),
+            kid=written.get("kid"),
+        )
+    except (KeyError, TypeError, ValueError, Invalid):
+        # A row that somebody damaged stands for nobody.
+        raise Unauthenticated from None

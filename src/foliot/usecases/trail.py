@@ -1,0 +1,129 @@
+"""Who changed what: written with each change, and read by whoever may."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.draft import document
+from foliot.domain.ids import ENTRY, new_id
+from foliot.domain.schedule import Schedule
+from foliot.domain.trail import TrailEntry
+from foliot.ports import Page, Store, Transaction
+
+MASK = "***"
+SMALL = 8 * 1024
+"""Documents up to this many bytes are kept whole."""
+SHORT = 1024
+"""In larger ones, fields up to this many bytes are; of the others, the size and the digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What somebody did to a thing: `create`, `pause`, `revoke`, … `was` and `became` never hold a secret."""
+
+    verb: str
+    thing: Thing
+    thing_id: str
+    was: Mapping[str, Any] | None = None
+    became: Mapping[str, Any] | None = None
+
+
+async def record(tx: Transaction, caller: Caller, now: datetime, *changes: Change) -> None:
+    """Write the changes down in the transaction that makes them: both happen, or neither. One statement."""
+    if not changes:
+        return
+    await tx.trail.add(
+        [
+            TrailEntry(
+                id=new_id(ENTRY),
+                tenant_id=caller.tenant_id,
+                at=now,
+                user_id=caller.user_id,
+                key_id=caller.key_id,
+                door=caller.door.value,
+                verb=change.verb,
+                thing=word(change.thing),
+                thing_id=change.thing_id,
+                was=_brief(change.was),
+                became=_brief(change.became),
+            )
+            for change in changes
+        ]
+    )
+
+
+def word(thing: Thing) -> str:
+    """The thing as one word: `dead_letter`."""
+    return thing.value.replace(" ", "_")
+
+
+def differences(was: Mapping[str, Any], became: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Only the fields that differ, before and after."""
+    names = [name for name in {**was, **became} if was.get(name) != became.get(name)]
+    return {name: was.get(name) for name in names}, {name: became.get(name) for name in names}
+
+
+def edited(verb: str, was: Schedule, became: Schedule) -> Change:
+    """A schedule was changed in part: the fields that differ."""
+    before, after = differences(_standing(was), _standing(became))
+    return Change(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
+
+
+def portrait(schedule: Schedule) -> dict[str, Any]:
+    """A schedule as the trail shows it."""
+    return masked(_standing(schedule))
+
+
+def _standing(schedule: Schedule) -> dict[str, Any]:
+    state = {"status": schedule.status.value, "paused_reason": schedule.paused_reason, "version": schedule.version}
+    return {**document(schedule), **state}
+
+
+def masked(shown: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of headers are often secrets, and the trail is kept forever: it keeps their names."""
+    action = shown.get("action")
+    if not isinstance(action, Mapping) or not isinstance(action.get("headers"), Mapping):
+        return dict(shown)
+    return {**shown, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}
+
+
+def _brief(shown: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The document, with what is large told by its size and digest."""
+    if shown is None or len(orjson.dumps(shown)) <= SMALL:
+        return shown
+    return {name: _told(value) for name, value in shown.items()}
+
+
+def _told(value: object) -> object:
+    written = orjson.dumps(value)
+    if len(written) <= SHORT:
+        return value
+    return {"bytes": len(written), "sha256": hashlib.sha256(written).hexdigest()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """Read what was written."""
+
+    store: Store
+
+    async def list(
+        self,
+        caller: Caller,
+        page: Page,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        **filters: str | None,
+    ) -> Sequence[TrailEntry]:
+        """The caller's tenant's entries, newest first. `filters`: user_id, thing, thing_id, verb."""
+        demand(caller, Verb.READ, Thing.TRAIL)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await tx.trail.find(caller.tenant_id, page, start=start, end=end, **filters)

@@ -1,0 +1,1 @@
+"""Seals and opens what must not be read at rest."""

@@ -1,0 +1,64 @@
+"""A worker that dies of its first run. argv: a JSON object with the database, the broker, the queue and the scale."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from foliot.domain.ids import new_id
+from foliot.domain.node import Role
+from foliot.domain.run import Outcome
+from foliot.engine.engine import Engine, Pace
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import Context
+from foliot.store.clock import StoreClock
+from foliot.store.database import Database
+from foliot.testing import GivenActions
+from foliot.workers.celery.worker import CeleryIntake
+from foliot.workers.embedded import EmbeddedWorkers
+
+DIED = 9
+IDLE = 3.0
+
+
+class Poison:
+    """Takes the whole process with it."""
+
+    kind = "probe"
+    timeout = timedelta(seconds=30)
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(config)
+
+    async def perform(self, ctx: Context) -> Outcome:
+        os._exit(DIED)
+
+
+async def main(told: Mapping[str, Any]) -> None:
+    queues = [told["queue"]]
+    engine = Engine(
+        node_id=new_id("poisoned"),
+        clock=StoreClock(),
+        store=Database(told["database"]),
+        feed=MemoryFeed(),
+        actions=GivenActions.of(Poison()),
+        pace=Pace(scale=told["scale"], tick=0.2, retention=None),
+        workers_of=lambda executor: EmbeddedWorkers(executor, 1),
+        queues=queues,
+        role=Role.WORKER,
+        intake=CeleryIntake(told["broker"], name=f"p{os.getpid()}@test", queues=queues, slots=1),
+    )
+    await engine.start()
+    await asyncio.sleep(IDLE)
+    await engine.stop(0)
+
+
+asyncio.run(main(json.loads(sys.argv[1])))

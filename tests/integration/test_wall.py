@@ -1,0 +1,112 @@
+"""The second wall: who builds it, who may not, and that no table with tenants stands outside."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from sqlalchemy import URL, text
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from foliot.store.access_tables import api_keys
+from foliot.store.database import Database
+from foliot.store.migrate import migrate
+from tests import databases
+from tests.services import wait_for
+
+POSTGRESQL = pytest.param("postgresql", marks=pytest.mark.services)
+
+
+@pytest.fixture(params=[POSTGRESQL])
+def url(request: pytest.FixtureRequest, databases_of_session: Callable[[str, str], URL]) -> URL:
+    found = databases_of_session(request.param, "wall")
+    wait_for(databases.raze(found))
+    return found
+
+
+@pytest.fixture
+async def engine(url: URL) -> AsyncIterator[AsyncEngine]:
+    made = create_async_engine(url)
+    yield made
+    await made.dispose()
+
+
+async def test_every_table_with_tenants_stands_inside(url: URL, engine: AsyncEngine) -> None:
+    await migrate(_text(url))
+
+    async with engine.connect() as conn:
+        inside = set(
+            (await conn.execute(text("SELECT tablename FROM pg_policies WHERE policyname = 'tenant'"))).scalars()
+        )
+        switched_on = set((await conn.execute(text("SELECT relname FROM pg_class WHERE relrowsecurity"))).scalars())
+
+    expected = {table.name for table in api_keys.metadata.sorted_tables if "tenant_id" in table.c}
+    assert len(expected) >= 15
+    assert inside == expected
+    assert switched_on == expected
+
+
+async def test_a_wall_that_stands_is_left_alone(url: URL, engine: AsyncEngine) -> None:
+    await migrate(_text(url))
+    before = await _policies(engine)
+
+    await migrate(_text(url))
+
+    assert await _policies(engine) == before
+
+
+async def test_a_migration_repairs_what_was_torn_down(url: URL, engine: AsyncEngine) -> None:
+    await migrate(_text(url))
+    async with engine.begin() as conn:
+        await conn.execute(text("DROP POLICY tenant ON secrets"))
+
+    await migrate(_text(url))
+
+    async with engine.connect() as conn:
+        found = await conn.scalar(
+            text("SELECT count(*) FROM pg_policies WHERE policyname = 'tenant' AND tablename = 'secrets'")
+        )
+    assert found == 1
+
+
+async def test_a_user_who_may_not_take_the_role_goes_on_behind_the_first_wall(url: URL, engine: AsyncEngine) -> None:
+    """As on a server where somebody else makes roles; when they have, the next migration builds the wall."""
+    name = f"{url.database}_poor"
+    async with engine.begin() as conn:
+        await conn.execute(text(f"DROP ROLE IF EXISTS {name}"))
+        await conn.execute(text(f"CREATE ROLE {name} LOGIN"))
+        await conn.execute(text("DROP SCHEMA public CASCADE"))
+        await conn.execute(text(f"CREATE SCHEMA public AUTHORIZATION {name}"))
+    poor = _text(url.set(username=name))
+    try:
+        await migrate(poor)
+        assert await _walled(poor) is False
+
+        async with engine.begin() as conn:
+            await conn.execute(text(f"GRANT foliot_tenant TO {name}"))
+        await migrate(poor)
+        assert await _walled(poor) is True
+    finally:
+        wait_for(databases.raze(url))
+        async with engine.begin() as conn:
+            await conn.execute(text(f"REASSIGN OWNED BY {name} TO CURRENT_USER"))
+            await conn.execute(text(f"DROP OWNED BY {name}"))
+            await conn.execute(text(f"DROP ROLE {name}"))
+
+
+async def _walled(url: str) -> bool:
+    store = Database(url)
+    try:
+        return await store.walled()
+    finally:
+        await store.close()
+
+
+async def _policies(engine: AsyncEngine) -> list[tuple[int, str]]:
+    async with engine.connect() as conn:
+        rows = await conn.execute(text("SELECT oid::int8, polname FROM pg_policy ORDER BY 1"))
+        return [(oid, name) for oid, name in rows]
+
+
+def _text(url: URL) -> str:
+    return url.render_as_string(hide_password=False)

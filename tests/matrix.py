@@ -1,0 +1,218 @@
+"""Two tenants with one of everything, and every route of the app with a real call to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from sqlalchemy import Table, select
+
+from foliot.domain.access import Caller, Role, Thing, Verb, may, scope
+from foliot.domain.ids import new_id
+from foliot.domain.run import RunState
+from foliot.doors.rest import create_app
+from foliot.doors.rest.who import public
+from foliot.identity.claims import Expectations
+from foliot.identity.identities import Identities
+from foliot.identity.keys import Keys
+from foliot.identity.last_use import LastUse
+from foliot.identity.tokens import Tokens
+from foliot.identity.verifying import Key, OneKey
+from foliot.ports import Page
+from foliot.store.access_tables import api_keys
+from foliot.store.database import Database
+from tests.asgi import Answer, Client
+from tests.tokens import SECRET, by_secret, claims, token
+from tests.world import EVERY_MINUTE, KEYRING, World
+
+OURS, THEIRS = "acme", "other"
+_ID = re.compile(r"\b(?:sch|run|key|aud)_[0-9a-f]{32}\b")
+_SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER))
+_DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """One of everything that a path or a body can name."""
+
+    schedule_id: str
+    run_id: str
+    ended_id: str
+    letter_id: str
+    key_id: str
+    name: str
+    tenant_id: str
+    node_id: str
+    queue: str
+
+    @classmethod
+    def unknown(cls) -> Things:
+        """Names that belong to nobody."""
+        first, second, third = (new_id("run") for _ in range(3))
+        return cls(new_id("sch"), first, second, third, new_id("key"), "nowhere", "nobody", "no-node", "no-queue")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method of a path, and what it asks of its caller; None is nothing, and must be said by `PUBLIC`."""
+
+    method: str
+    path: str
+    permission: tuple[Verb, Thing] | None
+    public: bool
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+    def url(self, things: Things) -> str:
+        """The path with real names in it. A new parameter needs a field of `Things`."""
+        run = {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)
+        return re.sub(r"{(\w+)}", lambda found: run if found[1] == "run_id" else getattr(things, found[1]), self.path)
+
+    def body(self, things: Things) -> Any:
+        """A body that the route accepts. The owner's call fails for a new route whose body is missing here."""
+        return {
+            "POST /api/schedules": _DRAFT,
+            "POST /api/schedules/preview": {"type": "cron", "cron_expr": "0 * * * *"},
+            "PUT /api/schedules/{schedule_id}": _DRAFT,
+            "PATCH /api/schedules/{schedule_id}": {"name": "Renamed"},
+            "POST /api/dead-letters/replay": {"ids": [things.letter_id]},
+            "POST /api/keys": {"name": "matrix", "role": "viewer"},
+            "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
+            "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
+        }.get(str(self))
+
+    def tenants_own(self) -> bool:
+        """Whether a tenant's own people may ask, or only those who stand above tenants."""
+        return self.permission is not None and may(caller(OURS, Role.ADMIN), *self.permission)
+
+    def owner(self) -> Role:
+        return Role.ADMIN if self.tenants_own() else Role.SYSTEM
+
+
+def routes(app: FastAPI) -> Iterator[Route]:
+    """Every route there is, read off the app itself."""
+    for route in _flat(app.routes):
+        calls: list[Any] = [dependency.call for dependency in route.dependant.dependencies]
+        stated = [call.permission for call in calls if hasattr(call, "permission")]
+        for method in sorted((route.methods or set()) - {"HEAD"}):
+            yield Route(method, route.path_format, stated[0] if stated else None, public in calls)
+
+
+def _flat(found: Iterable[Any]) -> Iterator[APIRoute]:
+    for route in found:
+        if isinstance(route, APIRoute):
+            yield route
+        elif (included := getattr(route, "original_router", None)) is not None:
+            yield from _flat(included.routes)
+
+
+def caller(tenant_id: str, role: Role, scopes: frozenset[str] | None = None) -> Caller:
+    return Caller(tenant_id, f"{role.value}@{tenant_id}", role, scopes=scopes)
+
+
+@dataclass(frozen=True, slots=True)
+class Furniture:
+    """What stands in a database with two tenants in it."""
+
+    ours: Things
+    theirs: Things
+    at: datetime
+    named: frozenset[str]
+    """Every id of our things."""
+
+
+async def furnish(store: Database) -> Furniture:
+    world = World.on(store)
+    ours, theirs = await _furnish(world, OURS), await _furnish(world, THEIRS)
+    async with store.begin() as tx:
+        # Processes are the house's; this one reports now, so that something can be asked of it.
+        await tx.upkeep.report(ours.node_id, "worker", world.clock.now(), world.clock.now(), {"slots": 1})
+    rows = await rows_of(store, OURS)
+    named = frozenset(found for table in rows.values() for found in _ID.findall(repr(table)))
+    return Furniture(ours, theirs, world.clock.now(), named)
+
+
+@dataclass(slots=True)
+class House:
+    """A furnished world, behind real tokens."""
+
+    world: World
+    app: FastAPI
+    ours: Things
+    named: frozenset[str]
+
+    @classmethod
+    def on(cls, store: Database, furniture: Furniture) -> House:
+        world = World.on(store)
+        world.clock.set(furniture.at)
+        # The real way in, with a key that only tests know.
+        tokens = Tokens(
+            keys=OneKey(Key("HS256", SECRET.encode())), clock=world.clock, expected=Expectations(audience="foliot")
+        )
+        keys = Keys(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
+        app = create_app(world.cases, identity=Identities(tokens, keys))
+        return cls(world, app, furniture.ours, furniture.named)
+
+    async def ask(self, route: Route, things: Things, bearer: str | None) -> Answer:
+        headers = {} if bearer is None else {"Authorization": f"Bearer {bearer}"}
+        return await Client(self.app, quiet=True).send(route.method, route.url(things), route.body(things), **headers)
+
+    def token(self, tenant_id: str, role: Role, *, life: timedelta = timedelta(hours=1)) -> str:
+        now = self.world.clock.now()
+        until = int((now + life).timestamp())
+        begun = min(int(now.timestamp()), until - 1)
+        who = caller(tenant_id, role)
+        said = claims(now, sub=who.user_id, tenant_id=tenant_id, role=role.value, iat=begun, exp=until)
+        return token({"alg": "HS256", "typ": "JWT"}, said, by_secret())
+
+    async def too_small(self, route: Route) -> str:
+        """Somebody of our own tenant who may almost do this: the next smaller role, or a key for other things."""
+        assert route.permission is not None
+        for role in (Role.ADMIN, Role.OPERATOR, Role.VIEWER):
+            if not may(caller(OURS, role), *route.permission):
+                return self.token(OURS, role)
+        rest = sorted(scope(*one) for one in _SMALL if one != route.permission)
+        admin = caller(OURS, Role.ADMIN)
+        key = await self.world.cases.keys.create(admin, {"name": "narrow", "role": "viewer", "scopes": rest})
+        return key.text
+
+    async def rows(self, tenant_id: str) -> dict[str, list[Any]]:
+        return await rows_of(self.world.store, tenant_id)
+
+
+async def rows_of(store: Database, tenant_id: str) -> dict[str, list[Any]]:
+    """Everything that is stored for a tenant."""
+    found = {}
+    async with store.read() as tx:
+        for table in api_keys.metadata.sorted_tables:
+            if "tenant_id" in table.c:
+                found[table.name] = [tuple(row) for row in await tx.conn.execute(_all(table, tenant_id))]
+    return found
+
+
+def _all(table: Table, tenant_id: str) -> Any:
+    return select(table).where(table.c.tenant_id == tenant_id).order_by(*table.primary_key.columns)
+
+
+async def _furnish(world: World, tenant_id: str) -> Things:
+    """A schedule with a waiting run, an ended one and a dead letter; a key, a secret, and limits of its own."""
+    admin, cases = caller(tenant_id, Role.ADMIN), world.cases
+    schedule = await cases.schedules.create(admin, {**EVERY_MINUTE, "name": f"Of {tenant_id}"})
+    for _ in range(3):
+        world.clock.advance(60)
+        await world.tick()
+    waiting, ended, letter = (run.id for run in await cases.runs.list(admin, Page(3)))
+    await world.end(ended, RunState.SUCCESS)
+    await world.end(letter, RunState.DEAD_LETTER, {"code": "http_500", "message": f"no, says {tenant_id}"})
+    key = await cases.keys.create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
+    name = f"secret_of_{tenant_id}"
+    await cases.secrets.put(admin, name, {"value": f"the value of {tenant_id}"})
+    await cases.tenants.put(caller(tenant_id, Role.SYSTEM), tenant_id, {"limits": {"schedules": 77}})
+    house = f"node-of-{tenant_id}", f"queue-of-{tenant_id}"
+    return Things(schedule.id, waiting, ended, letter, key.key.id, name, tenant_id, *house)

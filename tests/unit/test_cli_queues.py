@@ -1,0 +1,93 @@
+"""`foliot queue …` and `foliot worker list|drain|restart` against a server that remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.test_cli import Script, invoke, server
+
+__all__ = ["server"]
+
+QUEUE: dict[str, Any] = {
+    "name": "scraping",
+    "depth": 12,
+    "oldest": "2027-01-01T09:00:00Z",
+    "in_flight": 3,
+    "per_minute": 40,
+    "paused_at": "2027-01-01T09:05:00Z",
+    "paused_by": "root",
+    "reason": "their server is down",
+    "workers": ["host-1:42:abc"],
+}
+WORKER: dict[str, Any] = {
+    "id": "host-1:42:abc",
+    "role": "worker",
+    "host": "host-1",
+    "pid": 42,
+    "started_at": "2027-01-01T09:00:00Z",
+    "seen_at": "2027-01-01T09:05:00Z",
+    "state": "draining",
+    "wish": "restart",
+    "slots": 100,
+    "free": 97,
+    "in_flight": 3,
+    "queues": None,
+}
+
+
+@pytest.fixture(autouse=True)
+def _address(server: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIOT_URL", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_queues_are_listed_with_what_waits_and_why(server: Script) -> None:
+    server.will("GET", "/api/queues", (200, {"items": [QUEUE], "next_cursor": None}))
+
+    shown = invoke("queue", "list", "--utc")
+
+    assert shown.code == 0
+    assert "scraping 12 2027-01-01 09:00:00Z 3 40 1 since 2027-01-01 09:05:00Z: their server is down" in words(
+        shown.out
+    )
+    assert json.loads(invoke("queue", "list", "--json").out)["items"] == [QUEUE]
+
+
+def test_a_queue_is_paused_and_resumed(server: Script) -> None:
+    server.will("POST", "/api/queues/scraping/pause", (200, QUEUE))
+    server.will("POST", "/api/queues/scraping/resume", (200, {**QUEUE, "paused_at": None, "paused_by": None}))
+
+    paused = invoke("queue", "pause", "scraping", "--reason", "their server is down", "--utc")
+    resumed = invoke("queue", "resume", "scraping")
+
+    assert (paused.code, resumed.code) == (0, 0)
+    assert "paused since 2027-01-01 09:05:00Z: their server is down" in words(paused.out)
+    assert "paused no" in words(resumed.out)
+
+
+def test_workers_are_listed_with_what_they_do(server: Script) -> None:
+    server.will("GET", "/api/workers", (200, {"items": [WORKER], "next_cursor": None}))
+
+    shown = invoke("worker", "list", "--utc")
+
+    assert shown.code == 0
+    assert "host-1:42:abc worker draining, then restarts 3 of 100 every queue" in words(shown.out)
+    assert json.loads(invoke("worker", "list", "--json").out)["items"] == [WORKER]
+
+
+@pytest.mark.parametrize("wish", ["drain", "restart"])
+def test_a_worker_is_asked_by_its_id(wish: str, server: Script) -> None:
+    server.will("POST", f"/api/workers/host-1%3A42%3Aabc/{wish}", (200, {**WORKER, "wish": wish}))
+
+    asked = invoke("worker", wish, "host-1:42:abc")
+
+    assert asked.code == 0
+    assert "state draining" in words(asked.out)
+    assert json.loads(invoke("worker", wish, "host-1:42:abc", "--json").out)["wish"] == wish

@@ -1,0 +1,420 @@
+"""What is shipped for deployment holds together: files name each other, our commands, our settings and our metrics."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import tomllib
+from datetime import UTC, datetime
+from functools import cache
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+from honcho.environ import parse_procfile
+from typer.main import get_command
+
+import foliot
+from foliot.cli.app import app
+from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.domain.run import RunState
+from foliot.domain.schedule import Status
+from foliot.doors.rest.metrics import expose
+from foliot.egress import addresses
+from foliot.settings import Settings
+from foliot.usecases.health import Numbers
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+COMMANDS = set(get_command(app).commands)  # type: ignore[attr-defined]
+VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?:(:[?-])([^}]*))?\}")
+PARTS = ("api", "scheduler", "worker")
+
+
+@cache
+def compose() -> Any:
+    return yaml.safe_load((DEPLOY / "compose.yml").read_text())
+
+
+SERVICES: dict[str, Any] = compose()["services"]
+OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("foliot:")}
+
+
+def example() -> dict[str, str]:
+    """What .env.example names, with what it gives; a choice that is only shown counts too."""
+    lines = (DEPLOY / ".env.example").read_text().splitlines()
+    return {found[1]: found[2] for line in lines if (found := re.fullmatch(r"#?([A-Z_]+)=(.*)", line))}
+
+
+def filled(text: str) -> str:
+    """A value of the compose file as it is with a filled .env."""
+    strong = {name: secrets.token_urlsafe(48) for name in example()}
+    return VARIABLE.sub(lambda found: found[3] if found[2] == ":-" else strong[found[1]], text)
+
+
+# --- the image --------------------------------------------------------------------------------------------------------
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+FINAL = DOCKERFILE[DOCKERFILE.rindex("\nFROM ") :]
+
+
+def test_the_image_runs_foliot_as_a_numbered_user_without_tools_to_build_or_fetch() -> None:
+    assert int(re.findall(r"(?m)^USER (\d+)$", FINAL)[-1]) > 0
+    assert 'ENTRYPOINT ["foliot"]' in FINAL
+    assert re.search(r"(?m)^HEALTHCHECK .*/health", FINAL)
+    assert not re.search(r"\b(curl|wget|gcc|build-essential|apt-get|pip)\b", FINAL)
+
+
+def test_the_image_is_made_of_pinned_things() -> None:
+    assert [tag for tag in re.findall(r"(?m)^FROM (\S+)", DOCKERFILE) if not re.search(r":\d", tag)] == []
+    assert "--constraint constraints.txt" in DOCKERFILE
+
+
+def test_what_the_image_copies_is_there_and_is_not_ignored() -> None:
+    copied = [
+        name for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", DOCKERFILE) for name in line.split()[:-1]
+    ]  # the last is where to
+    let_in = re.findall(r"(?m)^!(.+)$", (ROOT / ".dockerignore").read_text())
+
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    assert set(copied) == set(let_in)
+
+
+def test_extras_of_the_image_exist() -> None:
+    [named] = re.findall(r"'\.\[([a-z,]+)\]'", DOCKERFILE)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+
+    assert set(named.split(",")) <= set(extras)
+
+
+# --- compose ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_checked_or_says_why_not(name: str) -> None:
+    check = SERVICES[name]["healthcheck"]
+
+    assert check.get("test") or (check == {"disable": True} and SERVICES[name]["x-no-healthcheck"])
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_pinned_and_locked_down(name: str) -> None:
+    service = SERVICES[name]
+
+    assert re.search(r":v?\d", service["image"])
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_ports_are_published_on_loopback_and_no_database_publishes_one(name: str) -> None:
+    published = SERVICES[name].get("ports", [])
+
+    assert [port for port in published if not port.startswith("127.0.0.1:")] == []
+    assert [port for port in published if port.endswith((":5432", ":5672", ":6379"))] == []
+
+
+def test_the_database_has_no_way_out_and_only_workers_reach_targets() -> None:
+    networks = compose()["networks"]
+
+    assert networks["data"] == {"internal": True}
+    assert [name for name in ("postgres", "redis") if SERVICES[name]["networks"] != ["data"]] == []
+    assert [name for name, service in SERVICES.items() if "out" in service["networks"]] == ["worker"]
+    assert {each for service in SERVICES.values() for each in service["networks"]} == set(networks)
+
+
+def test_no_secret_has_a_default() -> None:
+    text = (DEPLOY / "compose.yml").read_text()
+    secret = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
+
+    used = VARIABLE.findall(text)
+    assert used
+    assert [name for name, how, _ in used if secret.search(name) and how != ":?"] == []
+    assert [name for name, how, _ in used if not how] == []
+    assert not re.search(r"(?i)\w*(password|secret|token)\w*: (?!\$\{)\S", text)
+
+
+def test_the_example_names_exactly_what_compose_uses_and_holds_no_secret() -> None:
+    used = {name: (how, default) for name, how, default in VARIABLE.findall((DEPLOY / "compose.yml").read_text())}
+
+    assert set(example()) == set(used)
+    assert {name: given for name, given in example().items() if given} == {
+        name: default for name, (how, default) in used.items() if how == ":-" and default
+    }
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_services_run_commands_that_exist_with_settings_that_are_accepted(name: str, tmp_path: Path) -> None:
+    service = OURS[name]
+    environ = {key: filled(str(value)) for key, value in service["environment"].items()}
+
+    settings = Settings.load(environ | {"FOLIOT_HOME": str(tmp_path)})
+
+    assert service["command"][0] in COMMANDS
+    assert not settings.local
+    assert settings.host == ("0.0.0.0" if name == "api" else "127.0.0.1")
+
+
+def test_every_service_waits_for_services_that_can_tell() -> None:
+    for service in SERVICES.values():
+        for other, how in service.get("depends_on", {}).items():
+            if how["condition"] == "service_healthy":
+                assert SERVICES[other]["healthcheck"].get("test")
+            else:
+                assert how["condition"] == "service_completed_successfully"
+                assert SERVICES[other]["restart"] == "no"
+
+
+def test_mounted_files_exist_and_volumes_are_declared() -> None:
+    mounted = [volume.split(":")[0] for service in SERVICES.values() for volume in service.get("volumes", [])]
+
+    assert [place for place in mounted if place.startswith(".") and not (DEPLOY / place).exists()] == []
+    assert {place for place in mounted if not place.startswith(".")} == set(compose()["volumes"])
+
+
+def test_there_are_as_many_of_each_part_as_the_page_says() -> None:
+    assert [SERVICES[part]["deploy"]["replicas"] for part in PARTS] == [2, 2, 3]
+
+
+# --- Prometheus and Grafana -------------------------------------------------------------------------------------------
+
+RULES: list[dict[str, Any]] = [
+    rule
+    for group in yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())["groups"]
+    for rule in group["rules"]
+]
+DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "dashboards" / "foliot.json").read_text())
+PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
+QUERIES = [target["expr"] for panel in PANELS for target in panel["targets"]]
+EXPRESSIONS = [rule["expr"] for rule in RULES] + QUERIES
+
+
+@cache
+def series() -> dict[str, set[str]]:
+    """Every series that /metrics renders, and its labels."""
+    queues = {"default": {"depth": 1, "oldest": None}}
+    histograms = Histogram(LATENESS_BUCKETS), Histogram(DURATION_BUCKETS)
+    text = expose(
+        Numbers({}, {}, queues, *histograms, 0, 0, datetime(2027, 1, 1, tzinfo=UTC)), {"requests": 1}
+    ).decode()
+    found: dict[str, set[str]] = {"up": {"job"}}
+    for name, labels in re.findall(r"(?m)^(\w+)(?:\{(.*)\})? \S+$", text):
+        found.setdefault(name, set()).update(re.findall(r"(\w+)=", labels))
+    return found
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_a_query_is_promql_over_series_and_labels_that_exist(expression: str) -> None:
+    promql_parser.parse(expression.replace("$__rate_interval", "5m"))
+
+    used = re.findall(r"\b(foliot_\w+|up)\b(?:\{([^}]*)\})?", expression)
+    assert used
+    for name, matchers in used:
+        assert name in series()
+        assert set(re.findall(r"(\w+)[=!]", matchers)) <= series()[name]
+    for grouped in re.findall(r"by \((\w+)\)", expression):
+        assert any(grouped in series()[name] for name, _ in used)
+
+
+def test_labels_are_asked_for_by_values_that_they_have() -> None:
+    text = " ".join(EXPRESSIONS)
+    asked = {
+        key: {value for found in re.findall(rf'{key}[=!]~?"([^"]+)"', text) for value in found.split("|")}
+        for key in ("state", "status", "job")
+    }
+
+    assert asked["state"] <= {state.value for state in RunState}
+    assert asked["status"] <= {status.value for status in Status}
+    assert asked["job"] == {"foliot"}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule["alert"]))
+def test_an_alert_says_how_grave_it_is_and_what_to_do(rule: dict[str, Any]) -> None:
+    assert set(rule) == {"alert", "expr", "for", "labels", "annotations"}
+    assert re.fullmatch(r"\d+m", rule["for"])
+    assert rule["labels"]["severity"] in {"critical", "warning"}
+    assert set(rule["annotations"]) == {"summary", "description"}
+    assert f"`{rule['alert']}`" in (ROOT / "docs" / "how-to" / "operations.md").read_text()
+
+
+def test_prometheus_reads_the_rules_and_shows_the_token_where_it_is_put() -> None:
+    config = yaml.safe_load((DEPLOY / "prometheus" / "prometheus.yml").read_text())
+    [scrape] = config["scrape_configs"]
+
+    assert [name for name in config["rule_files"] if not (DEPLOY / "prometheus" / name).exists()] == []
+    assert scrape["job_name"] == "foliot"
+    assert scrape["authorization"]["credentials_file"] in SERVICES["prometheus"]["command"][0]
+    assert scrape["dns_sd_configs"][0]["names"] == ["api"]
+    assert {"api", "prometheus"} <= {name for name, service in SERVICES.items() if "watch" in service["networks"]}
+
+
+def test_the_dashboard_can_be_imported_anywhere() -> None:
+    assert "id" not in DASHBOARD
+    assert DASHBOARD["uid"] == "foliot"
+    assert DASHBOARD["schemaVersion"] >= 39
+    assert [variable["type"] for variable in DASHBOARD["templating"]["list"]] == ["datasource"]
+    sources = [panel["datasource"] for panel in PANELS]
+    sources += [target["datasource"] for panel in PANELS for target in panel["targets"]]
+    assert {source["uid"] for source in sources} == {"${datasource}"}
+    assert [query for query in QUERIES if re.search(r"\[(?!\$__rate_interval\])", query)] == []
+
+
+def test_panels_are_told_apart_and_do_not_cover_each_other() -> None:
+    assert len({panel["id"] for panel in PANELS}) == len({panel["title"] for panel in PANELS}) == len(PANELS)
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in PANELS)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+    assert len(set(cells)) == len(cells)
+    assert max(x for x, _ in cells) < 24
+
+
+def test_grafana_finds_its_source_and_its_dashboards() -> None:
+    provisioned = DEPLOY / "grafana" / "provisioning"
+    [source] = yaml.safe_load((provisioned / "datasources" / "prometheus.yml").read_text())["datasources"]
+    [provider] = yaml.safe_load((provisioned / "dashboards" / "foliot.yml").read_text())["providers"]
+    grafana = SERVICES["grafana"]
+
+    assert source["url"] == "http://prometheus:9090"
+    assert f"./grafana/dashboards:{provider['options']['path']}:ro" in grafana["volumes"]
+    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    assert home == f"{provider['options']['path']}/foliot.json"
+
+
+# --- Kubernetes -------------------------------------------------------------------------------------------------------
+
+KUSTOMIZE = DEPLOY / "kustomize"
+NAME = "app.kubernetes.io/name"
+
+
+def kustomization(directory: str) -> Any:
+    return yaml.safe_load((KUSTOMIZE / directory / "kustomization.yaml").read_text())
+
+
+def resources(directory: str) -> list[Any]:
+    return [
+        document
+        for name in kustomization(directory)["resources"]
+        for document in yaml.safe_load_all((KUSTOMIZE / directory / name).read_text())
+    ]
+
+
+EVERYTHING = resources("base") + resources("migrate")
+
+
+def of(kind: str) -> list[Any]:
+    return [each for each in EVERYTHING if each["kind"] == kind]
+
+
+def pods() -> list[Any]:
+    """The pods of everything that makes some."""
+    crons = [each["spec"]["jobTemplate"]["spec"]["template"] for each in of("CronJob")]
+    return crons + [each["spec"]["template"] for each in of("Deployment") + of("Job")]
+
+
+@pytest.mark.parametrize("directory", ["base", "migrate"])
+def test_every_file_of_a_kustomization_is_listed_and_its_image_is_this_version(directory: str) -> None:
+    listed = kustomization(directory)
+    files = {path.name for path in (KUSTOMIZE / directory).glob("*.yaml")}
+
+    assert files == {*listed["resources"], "kustomization.yaml"}
+    assert listed["images"] == [{"name": "foliot", "newName": "foliot", "newTag": foliot.__version__}]
+    assert {service["image"] for service in OURS.values()} == {f"foliot:{foliot.__version__}"}
+
+
+def test_the_parts_are_deployed_and_each_has_a_budget() -> None:
+    assert [each["metadata"]["name"] for each in of("Deployment")] == [f"foliot-{part}" for part in PARTS]
+    assert [each["metadata"]["name"] for each in of("PodDisruptionBudget")] == [f"foliot-{part}" for part in PARTS]
+
+
+def test_every_selector_finds_pods() -> None:
+    labels = [pod["metadata"]["labels"] for pod in pods()]
+    selectors = [each["spec"]["selector"] for each in of("Service")]
+    selectors += [each["spec"]["selector"]["matchLabels"] for each in of("Deployment") + of("PodDisruptionBudget")]
+    selectors += [each["spec"]["podSelector"]["matchLabels"] for each in of("NetworkPolicy")]
+
+    assert [wanted for wanted in selectors if not any(wanted.items() <= found.items() for found in labels)] == []
+    for each in of("Deployment"):
+        assert each["spec"]["selector"]["matchLabels"] == each["spec"]["template"]["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("pod", pods(), ids=lambda pod: str(pod["spec"]["containers"][0]["name"]))
+def test_a_pod_is_locked_down_and_runs_a_command_that_exists(pod: Any) -> None:
+    spec = pod["spec"]
+    [container] = spec["containers"]
+
+    assert container["image"] == "foliot"
+    assert container["args"][0] in COMMANDS
+    assert spec["securityContext"]["runAsNonRoot"] is True
+    assert str(spec["securityContext"]["runAsUser"]) in FINAL
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["allowPrivilegeEscalation"] is False
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["enableServiceLinks"] is False, "it would set FOLIOT_API_PORT, which is no setting of Foliot"
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in spec["volumes"]}
+
+
+@pytest.mark.parametrize("pod", pods(), ids=lambda pod: str(pod["spec"]["containers"][0]["name"]))
+def test_a_pod_gets_settings_that_are_accepted(pod: Any, tmp_path: Path) -> None:
+    [container] = pod["spec"]["containers"]
+    [generated] = kustomization("base")["configMapGenerator"]
+    secret = re.findall(r"(?m)^([A-Z_]+)=(.*)$", (KUSTOMIZE / "secret.example.env").read_text())
+    environ: dict[str, str] = {}
+    for source in container["envFrom"]:
+        if "configMapRef" in source:
+            assert source["configMapRef"]["name"] == generated["name"]
+            environ |= dict(line.split("=", 1) for line in generated["literals"])
+        else:
+            assert source["secretRef"]["name"] == "foliot"
+            environ |= {key: given.replace("…", "x8Gq2") or secrets.token_urlsafe(48) for key, given in secret}
+    environ |= {entry["name"]: entry["value"] for entry in container.get("env", [])}
+
+    assert environ["FOLIOT_HOME"].startswith("/tmp/")
+    assert not Settings.load(environ | {"FOLIOT_HOME": str(tmp_path)}).local
+
+
+def test_the_service_leads_to_a_port_of_the_api() -> None:
+    [service] = of("Service")
+    [api] = [each for each in of("Deployment") if each["metadata"]["name"] == "foliot-api"]
+    ports = {port["name"]: port["containerPort"] for port in api["spec"]["template"]["spec"]["containers"][0]["ports"]}
+
+    assert ports == {service["spec"]["ports"][0]["targetPort"]: 8000}
+
+
+def test_the_second_wall_stands_where_the_first_one_does() -> None:
+    [policy] = [each for each in of("NetworkPolicy") if each["metadata"]["name"] == "foliot-worker"]
+    [rule] = policy["spec"]["egress"]
+    public = {
+        place["ipBlock"]["cidr"]: {ip_network(block) for block in place["ipBlock"]["except"]} for place in rule["to"]
+    }
+
+    assert public == {"0.0.0.0/0": set(addresses._SPECIAL_V4), str(addresses._GLOBAL_V6): set(addresses._SPECIAL_V6)}
+    assert {port["port"] for port in rule["ports"]} == {80, 443, 8080, 8443}
+
+
+def test_every_pod_of_ours_is_behind_the_wall() -> None:
+    [wall] = [each for each in of("NetworkPolicy") if each["metadata"]["name"] == "foliot"]
+
+    assert wall["spec"]["podSelector"]["matchLabels"] == {NAME: "foliot"}
+    assert set(wall["spec"]["policyTypes"]) == {"Ingress", "Egress"}
+    assert "ingress" not in wall["spec"]
+    assert [pod for pod in pods() if pod["metadata"]["labels"][NAME] != "foliot"] == []
+
+
+# --- without containers -----------------------------------------------------------------------------------------------
+
+
+def test_the_procfile_starts_two_of_each_part_by_commands_that_exist() -> None:
+    processes = parse_procfile((DEPLOY / "Procfile").read_text()).processes
+    commands = [re.match(r"exec foliot (\w+)", line) for line in processes.values()]
+
+    assert [found[1] for found in commands if found] == [part for part in PARTS for _ in range(2)]
+    assert set(PARTS) <= COMMANDS

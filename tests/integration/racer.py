@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain, count
 from typing import Any
 
 from foliot.domain.errors import Unavailable
@@ -161,6 +162,8 @@ def claim(url: str, clock: FastClock, path: str, lease: float) -> None:
 async def _claim(url: str, clock: FastClock, notes: Notes, lease: float) -> None:
     store = Dawdling(Database(url, pool=2))
     worker = f"racer-{os.getpid()}"
+    # The third stays too long, as if frozen, and so do some of the others: their finish must come too late.
+    stays = chain([False, False, True], (random.random() < OVERSTAY for _ in count()))
     while True:
         try:
             async with store.read() as tx:
@@ -173,19 +176,20 @@ async def _claim(url: str, clock: FastClock, notes: Notes, lease: float) -> None
         if not claimed:
             await asyncio.sleep(0.01)
         for one in claimed:
-            await _effect(store, one, clock, notes, asked, lease)
+            stay = lease + 0.5 if next(stays) else random.random() * 0.03
+            await _effect(store, one, clock, notes, (asked, lease, stay))
 
 
 async def _effect(
-    store: Dawdling, claimed: Claimed, clock: FastClock, notes: Notes, asked: float, lease: float
+    store: Dawdling, claimed: Claimed, clock: FastClock, notes: Notes, times: tuple[float, float, float]
 ) -> None:
+    asked, lease, stay = times
     fence = claimed.fence
     if time.monotonic() - asked > lease * 0.9:
         # The effect may not begin any more: somebody else will have it.
         return
     notes.write("start", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
-    # Some stay too long, as if frozen: their finish must come too late.
-    await asyncio.sleep(lease + 0.5 if random.random() < OVERSTAY else random.random() * 0.03)
+    await asyncio.sleep(stay)
     notes.write("end", fence.run_id, fence.epoch, fence.token, asked, time.monotonic())
     ending = Ending(fence=fence, state=RunState.SUCCESS, outcome="success", at=clock.now(), result=fence.token)
     for _ in range(100):

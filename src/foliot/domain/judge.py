@@ -1,4 +1,7 @@
-"""What an attempt's outcome makes of its run. Every way an attempt can end is one case here."""
+"""What an attempt's outcome makes of its run. Every way an attempt can end is one case here.
+
+A parked attempt has not ended: there is nothing to judge yet.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from foliot.domain.retry import RetryAt, RetryPolicy
-from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem, RunState, Succeeded
+from foliot.domain.run import Cancelled, Ended, Failed, HandedBack, Lost, Problem, RunState, Succeeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Verdict:
     refund: bool = False
 
 
-def judge(tried: Tried, outcome: Outcome, now: datetime) -> Verdict:
+def judge(tried: Tried, outcome: Ended, now: datetime) -> Verdict:
     """Success wins over a cancel that came too late; a cancel wins over another try."""
     match outcome:
         case Succeeded(result=result, partial=partial, response=response):

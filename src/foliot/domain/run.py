@@ -10,12 +10,21 @@
                     │                                  │  │
                     └──────────▶ cancelled ◀───────────┴──┘ (also from running)
 
+A running run is either in somebody's hands, under a lease, or parked: its effect goes on elsewhere, and from time to
+time somebody looks at what has become of it.
+
+    claim ──▶ held by a worker ──── parked ───▶ parked ◀── parked again, or whoever looked is gone ──┐
+                     │                             └──────────── its moment has come ──▶ held by a watcher
+                     ▼                                                                               ▼
+          any of the arrows above                                                       any of the arrows above
+
 Final states are final: nothing leaves success, partial, failed, dead_letter or cancelled.
 A buffered run is queued and waits for its predecessor: it has no place in the order yet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -128,7 +137,22 @@ class Lost:
     )
 
 
-Outcome = Succeeded | Failed | Cancelled | HandedBack | Lost
+Ended = Succeeded | Failed | Cancelled | HandedBack | Lost
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """The effect goes on elsewhere: nobody here works for it until it is looked at again."""
+
+    handle: Mapping[str, Any]
+    """What the next look needs: JSON, small, and without secrets, for people see it with the run."""
+    after: timedelta
+    """When to look again; zero when there is more to fetch at once."""
+    items: Sequence[Any] = ()
+    """JSON documents that the effect brought forth since the last look; kept with the run, once each."""
+
+
+Outcome = Ended | Parked
 
 
 @dataclass(frozen=True, slots=True)

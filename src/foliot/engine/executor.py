@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 
@@ -15,11 +13,13 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.ids import new_id
 from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Problem, RunState
+from foliot.domain.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
 from foliot.engine.flight import Flight, Stop
 from foliot.engine.meter import Meter
+from foliot.engine.notebook import Notebook, Noting
 from foliot.engine.recorder import Recorder
-from foliot.ports import SLOTS_TOPIC, Action, Actions, Claimed, Clock, Context, Ending, Feed, Store
+from foliot.engine.surprises import crashed, hopeless, stopped, timed_out, unanswered
+from foliot.ports import SLOTS_TOPIC, Action, Actions, Claimed, Clock, Ending, Feed, Parking, Stale, Store, is_watched
 
 SOFT = 0.9
 """The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
@@ -73,8 +73,9 @@ class Executor:
 
     def _start(self, claimed: Claimed, asked_at: float) -> None:
         action = self.actions.get(claimed.kind)
-        limit = float(claimed.timeout_seconds or (action.timeout.total_seconds() if action else 60))
-        flight = Flight(claimed, self.clock, asked_at, asyncio.get_running_loop().time() + limit, limit)
+        limit = _limit(claimed, action)
+        hard_at = asyncio.get_running_loop().time() + limit
+        flight = Flight(claimed=claimed, clock=self.clock, leased_at=asked_at, hard_at=hard_at, limit=limit)
         self.flights[flight.run_id] = flight
         self.performing += 1
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
@@ -104,65 +105,40 @@ class Executor:
 
     async def _perform(self, flight: Flight, action: Action | None, limit: float) -> Outcome | None:
         if flight.claimed.fault is not None or action is None:
-            return _hopeless(flight.claimed)
+            return hopeless(flight.claimed)
         patience = asyncio.timeout(limit * SOFT)
+        context = flight.context(timedelta(seconds=limit * SOFT), Noting(self.store, flight))
+        ended: Ended | None
         try:
             async with patience:
-                return await action.perform(self._context(flight, limit))
+                return _fitting(action, await action.perform(context))
+        except Stale:
+            return None
         except TimeoutError as error:
-            if patience.expired():
-                return Failed(Problem("timeout", f"did not finish within {limit * SOFT:g} s"))
-            return _crashed(flight, error)
+            ended = timed_out(limit * SOFT) if patience.expired() else crashed(flight, error)
         except asyncio.CancelledError as error:
-            return _stopped(flight, error)
+            ended = stopped(flight, error)
         except Exception as error:  # noqa: BLE001 -- the one place where an action's surprise becomes a value
-            return _crashed(flight, error)
-
-    def _context(self, flight: Flight, limit: float) -> Context:
-        claimed = flight.claimed
-        return Context(
-            run_id=flight.run_id,
-            tenant_id=claimed.tenant_id,
-            schedule_id=claimed.schedule_id,
-            kind=claimed.kind,
-            attempt=claimed.attempt,
-            max_attempts=claimed.max_attempts,
-            scheduled_for=claimed.scheduled_for,
-            config=claimed.config,
-            timeout=timedelta(seconds=limit * SOFT),
-            now=self.clock.now(),
-            log=flight.log,
-            progress=flight.progress,
-            hide=flight.hide,
-        )
+            ended = crashed(flight, error)
+        return unanswered(flight, ended)
 
     async def _record(self, flight: Flight, outcome: Outcome) -> None:
         if flight.writing is not None:
             await flight.writing
-        now = self.clock.now()
-        ending = conclude(flight.claimed, outcome, now, lines=flight, cancelled=flight.stop is Stop.CANCEL)
-        if not await self._put(flight.claimed, ending):
-            self.meter.stale_writes += 1
-            return
-        self.meter.ended(ending.state.value, (now - flight.claimed.started_at).total_seconds())
-        if ending.state.final:
-            self.meter.pulse.beat(flight.claimed.queue, now)
+        await self._put(flight, outcome, cancelled=flight.stop is Stop.CANCEL)
 
-    async def _put(self, claimed: Claimed, ending: Ending) -> bool:
-        """Have it written; a run that was given up is somebody's to look at, so it is said aloud."""
-        written = await self.recorder.put(ending)
-        if written and ending.state is RunState.DEAD_LETTER:
-            error = ending.error or {}
-            log.warning(
-                "gave a run up: see foliot dead-letter list",
-                action="run_given_up",
-                tenant_id=claimed.tenant_id,
-                schedule_id=claimed.schedule_id,
-                run_id=ending.fence.run_id,
-                code=error.get("code"),
-                error=error.get("message"),
-            )
-        return written
+    async def _put(self, flight: Flight, outcome: Outcome, *, cancelled: bool = False) -> None:
+        """Have it written, and count it."""
+        now, claimed = self.clock.now(), flight.claimed
+        if isinstance(outcome, Parked):
+            if not await self.recorder.put(park(claimed, outcome, now, lines=flight)):
+                self.meter.stale_writes += 1
+            return
+        ending = conclude(claimed, outcome, now, lines=flight, cancelled=cancelled)
+        if await self.recorder.put(ending):
+            announce(self.meter, claimed, ending)
+        else:
+            self.meter.stale_writes += 1
 
     def _performed(self, flight: Flight) -> None:
         if flight.performing:
@@ -189,7 +165,9 @@ class Executor:
         flight.halt(Stop.LEASE)
         problem = Problem("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
         self._land(flight)
-        await self._put(flight.claimed, conclude(flight.claimed, Failed(problem), self.clock.now(), lines=flight))
+        outcome = unanswered(flight, Failed(problem))
+        if outcome is not None:
+            await self._put(flight, outcome)
 
     async def drain(self, grace: float) -> int:
         """Let what runs finish; hand back what does not. Answers how many were handed back."""
@@ -205,7 +183,7 @@ class Executor:
 
 
 def conclude(
-    claimed: Claimed, outcome: Outcome, now: datetime, *, lines: Flight | None = None, cancelled: bool = False
+    claimed: Claimed, outcome: Ended, now: datetime, *, lines: Notebook | None = None, cancelled: bool = False
 ) -> Ending:
     """The judge's verdict on an attempt, ready to be written."""
     tried = Tried(
@@ -231,35 +209,45 @@ def conclude(
     )
 
 
-def _hopeless(claimed: Claimed) -> Failed:
-    """Trying again would change nothing."""
-    if claimed.fault is not None:
-        problem = Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}")
-    else:
-        problem = Problem("unknown_action", f"this version has no action {claimed.kind!r}")
-    return Failed(problem, permanent=True)
+def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -> Parking:
+    """A parked attempt, ready to be written."""
+    return Parking(
+        fence=claimed.fence,
+        handle=outcome.handle,
+        poll_at=now + max(outcome.after, timedelta()),
+        at=now,
+        lines=lines.take_lines(),
+        items=outcome.items,
+        cancelling=claimed.cancel_requested,
+    )
 
 
-def _stopped(flight: Flight, error: asyncio.CancelledError) -> Outcome | None:
-    match flight.stop:
-        case Stop.CANCEL:
-            return Cancelled("cancelled on request")
-        case Stop.SHUTDOWN:
-            return HandedBack()
-        case Stop.LEASE:
-            return None
-        case None:
-            if flight.task is not None and not flight.task.cancelling():
-                # Nobody stopped this attempt: the action let the end of something of its own slip out.
-                return _crashed(flight, error)
-            raise error
+def announce(meter: Meter, claimed: Claimed, ending: Ending) -> None:
+    """Count an attempt that has ended; a run that was given up is somebody's to look at, so it is said aloud."""
+    meter.ended(ending.state.value, (ending.at - claimed.started_at).total_seconds())
+    if ending.state.final:
+        meter.pulse.beat(claimed.queue, ending.at)
+    if ending.state is RunState.DEAD_LETTER:
+        error = ending.error or {}
+        log.warning(
+            "gave a run up: see foliot dead-letter list",
+            action="run_given_up",
+            tenant_id=claimed.tenant_id,
+            schedule_id=claimed.schedule_id,
+            run_id=ending.fence.run_id,
+            code=error.get("code"),
+            error=error.get("message"),
+        )
 
 
-def _crashed(flight: Flight, error: BaseException) -> Failed:
-    said: dict[str, Any] = {"exc_info": error}
-    if flight.hidden:
-        said = {"exception": flight.redactor.text("".join(traceback.format_exception(error)))}
-    log.error("an action raised", action="action_crashed", run_id=flight.run_id, kind=flight.claimed.kind, **said)
-    # Hidden values go before the text is cut: half of one would not be recognised.
-    message = flight.redactor.text(f"{type(error).__name__}: {error}")
-    return Failed(Problem("action_crashed", message[:1000]))
+def _limit(claimed: Claimed, action: Action | None) -> float:
+    """How long an attempt may take; of one whose effect goes on elsewhere, how long its start may."""
+    own = action.timeout.total_seconds() if action is not None else 60.0
+    return own if is_watched(action) else float(claimed.timeout_seconds or own)
+
+
+def _fitting(action: Action, outcome: Outcome) -> Outcome:
+    if isinstance(outcome, Parked) and not is_watched(action):
+        said = f"the action {action.kind!r} answered Parked, but has no look to go on with"
+        return Failed(Problem("action_crashed", said), permanent=True)
+    return outcome

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.domain.run import Lost
+from foliot.domain.run import Failed, Lost, Problem
 from foliot.engine.alarm import Alarm
 from foliot.engine.executor import conclude
-from foliot.ports import KEYS_KEPT, RUNS_TOPIC, Clock, Feed, Store, run_topic
+from foliot.ports import KEYS_KEPT, PARKED_TOPIC, RUNS_TOPIC, Claimed, Clock, Ending, Feed, Store, run_topic
 
 BATCH = 200
 PRUNE_BATCH = 500
@@ -19,6 +19,9 @@ BUSY = 0.1
 """How long to rest between two batches of pruning, so that it never stands in the way."""
 
 NODES_KEPT = timedelta(hours=24)
+
+MOST_LOST = 5
+"""So often in a row whoever holds a parked run may vanish; then the run is to blame."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -61,16 +64,23 @@ class Janitor:
         now = self.clock.now()
         async with self.store.begin() as tx:
             expired = await tx.claims.lock_expired(now, BATCH)
-            endings = [conclude(claimed, Lost(), now) for claimed in expired]
+            # An effect that goes on elsewhere has not gone with whoever looked after it.
+            parked = [claimed for claimed in expired if goes_on(claimed)]
+            endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]
             if endings:
                 await tx.claims.finish(endings, now)
+            if parked:
+                await tx.parked.take_back(parked, now)
         for ending in endings:
             log.warning(
                 "took a run back from a lost worker", action="run_lost", run_id=ending.fence.run_id, state=ending.state
             )
             self.feed.wake(run_topic(ending.fence.run_id))
         self.alarm.set(ending.ready_at for ending in endings if ending.ready_at is not None)
-        return len(endings)
+        if parked:
+            log.warning("parked runs again whose watcher is lost", action="looks_lost", runs=len(parked))
+            self.feed.wake(PARKED_TOPIC)
+        return len(expired)
 
     async def _release(self) -> int:
         async with self.store.begin() as tx:
@@ -86,5 +96,19 @@ class Janitor:
             return 0
         async with self.store.begin() as tx:
             pruned, place = await tx.upkeep.prune(now - self.retention, PRUNE_BATCH, self._place)
+            await tx.articles.prune(now - self.retention, PRUNE_BATCH)
         self._place = place or ""
         return pruned
+
+
+def goes_on(claimed: Claimed) -> bool:
+    """Whether its effect goes on without whoever held the run."""
+    return claimed.handle is not None and claimed.lost_looks < MOST_LOST - 1
+
+
+def lost(claimed: Claimed, now: datetime) -> Ending:
+    """An attempt goes with its worker. A parked one that costs one process after the other is given up."""
+    if claimed.handle is None:
+        return conclude(claimed, Lost(), now)
+    said = f"whoever looked at it was lost, {claimed.lost_looks + 1} times in a row; what it started may still go on"
+    return replace(conclude(claimed, Failed(Problem("watcher_lost", said), permanent=True), now), lost=True)

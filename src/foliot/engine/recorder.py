@@ -1,22 +1,18 @@
-"""Writes endings down in groups: while one group is being written, the next one gathers."""
+"""Writes endings and parkings down in groups: while one group is being written, the next one gathers."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from datetime import timedelta
 
-import structlog
-
-from foliot.domain.errors import Unavailable
-from foliot.domain.run import Problem, RunState
 from foliot.engine.alarm import Alarm
-from foliot.ports import ENDINGS_TOPIC, RUNS_TOPIC, Clock, Ending, Feed, Finished, Store, run_topic
+from foliot.engine.writing import HEAVY, Entry, Writer, weight
+from foliot.ports import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Clock, Ending, Feed, Parking, Store, run_topic
 
 GROUP = 500
-HEAVY = 1024 * 1024
-"""A group with this much text in it is full: a database takes only so much in one statement."""
 
 CROWD = 32
 """So many endings are written at once, however long ago the last group was."""
@@ -24,9 +20,7 @@ CROWD = 32
 SHORTEST = 0.001
 """Timers are no finer than this: what is nearer is now."""
 
-log = structlog.get_logger("foliot.engine")
-
-Pending = tuple[Ending, asyncio.Future[bool]]
+Pending = tuple[Entry, asyncio.Future[bool]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +48,10 @@ class Recorder:
     _pending: deque[Pending] = field(default_factory=deque)
     _wrote_at: float = -1.0
 
-    async def put(self, ending: Ending) -> bool:
-        """Wait until the ending is durable; False when its fence no longer held, so that it changed nothing."""
+    async def put(self, entry: Entry) -> bool:
+        """Wait until the entry is durable; False when its fence no longer held, so that it changed nothing."""
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._pending.append((ending, done))
+        self._pending.append((entry, done))
         self.feed.wake(ENDINGS_TOPIC)
         return await done
 
@@ -69,67 +63,32 @@ class Recorder:
         if not group:
             return Wrote(0, 0, self.longest_rest)
         try:
-            finished = await self._write_group(group)
+            finished = await Writer(self.clock, self.store).write([entry for entry, _ in group])
         except BaseException:
             # Written twice is written once, so all of the group may come again.
             self._pending.extendleft(reversed(group))
             raise
         self._wrote_at = asyncio.get_running_loop().time()
-        for ending, done in group:
+        for entry, done in group:
             if not done.done():
-                done.set_result(ending.fence.run_id in finished.accepted)
-        self.alarm.set(ending.ready_at for ending, _ in group if ending.ready_at is not None)
-        self.feed.wake(*(run_topic(ending.fence.run_id) for ending, _ in group))
-        if finished.released:
-            self.feed.wake(RUNS_TOPIC)
+                done.set_result(entry.fence.run_id in finished.accepted)
+        self._tell([entry for entry, _ in group], finished.released)
         return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
+
+    def _tell(self, entries: Sequence[Entry], released: int) -> None:
+        self.alarm.set(entry.ready_at for entry in entries if isinstance(entry, Ending) and entry.ready_at is not None)
+        self.feed.wake(*(run_topic(entry.fence.run_id) for entry in entries))
+        if released:
+            self.feed.wake(RUNS_TOPIC)
+        # Whatever is due later is found by the regular look.
+        soon = self.clock.now() + timedelta(seconds=self.longest_rest)
+        if any(isinstance(entry, Parking) and entry.poll_at < soon for entry in entries):
+            self.feed.wake(PARKED_TOPIC)
 
     def _gather(self) -> list[Pending]:
         group: list[Pending] = []
-        weight = 0
-        while self._pending and len(group) < GROUP and weight < HEAVY:
+        heavy = 0
+        while self._pending and len(group) < GROUP and heavy < HEAVY:
             group.append(self._pending.popleft())
-            weight += _weight(group[-1][0])
+            heavy += weight(group[-1][0])
         return group
-
-    async def _write_group(self, group: Sequence[Pending]) -> Finished:
-        try:
-            return await self._write([ending for ending, _ in group])
-        except Unavailable:
-            raise
-        except Exception:  # noqa: BLE001 -- whatever it is, it comes from one of them
-            return await self._write_singly(group)
-
-    async def _write(self, endings: Sequence[Ending]) -> Finished:
-        async with self.store.begin() as tx:
-            return await tx.claims.finish(endings, self.clock.now())
-
-    async def _write_singly(self, group: Sequence[Pending]) -> Finished:
-        """One ending that cannot be stored must not hold up its neighbours."""
-        accepted: set[str] = set()
-        released = 0
-        for ending, _ in group:
-            for version in (ending, _bare(ending)):
-                try:
-                    finished = await self._write([version])
-                except Unavailable:
-                    raise
-                except Exception:
-                    log.exception("an ending could not be stored", action="unrecordable", run_id=ending.fence.run_id)
-                else:
-                    accepted |= finished.accepted
-                    released += finished.released
-                    break
-        return Finished(frozenset(accepted), frozenset(ending.fence.run_id for ending, _ in group) - accepted, released)
-
-
-def _weight(ending: Ending) -> int:
-    body = (ending.response or {}).get("body")
-    return (len(body) if isinstance(body, str) else 0) + sum(len(line.message) for line in ending.lines)
-
-
-def _bare(ending: Ending) -> Ending:
-    """The same end without what could not be stored."""
-    problem = Problem("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
-    state = RunState.DEAD_LETTER if ending.state.final else ending.state
-    return replace(ending, state=state, outcome="failed", result=None, response=None, lines=(), error=problem.as_dict())

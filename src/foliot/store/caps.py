@@ -52,7 +52,10 @@ class Caps:
         if not capped:
             return {}
         query = select(runs.c.tenant_id, func.count().label("running")).where(
-            dialect.among(runs.c.tenant_id, capped), runs.c.state == RunState.RUNNING.value
+            dialect.among(runs.c.tenant_id, capped),
+            runs.c.state == RunState.RUNNING.value,
+            # Nobody here works for an effect that goes on elsewhere.
+            runs.c.handle.is_(None),
         )
         counted = await conn.execute(query.group_by(runs.c.tenant_id))
         running = {row.tenant_id: row.running for row in counted}

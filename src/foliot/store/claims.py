@@ -4,50 +4,32 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, TextClause, Update, bindparam, func, or_, select, text, update
+from sqlalchemy import Select, TextClause, Update, bindparam, func, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.errors import Invalid
 from foliot.domain.ids import new_id
 from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState
-from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed, Ending, Finished
 from foliot.store import endings as ends
 from foliot.store import gate
 from foliot.store.caps import Caps, first_of_each
-from foliot.store.columns import Damaged, Moment, moment_out
+from foliot.store.columns import Moment, moment_out
 from foliot.store.dialects import Dialect
-from foliot.store.tables import runs, versions
+from foliot.store.holding import ROW, Holding, until
+from foliot.store.tables import runs
 
 SHARES = 100
 """How many tenants and queues one pick is divided among at most."""
 
-_ROW = (
-    runs.c.id,
-    runs.c.tenant_id,
-    runs.c.schedule_id,
-    runs.c.version,
-    runs.c.kind,
-    runs.c.queue,
-    runs.c.attempt,
-    runs.c.max_attempts,
-    runs.c.timeout_seconds,
-    runs.c.scheduled_for,
-    runs.c.ready_at,
-    runs.c.epoch,
-    runs.c.token,
-    runs.c.attempt_at,
-    runs.c.cancel_requested,
-    runs.c.action,
-)
+_EXPIRED = (*ROW, runs.c.handle, runs.c.lost_looks)
 
 # Hops from one (queue, tenant) to the next through the index, instead of reading every ready row.
 SHARED = text("""
@@ -85,7 +67,7 @@ def rounded(count: int) -> int:
 
 @cache
 def _takeable(dialect: Dialect) -> Select[Any]:
-    query = select(*_ROW).where(
+    query = select(*ROW).where(
         dialect.listed(runs.c.id, "ids"),
         runs.c.state.in_(sorted(CLAIMABLE)),
         runs.c.lane.is_not(None),
@@ -112,30 +94,13 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
             (runs.c.state, RunState.RUNNING.value),
             (runs.c.lane, None),
             (runs.c.token, bindparam("b_token")),
-            (runs.c.lease_until, _until(dialect, own_clock)),
+            (runs.c.lease_until, until(dialect, own_clock)),
             (runs.c.worker, bindparam("b_worker")),
             (runs.c.attempt_at, now),
             (runs.c.started_at, func.coalesce(runs.c.started_at, now)),
             (runs.c.due_at, func.coalesce(runs.c.due_at, runs.c.ready_at)),
         )
     )
-
-
-def _until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa: FBT001 -- see above
-    return bindparam("b_until", type_=Moment()) if own_clock else dialect.later()
-
-
-@cache
-def _versions(dialect: Dialect) -> Select[Any]:
-    """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
-    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, versions.c.action)
-    return select(*columns).where(
-        dialect.listed(versions.c.schedule_id, "ids"),
-        versions.c.version.in_(bindparam("numbers", expanding=True)),
-    )
-
-
-Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
 
 
 class Pick(NamedTuple):
@@ -157,8 +122,7 @@ class SqlClaims:
 
     conn: AsyncConnection
     dialect: Dialect
-    bind_clock: bool
-    versions: Versions
+    holding: Holding
     caps: Caps
 
     async def ready(self, now: datetime, queues: Collection[str] | None, limit: int) -> list[str]:
@@ -210,13 +174,14 @@ class SqlClaims:
             return []
         token = token or new_id("tok")
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
-        made = await self.conn.execute(_take(self.dialect, self._own_clock), taken | self._lease(lease, now))
+        taken |= self.holding.lease(lease, now)
+        made = await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
         if made.rowcount != len(rows):
             # A queue was paused between the two statements.
             ours = {claimed.fence.run_id for claimed in await self.held([row.id for row in rows], token)}
             rows = [row for row in rows if row.id in ours]
-        await self._load_versions(rows)
-        return [self._claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+        await self.holding.load(rows)
+        return [self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
 
     async def _let_through(self, rows: Sequence[Any], run_ids: Sequence[str], now: datetime) -> Sequence[Any]:
         """Those that the caps of their tenants allow, the most urgent first."""
@@ -228,9 +193,9 @@ class SqlClaims:
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)
-        rows = (await self.conn.execute(select(*_ROW).where(*mine))).all()
-        await self._load_versions(rows)
-        return [self._claimed(row, Fence(row.id, row.epoch, token), row.attempt, row.attempt_at) for row in rows]
+        rows = (await self.conn.execute(select(*ROW).where(*mine))).all()
+        await self.holding.load(rows)
+        return [self.holding.claimed(row, Fence(row.id, row.epoch, token), row.attempt, row.attempt_at) for row in rows]
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
         ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
@@ -238,9 +203,11 @@ class SqlClaims:
             self.dialect.among(runs.c.id, ids),
             self.dialect.among(runs.c.token, tokens),
             runs.c.state == RunState.RUNNING,
+            # Nobody holds a run that was parked meanwhile.
+            runs.c.lease_until.is_not(None),
         )
-        renewed = update(runs).where(*ours).values(lease_until=_until(self.dialect, self._own_clock))
-        await self.conn.execute(renewed, self._lease(lease, now))
+        renewed = update(runs).where(*ours).values(lease_until=until(self.dialect, self.holding.own_clock))
+        await self.conn.execute(renewed, self.holding.lease(lease, now))
         held = {
             (row.id, row.epoch, row.token)
             for row in await self.conn.execute(select(runs.c.id, runs.c.epoch, runs.c.token).where(*ours))
@@ -257,64 +224,19 @@ class SqlClaims:
         return await ends.finish(self.conn, self.dialect, endings, now)
 
     async def lock_expired(self, now: datetime, limit: int) -> list[Claimed]:
-        clock = None if self.bind_clock else self.dialect.now()
-        query = select(*_ROW).where(runs.c.lease_until < (now if clock is None else clock))
+        clock = None if self.holding.bind_clock else self.dialect.now()
+        query = select(*_EXPIRED).where(runs.c.lease_until < (now if clock is None else clock))
         query = query.order_by(runs.c.lease_until).limit(limit)
         rows = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
-        await self._load_versions(rows)
-        return [self._claimed(row, Fence(row.id, row.epoch, row.token), row.attempt, row.attempt_at) for row in rows]
+        await self.holding.load(rows)
+        return [
+            replace(
+                self.holding.claimed(row, Fence(row.id, row.epoch, row.token), row.attempt, row.attempt_at),
+                handle=row.handle,
+                lost_looks=row.lost_looks,
+            )
+            for row in rows
+        ]
 
     async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
         return await ends.release(self.conn, self.dialect, now, schedule_ids, limit)
-
-    @property
-    def _own_clock(self) -> bool:
-        """Whether leases end by the caller's clock instead of the database's."""
-        return self.bind_clock or self.dialect.now() is None
-
-    def _lease(self, lease: timedelta, now: datetime) -> dict[str, Any]:
-        if self._own_clock:
-            return {"b_until": now + lease}
-        return {"b_micros": int(lease.total_seconds() * 1_000_000)}
-
-    async def _load_versions(self, rows: Sequence[Any]) -> None:
-        """Versions never change, so what was read once is kept."""
-        wanted = {(row.schedule_id, row.version) for row in rows if row.schedule_id is not None}
-        missing = sorted(key for key in wanted if key not in self.versions)
-        if not missing:
-            return
-        if len(self.versions) > 10_000:
-            self.versions.clear()
-            missing = sorted(wanted)
-        wanted_ids = {"ids": [schedule_id for schedule_id, _ in missing], "numbers": sorted({at for _, at in missing})}
-        for row in await self.conn.execute(_versions(self.dialect), wanted_ids):
-            try:
-                fault = "its action is not JSON" if isinstance(row.action, Damaged) else None
-                self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, fault)
-            except Invalid as error:
-                self.versions[row.schedule_id, row.version] = (None, {}, str(error))
-
-    def _claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> Claimed:
-        absent: tuple[Spec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
-        spec, config, fault = (
-            self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)
-        )
-        if isinstance(row.action, Damaged):
-            fault = "its action is not JSON"
-        return Claimed(
-            fence=fence,
-            tenant_id=row.tenant_id,
-            schedule_id=row.schedule_id,
-            kind=row.kind,
-            queue=row.queue,
-            attempt=attempt,
-            max_attempts=row.max_attempts,
-            timeout_seconds=row.timeout_seconds,
-            scheduled_for=row.scheduled_for,
-            ready_at=row.ready_at,
-            started_at=started_at,
-            cancel_requested=row.cancel_requested,
-            spec=spec,
-            config=row.action if row.action is not None else config,
-            fault=fault,
-        )

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, case, insert, literal, null, or_, select, true, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, insert, literal, null, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.run import CLAIMABLE, OPEN, Origin, RunState, order_key
@@ -39,6 +39,8 @@ _HELD = (
     runs.c.parent_id,
     runs.c.ready_at,
     runs.c.cancel_requested,
+    runs.c.poll_at,
+    runs.c.handle.is_not(None).label("noted"),
 )
 
 
@@ -68,6 +70,9 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
     for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
         if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+            continue
+        if row.poll_at is not None:
+            # Parked meanwhile: whoever looks at it next decides.
             continue
         if row.state == RunState.RUNNING:
             if row.cancel_requested and not ending.state.final:
@@ -138,6 +143,10 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
         "retry_at": [ending.ready_at for _, ending in held],
     }
     await dialect.insert(conn, attempts, ended)
+    again = [row.id for row, ending in held if row.noted and not ending.state.final]
+    if again:
+        # Its next attempt begins anew.
+        await conn.execute(update(runs).where(dialect.among(runs.c.id, again)).values(handle=None))
 
 
 async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
@@ -160,7 +169,11 @@ async def cancel_runs(
 ) -> int:
     """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
     error = {"code": "cancelled", "message": reason}
-    ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), dialect.among(runs.c.id, at_once))
+    cut = dialect.among(runs.c.id, at_once)
+    ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)
+    # An effect that goes on elsewhere is stopped by whoever looks at it next; whoever holds it now hears of it.
+    free = or_(cut, runs.c.lease_until.is_(None))
+    looked_at = and_(runs.c.state == RunState.RUNNING, runs.c.handle.is_not(None), free)
 
     def when(value: Any, column: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
         return column, case((ends, value), else_=column)
@@ -170,6 +183,7 @@ async def cancel_runs(
         .where(dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
         # Assignments run left to right on MariaDB: each must see what it needs before that changes.
         .ordered_values(
+            (runs.c.poll_at, case((looked_at, literal(now, Moment())), else_=runs.c.poll_at)),
             (runs.c.cancel_requested, case((ends, runs.c.cancel_requested), else_=true())),
             when(runs.c.event_seq + 1, runs.c.final_seq),
             when(runs.c.event_seq + 1, runs.c.event_seq),

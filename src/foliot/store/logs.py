@@ -59,8 +59,8 @@ class Scribe:
 
     def tell(self, row: Any, lines: Sequence[Line], ended_at: datetime | None = None) -> Told:
         """Lines of a running attempt, whose row is locked; at its end a last line says how many found no room."""
-        # Each claim has told of itself, and each end but the last: the other numbers are lines.
-        room = max(LINES_PER_RUN - (row.event_seq - 2 * row.epoch), 0)
+        # Each attempt has told of itself, and each end but the last: the other numbers are lines.
+        room = max(LINES_PER_RUN - (row.event_seq - 2 * row.attempt), 0)
         seq, size = row.event_seq, row.log_bytes
         kept = lines[:room]
         for start in range(0, len(kept), CHUNK_LINES):

@@ -1,0 +1,127 @@
+"""What an attempt says of itself while somebody works for it: lines, values to hide, and how to find its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.event import LINE_LIMIT, EventType, Line
+from foliot.domain.redact import Redactor
+from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Problem, Succeeded
+from foliot.ports import Claimed, Clock, Context, Note, Stale, Store
+
+BUFFERED_LINES = 10_000
+"""Lines that may wait for the logbook; what comes faster than it can write is counted, not kept."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Notebook:
+    """Kept in memory until it is written down with what it belongs to."""
+
+    claimed: Claimed
+    clock: Clock
+    most: int = BUFFERED_LINES
+    lines: list[Line] = field(default_factory=list)
+    dropped: int = 0
+    hidden: tuple[str, ...] = field(default=(), repr=False)
+    redactor: Redactor = field(default_factory=Redactor, repr=False)
+    noted: Mapping[str, Any] | None = None
+    """How to find the effect: from here on it may have started."""
+
+    @property
+    def run_id(self) -> str:
+        return self.claimed.fence.run_id
+
+    def log(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
+        """Add a line for people who read the run."""
+        message = self.redactor.text(message)
+        text = message if len(message) <= LINE_LIMIT else message[:LINE_LIMIT] + "… (cut)"
+        self._add(Line(at or self.clock.now(), EventType.LOG, level, text))
+
+    def progress(self, **data: Any) -> None:
+        """Add a step of progress."""
+        self._add(Line(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(data)))
+
+    def hide(self, *values: str) -> None:
+        """Keep these values out of everything that is kept of this attempt."""
+        self.hidden += values
+        self.redactor = Redactor.of(self.hidden)
+
+    def redacted(self, outcome: Outcome) -> Outcome:
+        """The outcome without the hidden values."""
+        if not self.hidden:
+            return outcome
+        document = self.redactor.document
+        match outcome:
+            case Succeeded():
+                return replace(outcome, result=document(outcome.result), response=document(outcome.response))
+            case Failed(problem):
+                clean = Problem(problem.code, self.redactor.text(problem.message))
+                return replace(outcome, problem=clean, response=document(outcome.response))
+            case Parked(handle=handle, items=items):
+                return replace(outcome, handle=document(dict(handle)), items=[document(item) for item in items])
+            case Cancelled() | HandedBack() | Lost():
+                return outcome
+
+    def _add(self, line: Line) -> None:
+        if len(self.lines) >= self.most:
+            self.dropped += 1
+        else:
+            self.lines.append(line)
+
+    def take_lines(self) -> Sequence[Line]:
+        """The lines that wait to be written; a flood is bounded and says so."""
+        lines, self.lines = self.lines, []
+        if self.dropped:
+            said = f"{self.dropped} more lines came too fast and were not kept"
+            lines.append(Line(self.clock.now(), EventType.LOG, "warning", said))
+            self.dropped = 0
+        return lines
+
+    def context(self, timeout: timedelta, note: Note) -> Context:
+        """What the action may know, and where it says what it has to say."""
+        claimed = self.claimed
+        return Context(
+            run_id=self.run_id,
+            tenant_id=claimed.tenant_id,
+            schedule_id=claimed.schedule_id,
+            kind=claimed.kind,
+            attempt=claimed.attempt,
+            max_attempts=claimed.max_attempts,
+            scheduled_for=claimed.scheduled_for,
+            config=claimed.config,
+            timeout=timeout,
+            now=self.clock.now(),
+            log=self.log,
+            progress=self.progress,
+            hide=self.hide,
+            note=note,
+            limit=None if claimed.timeout_seconds is None else timedelta(seconds=claimed.timeout_seconds),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """Keeps the handle of an effect, in the notebook and on the row, before the effect starts."""
+
+    store: Store
+    notebook: Notebook
+
+    async def __call__(self, handle: Mapping[str, Any]) -> None:
+        notebook = self.notebook
+        clean: Mapping[str, Any] = notebook.redactor.document(dict(handle))
+        try:
+            kept = await self._write(clean)
+        except Unavailable:
+            # Written twice is written once; a second silence is the action's to hear of, before it starts anything.
+            kept = await self._write(clean)
+        if not kept:
+            raise Stale(f"run {notebook.run_id} is in other hands now: start nothing for it")
+        notebook.noted = clean
+
+    async def _write(self, handle: Mapping[str, Any]) -> bool:
+        async with self.store.begin() as tx:
+            return await tx.parked.note(self.notebook.claimed.fence, handle)

@@ -1,0 +1,106 @@
+"""Writes endings and parkings down, one transaction for a group; one that cannot be stored holds up no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import orjson
+import structlog
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.event import EventType, Line
+from foliot.domain.run import Problem, RunState
+from foliot.ports import Clock, Ending, Finished, Parking, Store, Transaction
+
+HEAVY = 1024 * 1024
+"""A group with this much text in it is full: a database takes only so much in one statement."""
+
+Entry = Ending | Parking
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Written twice is written once, so that whoever lost an acknowledgement writes again."""
+
+    clock: Clock
+    store: Store
+
+    async def write(self, entries: Sequence[Entry]) -> Finished:
+        """All of them; raises `Unavailable` when the database is away."""
+        try:
+            return await self._write(entries)
+        except Unavailable:
+            raise
+        except Exception:  # noqa: BLE001 -- whatever it is, it comes from one of them
+            return await self._write_singly(entries)
+
+    async def _write(self, entries: Sequence[Entry]) -> Finished:
+        async with self.store.begin() as tx:
+            return await _written(tx, entries, self.clock.now())
+
+    async def _write_singly(self, entries: Sequence[Entry]) -> Finished:
+        accepted: set[str] = set()
+        released = 0
+        for entry in entries:
+            for version in (entry, *_lesser(entry)):
+                try:
+                    finished = await self._write([version])
+                except Unavailable:
+                    raise
+                except Exception:
+                    log.exception("an ending could not be stored", action="unrecordable", run_id=entry.fence.run_id)
+                else:
+                    accepted |= finished.accepted
+                    released += finished.released
+                    break
+        return Finished(frozenset(accepted), frozenset(entry.fence.run_id for entry in entries) - accepted, released)
+
+
+async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> Finished:
+    parkings = [entry for entry in entries if isinstance(entry, Parking)]
+    if not parkings:
+        return await tx.claims.finish([entry for entry in entries if isinstance(entry, Ending)], now)
+    parked = await tx.parked.park(parkings, now)
+    endings = [entry for entry in entries if isinstance(entry, Ending)]
+    finished = await tx.claims.finish(endings, now) if endings else Finished(frozenset(), frozenset())
+    stale = {parking.fence.run_id for parking in parkings} - parked
+    return Finished(finished.accepted | parked, finished.stale | stale, finished.released)
+
+
+def weight(entry: Entry) -> int:
+    """About how much text it is."""
+    lines = sum(len(line.message) for line in entry.lines)
+    if isinstance(entry, Parking):
+        return lines + (_size(entry.items) if entry.items else 0)
+    body = (entry.response or {}).get("body")
+    return lines + (len(body) if isinstance(body, str) else 0)
+
+
+def _size(items: Sequence[Any]) -> int:
+    try:
+        return len(orjson.dumps(list(items)))
+    except TypeError:
+        # It will not be stored either, and that is told then.
+        return HEAVY
+
+
+def _lesser(entry: Entry) -> Iterator[Entry]:
+    """The same with less and less of what could not be stored."""
+    if isinstance(entry, Parking):
+        said = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
+        yield replace(entry, lines=[Line(entry.at, EventType.LOG, "error", said)], items=())
+        yield _bare(Ending(fence=entry.fence, state=RunState.DEAD_LETTER, outcome="failed", at=entry.at))
+    else:
+        yield _bare(entry)
+
+
+def _bare(ending: Ending) -> Ending:
+    """The same end without what could not be stored."""
+    problem = Problem("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
+    state = RunState.DEAD_LETTER if ending.state.final else ending.state
+    return replace(ending, state=state, outcome="failed", result=None, response=None, lines=(), error=problem.as_dict())

@@ -1,0 +1,65 @@
+"""A process that starts effects elsewhere, until it is killed in the middle of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from foliot.domain.run import Parked
+from foliot.engine.engine import Engine, Pace
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import Context
+from foliot.store.clock import StoreClock
+from foliot.store.database import Database
+from foliot.testing import GivenActions
+from foliot.workers.embedded import EmbeddedWorkers
+from tests.watched import Elsewhere
+
+PACE = Pace(scale=0.1, tick=0.1, retention=None)
+"""A lease holds for three seconds."""
+
+
+@dataclass
+class Stuck(Elsewhere):
+    """Writes down what it starts, and never comes to say so: before the start, or after it."""
+
+    track: Path = Path()
+    after: bool = False
+
+    async def perform(self, ctx: Context) -> Parked:
+        await ctx.note({"job": ctx.run_id, "looked": 0})
+        if self.after:
+            self._write(f"started {ctx.run_id}")
+        self._write(f"stuck {ctx.run_id}")
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    def _write(self, line: str) -> None:
+        with self.track.open("a") as file:
+            file.write(f"{line}\n")
+
+
+def engine(store: Database, action: Elsewhere, node: str, slots: int = 10) -> Engine:
+    """Everything that one process runs."""
+    return Engine(
+        node_id=node,
+        clock=StoreClock(),
+        store=store,
+        feed=MemoryFeed(),
+        actions=GivenActions.of(action),
+        pace=PACE,
+        workers_of=lambda executor: EmbeddedWorkers(executor, slots),
+    )
+
+
+def start_and_get_stuck(url: str, track: Path, *, after: bool) -> None:
+    """The process: only being killed ends it."""
+
+    async def live() -> None:
+        store = Database(url)
+        await engine(store, Stuck(track=track, after=after, every=timedelta(seconds=1)), "doomed").start()
+        await asyncio.Event().wait()
+
+    asyncio.run(live())

@@ -1,0 +1,1 @@
+"""Walks websites and notes what search engines see of them."""

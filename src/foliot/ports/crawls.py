@@ -1,0 +1,66 @@
+"""What is asked of the store about crawls: who asked for the same, what came home, and the list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from foliot.domain.run import RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlRequest:
+    """A request for a crawl, on its way to become the one whose job others are given."""
+
+    tenant_id: str
+    fingerprint: str
+    job_id: str
+    """The id its job would have."""
+    now: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class KnownJob:
+    """The job that requests of this fingerprint are given."""
+
+    job_id: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A part of what one attempt of a crawl brought home."""
+
+    items: Sequence[Any]
+    total: int
+    """How many are kept."""
+    not_kept: int = 0
+    """How many more there were for which there was no room."""
+
+
+class Crawls(Protocol):
+    """Requests for crawls, and their items."""
+
+    async def known(self, tenant_id: str, fingerprint: str, now: datetime) -> KnownJob | None:
+        """The job of such a request if it was made lately and its job did not fail; changes nothing."""
+        ...
+
+    async def settle(self, request: CrawlRequest, *, anew: bool) -> KnownJob:
+        """Whose job counts from now on: the known one, or the request's own. `anew` wants its own in any case.
+
+        Whoever makes the same request next waits until this transaction ends.
+        """
+        ...
+
+    async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> Items:
+        """At most so many after the first `skip`; fewer when they are large, but never none while there are some."""
+        ...
+
+    async def jobs(
+        self, tenant_id: str, kinds: Collection[str], states: Collection[RunState], limit: int, skip: int
+    ) -> tuple[list[str], int]:
+        """Ids of runs of these kinds and states, newest first, and how many there are in all."""
+        ...

@@ -1,0 +1,125 @@
+"""Requests for crawls, each answered with one job, and the list of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.ids import SCHEDULE
+from foliot.domain.run import OPEN, RunState
+from foliot.domain.schedule import Status
+from foliot.ports.crawls import CrawlRequest, Items, KnownJob
+from foliot.store.crawl_items import read_items, write_items
+from foliot.store.crawl_tables import crawl_requests
+from foliot.store.dialects import Dialect
+from foliot.store.tables import runs, schedules
+
+__all__ = ["SqlCrawls", "forget_expired", "write_items"]
+
+_WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
+_WAITING = frozenset({Status.ACTIVE, Status.PAUSED})
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCrawls:
+    """One row for each fingerprint; whoever holds it decides whose job it names."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+
+    async def known(self, tenant_id: str, fingerprint: str, now: datetime) -> KnownJob | None:
+        found = (await self.conn.execute(_row(tenant_id, fingerprint))).first()
+        if found is None or not await self._counts(tenant_id, found, now):
+            return None
+        return KnownJob(found.job_id, found.created_at)
+
+    async def settle(self, request: CrawlRequest, *, anew: bool) -> KnownJob:
+        """What the row says is judged only after it is locked: by then whoever made it has committed its run too."""
+        columns = {
+            "tenant_id": [request.tenant_id],
+            "fingerprint": [request.fingerprint],
+            "job_id": [request.job_id],
+            "created_at": [request.now],
+            "expires_at": [request.expires_at],
+        }
+        # Waits for whoever inserted the same and has not committed yet.
+        await self.dialect.insert(self.conn, crawl_requests, columns, conflict="ignore")
+        query = self.dialect.lock(_row(request.tenant_id, request.fingerprint))
+        found = (await self.conn.execute(query)).one()
+        if found.job_id == request.job_id:
+            return KnownJob(found.job_id, found.created_at)
+        if not anew and await self._counts(request.tenant_id, found, request.now):
+            return KnownJob(found.job_id, found.created_at)
+        await self.conn.execute(
+            update(crawl_requests)
+            .where(*_is(request.tenant_id, request.fingerprint))
+            .values(job_id=request.job_id, created_at=request.now, expires_at=request.expires_at)
+        )
+        return KnownJob(request.job_id, request.now)
+
+    async def _counts(self, tenant_id: str, found: Any, now: datetime) -> bool:
+        """Neither expired nor gone wrong; a job that was pruned counts no more either."""
+        if found.expires_at <= now:
+            return False
+        if found.job_id.startswith(f"{SCHEDULE}_"):
+            query: Select[Any] = select(schedules.c.status).where(schedules.c.id == found.job_id)
+            status = await self.conn.scalar(query.where(schedules.c.tenant_id == tenant_id))
+            return status is not None and Status(status) in _WAITING
+        query = select(runs.c.state, runs.c.cancel_requested).where(runs.c.id == found.job_id)
+        run = (await self.conn.execute(query.where(runs.c.tenant_id == tenant_id))).first()
+        return run is not None and not run.cancel_requested and RunState(run.state) not in _WENT_WRONG
+
+    async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> Items:
+        return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
+
+    async def jobs(
+        self, tenant_id: str, kinds: Collection[str], states: Collection[RunState], limit: int, skip: int
+    ) -> tuple[list[str], int]:
+        """Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
+
+        One statement over both would read all of a tenant's runs, of every kind.
+        """
+        parts = [
+            (self._ended, [one for one in states if one.final]),
+            (self._open, [one for one in states if one in OPEN]),
+        ]
+        wanted = [part(tenant_id, kinds, chosen) for part, chosen in parts if chosen]
+        found: list[str] = []
+        total = 0
+        for where in wanted:
+            newest = select(runs.c.id).where(*where).order_by(runs.c.id.desc()).limit(skip + limit)
+            found += (await self.conn.execute(newest)).scalars()
+            total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
+        return sorted(found, reverse=True)[skip : skip + limit], total
+
+    def _ended(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
+        where = [runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.finished_at.is_not(None)]
+        return [*where, runs.c.state.in_(sorted(states))]
+
+    def _open(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
+        return [runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(states)), runs.c.kind.in_(sorted(kinds))]
+
+
+async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:
+    """Delete requests that expired before this moment; says how many went."""
+    query = select(crawl_requests.c.tenant_id, crawl_requests.c.fingerprint)
+    old = (await conn.execute(query.where(crawl_requests.c.expires_at < before).limit(limit))).all()
+    if old:
+        which = dialect.among(crawl_requests.c.fingerprint, sorted({row.fingerprint for row in old}))
+        tenants = dialect.among(crawl_requests.c.tenant_id, sorted({row.tenant_id for row in old}))
+        await conn.execute(delete(crawl_requests).where(tenants, which, crawl_requests.c.expires_at < before))
+    return len(old)
+
+
+def _is(tenant_id: str, fingerprint: str) -> tuple[ColumnElement[bool], ...]:
+    return crawl_requests.c.tenant_id == tenant_id, crawl_requests.c.fingerprint == fingerprint
+
+
+def _row(tenant_id: str, fingerprint: str) -> Select[Any]:
+    columns = (crawl_requests.c.job_id, crawl_requests.c.created_at, crawl_requests.c.expires_at)
+    return select(*columns).where(*_is(tenant_id, fingerprint))

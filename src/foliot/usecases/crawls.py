@@ -1,0 +1,218 @@
+"""Asks for crawls: now, at a moment or in a rhythm; the same request again is given the same job."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
+from foliot.domain.errors import Contended, Invalid, Unavailable
+from foliot.domain.ids import RUN, SCHEDULE
+from foliot.domain.limits import Limits
+from foliot.domain.plain import check_plain
+from foliot.domain.retry import RetryPolicy
+from foliot.domain.run import Origin
+from foliot.domain.schedule import Schedule
+from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Clock, Feed, RunRequest, RunView, Store, Transaction
+from foliot.ports.crawls import CrawlRequest, KnownJob
+from foliot.usecases.again import again
+from foliot.usecases.limits import Limiter
+from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.schedules import Owner, Schedules, find_run, find_schedule
+from foliot.usecases.trail import Change, record
+
+CACHED_FOR = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawled:
+    """What a request was answered with."""
+
+    job_id: str
+    run: RunView | None = None
+    """The run of a crawl that was not asked for before."""
+    schedule: Schedule | None = None
+    """What stands behind the job, when a moment or a rhythm was asked for."""
+    cached_at: datetime | None = None
+    """When the same was asked for first; None when this is the first time."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """Those who wait for the same."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    count: int = 0
+    failed: Unavailable | None = None
+
+    def pass_on(self) -> None:
+        """What the one before heard."""
+        if self.failed is not None:
+            raise Unavailable(str(self.failed), told=self.failed.told)
+
+
+@dataclass(slots=True)
+class Turns:
+    """Lets equal requests of this process wait for one another here, where it is cheap, and not in the database.
+
+    When the database is away for one of them, it is away for all who wait: nobody tries again for each.
+    """
+
+    _lines: dict[tuple[str, str], _Line] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def of(self, tenant_id: str, print_: str) -> AsyncIterator[None]:
+        line = self._lines.setdefault((tenant_id, print_), _Line())
+        line.count += 1
+        try:
+            async with line.lock:
+                line.pass_on()
+                yield
+        except Contended:
+            raise
+        except Unavailable as away:
+            line.failed = away
+            raise
+        finally:
+            line.count -= 1
+            if not line.count:
+                del self._lines[tenant_id, print_]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A request that the action has read."""
+
+    crawl: Crawl
+    user_id: str
+    config: dict[str, Any]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawls:
+    """One question."""
+
+    store: Store
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    schedules: Schedules
+    new_id: Callable[[str], str]
+    cached_for: timedelta = CACHED_FOR
+    turns: Turns = field(default_factory=Turns)
+
+    async def request(
+        self, caller: Caller, raw: object, once: Once = EACH_TIME, *, ignore_cache: bool = False
+    ) -> Crawled:
+        """A new job, or the one that the same request was given lately, if it did not fail and was not cancelled.
+
+        Whoever may ask for crawls may ask for them in another user's name: users of a tenant see each other's jobs
+        anyway, and the trail says who asked.
+        """
+        demand(caller, Verb.RUN, Thing.CRAWL)
+        crawl = read_crawl(raw, ignore_cache=ignore_cache)
+        if crawl.trigger is not None:
+            demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        wanted = self._read(caller, crawl)
+        async with self.turns.of(caller.tenant_id, wanted.fingerprint):
+            if once.key is None and not crawl.ignore_cache:
+                known = await self._known(caller, wanted)
+                if known is not None:
+                    return known
+            return await self._ask(caller, wanted, once)
+
+    def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
+        check_plain("body", crawl.config)
+        config = self.schedules.check(CRAWL, crawl.config)
+        user_id = crawl.user_id or caller.user_id
+        trigger = crawl.trigger
+        if trigger is not None:
+            check_plain("interval" if "run_at" not in trigger else "schedule_at", trigger)
+        return _Wanted(crawl, user_id, config, fingerprint(user_id, config, trigger))
+
+    async def _known(self, caller: Caller, wanted: _Wanted) -> Crawled | None:
+        """The job of an equal request; most of those who ask twice need not wait for anybody."""
+        async with self.store.read(caller.tenant_id) as tx:
+            known = await tx.crawls.known(caller.tenant_id, wanted.fingerprint, self.clock.now())
+            return None if known is None else await self._cached(tx, caller, known)
+
+    @again
+    async def _ask(self, caller: Caller, wanted: _Wanted, once: Once) -> Crawled:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            job_id = self.new_id(RUN if wanted.crawl.trigger is None else SCHEDULE)
+            request = CrawlRequest(
+                tenant_id=caller.tenant_id,
+                fingerprint=wanted.fingerprint,
+                job_id=job_id,
+                now=now,
+                expires_at=now + self.cached_for,
+            )
+            known = await tx.crawls.settle(request, anew=wanted.crawl.ignore_cache)
+            if known.job_id != job_id:
+                answer = await self._cached(tx, caller, known)
+            elif wanted.crawl.trigger is None:
+                answer = Crawled(job_id=job_id, run=await self._start(tx, caller, wanted, limits, request))
+            else:
+                answer = Crawled(job_id=job_id, schedule=await self._plan(tx, caller, wanted, limits, job_id))
+            await once.keep(tx, caller, answer)
+        self.feed.wake(RUNS_TOPIC if wanted.crawl.trigger is None else SCHEDULES_TOPIC)
+        return answer
+
+    async def _cached(self, tx: Transaction, caller: Caller, known: KnownJob) -> Crawled:
+        scheduled = known.job_id.startswith(f"{SCHEDULE}_")
+        schedule = await find_schedule(tx, caller, known.job_id) if scheduled else None
+        return Crawled(job_id=known.job_id, schedule=schedule, cached_at=known.since)
+
+    async def _start(
+        self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, request: CrawlRequest
+    ) -> RunView:
+        self.limiter.run(caller, limits)
+        action = _performed(wanted)
+        made = RunRequest(
+            id=request.job_id,
+            tenant_id=caller.tenant_id,
+            user_id=wanted.user_id,
+            kind=CRAWL,
+            origin=Origin.MANUAL,
+            queue=CRAWL_QUEUE,
+            priority=wanted.crawl.priority,
+            max_attempts=RetryPolicy().max_attempts,
+            timeout_seconds=None,
+            action=action,
+        )
+        await tx.runs.add([made], request.now)
+        became = {"user_id": wanted.user_id, "action": {"kind": CRAWL, **action}}
+        await record(tx, caller, request.now, Change("create", Thing.CRAWL, made.id, became=became))
+        return await find_run(tx, caller, made.id)
+
+    async def _plan(
+        self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, schedule_id: str
+    ) -> Schedule:
+        draft = {
+            **(wanted.crawl.trigger or {}),
+            "name": f"crawl-{schedule_id}",
+            "tags": [CRAWL],
+            "action": {"kind": CRAWL, **_performed(wanted)},
+            "queue": CRAWL_QUEUE,
+            "priority": wanted.crawl.priority,
+        }
+        try:
+            return await self.schedules.add(tx, caller, draft, limits, Owner(schedule_id, wanted.user_id))
+        except Invalid as error:
+            raise in_own_words(error) from None
+
+
+def _performed(wanted: _Wanted) -> dict[str, Any]:
+    """The action; a spider that keeps pages in a cache of its own is told not to use it."""
+    if not wanted.crawl.ignore_cache:
+        return wanted.config
+    return {**wanted.config, "params": {**(wanted.config.get("params") or {}), "ignore_cache": True}}

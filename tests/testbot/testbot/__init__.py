@@ -1,0 +1,1 @@
+"""Spiders that do what a test needs them to do."""

@@ -1,0 +1,64 @@
+"""What `foliot check` says about the services of the address book."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foliot.cli.entrance import Finding
+from foliot.cli.printing import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from foliot.actions.grpc import GrpcCall
+    from foliot.domain.address import ServiceAddress
+    from foliot.settings import Settings
+
+PATIENCE = 5.0
+
+
+async def calling(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
+    """Whether services answer and describe themselves. Foliot starts without them, and runs that call them fail."""
+    import asyncio
+
+    from foliot.settings.address_book import unread
+
+    strange = [
+        Finding(
+            "warning", key, "looks like the address of a service and is none: host:port, grpc, grpcs, http or https"
+        )
+        for key in unread(environ)
+    ]
+    if not settings.services.entries:
+        return strange
+    from foliot.actions.grpc import GrpcCall
+    from foliot.egress.calls import GrpcEgress
+    from foliot.store.clock import StoreClock
+
+    calls = GrpcEgress(book=settings.services, ca_file=settings.services_ca)
+    action = GrpcCall(calls=calls, clock=StoreClock())
+    try:
+        entries = [settings.services.entries[name] for name in sorted(settings.services.entries)]
+        return strange + await asyncio.gather(*(_ask(action, entry) for entry in entries))
+    finally:
+        await calls.close()
+
+
+async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
+    if not entry.scheme.speaks_grpc:
+        return Finding("ok", entry.name, f"{entry.url}, which is not asked anything here")
+    import asyncio
+
+    from foliot.actions.grpc.trouble import Trouble
+    from foliot.ports import CallFailed
+
+    try:
+        async with asyncio.timeout(PATIENCE):
+            methods = await action.methods(entry.name)
+    except TimeoutError:
+        return Finding("warning", entry.name, f"{entry.url} does not answer within {PATIENCE:g} s")
+    except CallFailed as failed:
+        return Finding("warning", entry.name, f"{entry.url} cannot be asked ({failed.status}): {failed.message}")
+    except Trouble as trouble:
+        return Finding("warning", entry.name, f"{entry.url} {trouble}")
+    return Finding("ok", entry.name, f"{entry.url} answers, and has {count(len(methods), 'method')}")

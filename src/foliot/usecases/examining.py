@@ -1,0 +1,31 @@
+"""Asks the target of an action, before a schedule is written down, whether it knows what will be asked of it."""
+
+from __future__ import annotations
+
+import structlog
+
+from foliot.domain.access import Caller
+from foliot.domain.draft import Check, action_of, under
+from foliot.domain.errors import Invalid
+from foliot.ports import Actions, is_examined
+
+log = structlog.get_logger("foliot.usecases")
+
+
+async def objection(actions: Actions, caller: Caller, raw: object, check: Check) -> Invalid | None:
+    """What the target has against a request; None also when it could not be asked, or the request cannot be read.
+
+    Never inside a transaction: a target may take its time.
+    """
+    asked = action_of(raw, check)
+    action = None if asked is None else actions.get(asked[0])
+    if asked is None or not is_examined(action):
+        return None
+    kind, config = asked
+    try:
+        unasked = await action.examine(caller.tenant_id, config)
+    except Invalid as wrong:
+        return under("action", wrong)
+    if unasked is not None:
+        log.info("accepted unseen", action="target_not_asked", tenant_id=caller.tenant_id, kind=kind, why=unasked)
+    return None

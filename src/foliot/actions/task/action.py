@@ -1,0 +1,109 @@
+"""The action `task`: finds the function, checks its parameters, and lets it run where it belongs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from foliot.actions.task.running import Running
+from foliot.domain.access import KEEPER
+from foliot.domain.errors import Invalid, InvalidMany
+from foliot.domain.plain import check_depth
+from foliot.domain.reading import Fields, rfc3339
+from foliot.domain.run import Failed, Outcome, Problem, Succeeded
+from foliot.ports import Context
+from foliot.ports.tasks import Attempt, Pool, ProcessDied, Told
+from foliot.tasks.catalogue import Catalogue
+from foliot.tasks.task import Task
+
+SOFT = 1500 / 1620
+"""The share of its time after which a task is asked to stop: 25 of 30 minutes."""
+
+
+class RunTask:
+    """Runs a registered Python function."""
+
+    kind = "task"
+    timeout = timedelta(minutes=30)
+
+    def __init__(self, *, tasks: Catalogue, pool: Pool) -> None:
+        self._tasks = tasks
+        self._pool = pool
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration in its stored form, or `Invalid` naming the field."""
+        fields = Fields.of("", config)
+        fields.asked |= {"task", "parameters"}
+        fields.finish()
+        task = self._find(fields.value("task"))
+        given = Fields.of("parameters", fields.value("parameters")).raw
+        check_depth("parameters", given)
+        try:
+            task.signature.read(given)
+        except InvalidMany as wrong:
+            raise InvalidMany(
+                Invalid(f"parameters.{one.field}", one.message, got=one.got) for one in wrong.errors
+            ) from None
+        return {"task": task.name, "parameters": dict(given)}
+
+    def defaults(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What its decorator says of queue, retries and time."""
+        name = config.get("task")
+        task = self._tasks.get(name) if isinstance(name, str) else None
+        return {} if task is None else task.defaults()
+
+    def _find(self, name: object) -> Task:
+        if name is None:
+            raise Invalid("task", "is required")
+        if not isinstance(name, str):
+            raise Invalid("task", "must be the name of a task", got=name)
+        task = self._tasks.get(name)
+        if task is None:
+            names = self._tasks.names()
+            close = difflib.get_close_matches(name[:100], names, n=1)
+            hint = f"did you mean {close[0]!r}? Known are" if close else "known are"
+            raise Invalid("task", f"is not a task of this server; {hint} {', '.join(names)}", got=name[:100])
+        return task
+
+    async def perform(self, ctx: Context) -> Outcome:
+        """Run it once, to its end."""
+        name = str(ctx.config.get("task"))
+        task = self._tasks.get(name)
+        if task is None:
+            # Another worker may have it: this one was started without the module, or with a broken one.
+            return Failed(Problem("unknown_task", f"this worker has no task {name!r}: see FOLIOT_TASKS and its log"))
+        if task.house and ctx.tenant_id != KEEPER:
+            problem = Problem("not_for_tenants", f"{name} is about the house itself: only the tenant {KEEPER} runs it")
+            return Failed(problem, permanent=True)
+        attempt = Attempt(
+            run_id=ctx.run_id,
+            tenant_id=ctx.tenant_id,
+            schedule_id=ctx.schedule_id,
+            attempt=ctx.attempt,
+            max_attempts=ctx.max_attempts,
+            scheduled_for=rfc3339(ctx.scheduled_for),
+        )
+        given, patience = ctx.config.get("parameters") or {}, ctx.timeout * SOFT
+        running = Running(task=task, given=given, attempt=attempt, ctx=ctx, patience=patience)
+        try:
+            if task.cpu:
+                told = await running.in_process(self._pool)
+            else:
+                told = await (running.on_loop() if task.is_async else running.in_thread())
+        except TimeoutError:
+            return Failed(Problem("timeout", f"did not finish within {patience.total_seconds():g} s"))
+        except ProcessDied as died:
+            ctx.log(str(died), level="error")
+            return Failed(Problem("process_died", str(died)))
+        return _outcome(told, ctx)
+
+
+def _outcome(told: Told, ctx: Context) -> Outcome:
+    if told.error is None:
+        return Succeeded(result=told.result, partial=told.partial)
+    if told.trace:
+        ctx.log(told.trace.rstrip(), level="error")
+    after = None if told.retry_after is None else timedelta(seconds=max(told.retry_after, 0.001))
+    return Failed(Problem("task_failed", told.error), permanent=told.permanent, retry_after=after)

@@ -1,0 +1,129 @@
+"""Routes of tasks: the registered functions that a schedule can run."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Response
+from pydantic import BaseModel, Field
+
+from foliot.domain.access import Thing, Verb
+from foliot.domain.errors import NotFound
+from foliot.doors.rest import models, render
+from foliot.doors.rest.asking import Body, Cases
+from foliot.doors.rest.bodies import Model, Priority, Queue, body
+from foliot.doors.rest.models import UNKNOWN
+from foliot.doors.rest.who import Who, permits
+from foliot.ports import RunView
+from foliot.ports.tasks import TaskView
+
+router = APIRouter(prefix="/api/tasks", tags=["Tasks"])
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
+
+
+class TaskModel(Model):
+    """A registered function."""
+
+    name: str
+    description: str
+    module: str
+    built_in: bool
+    house: bool
+    """About the house itself: only the tenant `default` runs it."""
+    cpu: bool
+    """Whether it runs in a process of its own."""
+    queue: str | None
+    """Where the runs of its schedules wait, unless they say otherwise."""
+    retries: int | None
+    timeout_seconds: int | None
+    schedule: dict[str, Any] | None
+    """The schedule that its code declares."""
+    parameters: dict[str, Any]
+    """What it takes, as a JSON Schema."""
+
+
+class TaskList(Model):
+    """Every task that this server knows."""
+
+    items: list[TaskModel]
+    next_cursor: None
+    faults: list[str] | None
+    """Modules that could not be loaded; null for those who do not look after the house."""
+
+
+class TaskRunRequest(Model):
+    """What to run it with."""
+
+    parameters: dict[str, Any] | None = None
+    queue: Queue | None = "manual"
+    priority: Priority | None = 5
+    timeout_seconds: int | None = Field(None, ge=1, le=604_800)
+
+
+REQUESTS: tuple[type[BaseModel], ...] = (TaskRunRequest,)
+
+
+def _name(task: Annotated[str, Path(description="A task's name.")]) -> str:
+    if not _NAME.fullmatch(task):
+        raise NotFound("task", task[:64])
+    return task
+
+
+Name = Annotated[str, Depends(_name)]
+
+
+@router.get("", dependencies=[permits(Verb.READ, Thing.TASK)], response_model=TaskList, summary="List tasks")
+async def list_(cases: Cases, caller: Who) -> Response:
+    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages."""
+    faults = cases.tasks.faults(caller)
+    shown = [_task(one) for one in cases.tasks.list(caller)]
+    return render.answer({"items": shown, "next_cursor": None, "faults": None if faults is None else list(faults)})
+
+
+@router.get(
+    "/{task}",
+    dependencies=[permits(Verb.READ, Thing.TASK)],
+    response_model=TaskModel,
+    responses=UNKNOWN,
+    summary="One task",
+)
+async def get(cases: Cases, caller: Who, task: Name) -> Response:
+    """With what it takes, as a JSON Schema."""
+    return render.answer(_task(cases.tasks.get(caller, task)))
+
+
+@router.post(
+    "/{task}/run",
+    dependencies=[permits(Verb.RUN, Thing.TASK)],
+    status_code=202,
+    response_model=models.Run,
+    openapi_extra=body(TaskRunRequest, required=False),
+    responses=UNKNOWN,
+    summary="Run a task now",
+)
+async def run(cases: Cases, caller: Who, task: Name, asked: Body) -> Response:
+    """A run outside any schedule. Its parameters are checked here and now."""
+    made = await cases.tasks.run(caller, task, asked.document, asked.once(202, _whole, render.located))
+    return render.answer(render.run(made), 202, render.located(made))
+
+
+def _whole(one: RunView) -> bytes:
+    return render.dumps(render.run(one))
+
+
+def _task(one: TaskView) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "description": one.description,
+        "module": one.module,
+        "built_in": one.built_in,
+        "house": one.house,
+        "cpu": one.cpu,
+        "queue": one.queue,
+        "retries": one.retries,
+        "timeout_seconds": one.timeout_seconds,
+        "schedule": None if one.schedule is None else dict(one.schedule),
+        "parameters": dict(one.parameters),
+    }

@@ -1,0 +1,49 @@
+"""The history of prices, as it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+
+PLACES = 6
+"""Decimal places of a price that are kept."""
+DEAREST = Decimal(10) ** 12
+"""No price is this high."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What one visit found: the price of a product at a competitor."""
+
+    tenant_id: str
+    competitor: str
+    product: str
+    run_id: str
+    at: datetime
+    price: Decimal
+    currency: str
+    """As the page says it: an ISO code where it names one, else its sign; empty when it says nothing."""
+    url: str
+    source: str
+    """How it was found: json_ld, microdata, open_graph, selector or service."""
+
+
+class Prices(Protocol):
+    """Every observation is kept until it is pruned."""
+
+    async def add(self, observations: Sequence[Observation]) -> None:
+        """One for each run, competitor and product: a second attempt of the same run changes nothing."""
+        ...
+
+    async def history(
+        self, tenant_id: str, since: datetime, competitors: Collection[str] = (), limit: int = 100_000
+    ) -> Sequence[Observation]:
+        """By competitor, product and time, oldest first; of all competitors when none is named."""
+        ...
+
+    async def prune(self, tenant_id: str, before: datetime, limit: int) -> int:
+        """Delete up to so many that are older."""
+        ...

@@ -1,0 +1,46 @@
+"""The tasks that Foliot brings along. Each is given what it needs: nothing here reaches for a global."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.ports import Clock, Egress, Store
+from foliot.ports.tasks import Probe, Service
+from foliot.tasks.builtin.analysis import Analysis
+from foliot.tasks.builtin.cleanup import Cleanup
+from foliot.tasks.builtin.health import HealthCheck
+from foliot.tasks.builtin.scraping import Scraping
+from foliot.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What the built-in tasks are given."""
+
+    store: Store
+    clock: Clock
+    egress: Egress
+    retention_days: int
+    probes: Sequence[Probe] = ()
+    scraper: Service | None = None
+    """The service that scrapes for us, where there is one."""
+
+
+def built_in(needs: Needs) -> list[Task]:
+    """All of them."""
+    store, clock = needs.store, needs.clock
+    cleanup = Cleanup(store=store, clock=clock, retention_days=needs.retention_days)
+    health = HealthCheck(store=store, clock=clock, probes=needs.probes)
+    scraping = Scraping(store=store, clock=clock, egress=needs.egress, service=needs.scraper)
+    return [
+        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance"),
+        _task("health_check_services", health.run, queue="monitoring", house=True, retries=0),
+        _task("scrape_competitor_prices", scraping.run, queue="scraping"),
+        _task("comprehensive_price_analysis", Analysis(store=store, clock=clock).run, queue="analysis"),
+    ]
+
+
+def _task(name: str, function: Callable[..., Any], **said: Any) -> Task:
+    return Task(name=name, function=function, built_in=True, **said)

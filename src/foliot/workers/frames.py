@@ -1,0 +1,67 @@
+"""How a pool and its processes write to each other: JSON and, behind it, bytes as they are; their lengths first."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+import orjson
+
+LARGEST = 8 * 1024 * 1024
+"""Bytes of one message; no call and no result comes near."""
+LARGEST_BODY = 32 * 1024 * 1024
+"""Bytes beside it."""
+BODY = "body"
+"""Where a message that came with bytes has them."""
+
+_LENGTHS = struct.Struct(">II")
+
+
+class Broken(Exception):
+    """The other side wrote something that is no message."""
+
+
+def pack(message: dict[str, Any], body: bytes = b"") -> bytes:
+    text = orjson.dumps(message)
+    return b"".join((_LENGTHS.pack(len(text), len(body)), text, body))
+
+
+def read(source: BinaryIO) -> dict[str, Any] | None:
+    """The next message of a blocking stream; None at its end."""
+    head = source.read(_LENGTHS.size)
+    if len(head) < _LENGTHS.size:
+        return None
+    size, more = _sizes(head)
+    return _message(source.read(size), source.read(more))
+
+
+async def receive(source: asyncio.StreamReader) -> dict[str, Any] | None:
+    """The next message of an asynchronous one; None at its end."""
+    try:
+        size, more = _sizes(await source.readexactly(_LENGTHS.size))
+        text, body = await source.readexactly(size), await source.readexactly(more)
+    except asyncio.IncompleteReadError:
+        return None
+    return _message(text, body)
+
+
+def _sizes(head: bytes) -> tuple[int, int]:
+    size, more = _LENGTHS.unpack(head)
+    if size > LARGEST or more > LARGEST_BODY:
+        raise Broken(f"a message of {size} and {more} bytes")
+    return size, more
+
+
+def _message(text: bytes, body: bytes) -> dict[str, Any]:
+    try:
+        message = orjson.loads(text)
+    except ValueError as error:
+        raise Broken(str(error)) from None
+    if not isinstance(message, dict):
+        raise Broken("a message that is no object")
+    return message | {BODY: body} if body else message
+
+
+Send = Callable[[dict[str, Any]], None]

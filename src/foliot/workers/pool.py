@@ -1,0 +1,180 @@
+"""Processes for work that would keep this one busy: started when first needed, recycled, killed when they must stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from foliot.ports.tasks import Call, ProcessDied, Tell, Told
+from foliot.workers.frames import LARGEST, Broken, pack, receive
+
+GRACE = 2.0
+"""Seconds that a function has to leave by itself once it was asked to stop."""
+
+log = structlog.get_logger("foliot.workers")
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """One process, and how often it was used."""
+
+    process: Process
+    calls: int = 0
+    spoiled: bool = False
+    """It was asked to stop, and nobody knows yet whether it did."""
+
+    @classmethod
+    async def start(cls) -> Child:
+        arguments = (sys.executable, "-P", "-m", "foliot.workers.child")
+        # A group of its own: a signal from the terminal is for the parent, which ends its children itself.
+        process = await asyncio.create_subprocess_exec(
+            *arguments, stdin=PIPE, stdout=PIPE, limit=LARGEST, start_new_session=True
+        )
+        child = cls(process)
+        await child.send({"path": sys.path})
+        return child
+
+    async def send(self, message: dict[str, Any], body: bytes = b"") -> None:
+        assert self.process.stdin is not None  # noqa: S101 -- asked for above
+        self.process.stdin.write(pack(message, body))
+        await self.process.stdin.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        assert self.process.stdout is not None  # noqa: S101 -- asked for above
+        return await receive(self.process.stdout)
+
+    @property
+    def alive(self) -> bool:
+        return self.process.returncode is None
+
+    async def kill(self) -> None:
+        """End it, now; returns when it is gone."""
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        await self.process.wait()
+
+
+@dataclass(slots=True, kw_only=True)
+class ProcessPool:
+    """At most `size` processes, each replaced after `most` calls. Nothing runs until the first call."""
+
+    size: int
+    most: int = 50
+    grace: float = GRACE
+    _slots: asyncio.Semaphore = field(init=False)
+    _idle: list[Child] = field(init=False, default_factory=list)
+    _all: set[Child] = field(init=False, default_factory=set)
+    _closed: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.size)
+
+    @property
+    def processes(self) -> int:
+        return len(self._all)
+
+    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+        """Run it in a process; the time it waits for one counts as its own."""
+        async with asyncio.timeout(patience.total_seconds()), self._child() as child:
+            child.calls += 1
+            # Never cancelled itself, so that no message is read by halves.
+            hearing = asyncio.create_task(_hear(child, tell, child.calls))
+            try:
+                asked = asdict(call)
+                body = asked.pop("body")
+                await child.send({"call": asked, "number": child.calls}, body)
+                return await asyncio.shield(hearing)
+            except asyncio.CancelledError:
+                await asyncio.shield(self._stop(child, hearing))
+                raise
+            except (ConnectionError, Broken) as error:
+                await self._stop(child, hearing)
+                raise ProcessDied(_death(child, str(error))) from None
+
+    async def _stop(self, child: Child, hearing: asyncio.Task[Told]) -> None:
+        """Ask it to leave, wait a moment, and kill it: nothing it began may go on behind the run's back."""
+        child.spoiled = True
+        with contextlib.suppress(ConnectionError):
+            await child.send({"stop": True})
+        await asyncio.wait([hearing], timeout=self.grace)
+        child.spoiled = not hearing.done() or hearing.exception() is not None
+        if child.spoiled:
+            await child.kill()
+            await asyncio.wait([hearing])
+            hearing.exception()
+
+    @asynccontextmanager
+    async def _child(self) -> AsyncIterator[Child]:
+        async with self._slots:
+            if self._closed:
+                raise ProcessDied("the pool of processes is closed: this process is shutting down")
+            child = await self._take()
+            try:
+                yield child
+            finally:
+                await self._give_back(child)
+
+    async def _take(self) -> Child:
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+            self._all.discard(child)
+        child = await Child.start()
+        self._all.add(child)
+        return child
+
+    async def _give_back(self, child: Child) -> None:
+        if child.alive and not child.spoiled and child.calls < self.most and not self._closed:
+            self._idle.append(child)
+            return
+        self._all.discard(child)
+        await child.kill()
+
+    async def close(self) -> None:
+        """Kill whatever is left; calls under way are cancelled by whoever made them."""
+        self._closed = True
+        for child in list(self._all):
+            await child.kill()
+        self._all.clear()
+        self._idle.clear()
+
+
+async def _hear(child: Child, tell: Tell, number: int) -> Told:
+    """What the process says until the function has ended; a thread that an earlier call left behind is not heard."""
+    while (message := await child.receive()) is not None:
+        if message.get("number") != number:
+            continue
+        if "log" in message:
+            tell.log(str(message["log"]), str(message.get("level", "info")))
+        elif "progress" in message:
+            tell.progress(message["progress"])
+        else:
+            return Told(**message["ended"])
+    await child.process.wait()
+    raise ProcessDied(_death(child))
+
+
+def _death(child: Child, why: str = "") -> str:
+    code = child.process.returncode
+    said = "the process that ran the task"
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        hint = "; the operating system does that when memory runs out" if -code == signal.SIGKILL else ""
+        return f"{said} was ended by signal {-code} ({name}){hint}"
+    if why:
+        return f"{said} could not be understood: {why}"
+    return f"{said} ended by itself with code {code}, before the task did"

@@ -1,0 +1,78 @@
+"""Heavy tasks, for tests of the processes that run them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from typing import Any
+
+from foliot import TaskContext, task
+
+
+@task("add", cpu=True)
+def add(ctx: TaskContext, a: int, b: int) -> dict[str, int]:
+    ctx.logger.info("adding %d and %d", a, b)
+    ctx.progress(done=1)
+    print("this goes to the log of the server, and spoils nothing")
+    return {"sum": a + b, "pid": os.getpid()}
+
+
+@task("spin", cpu=True)
+def spin(ctx: TaskContext) -> None:
+    """Busy for ever, and deaf."""
+    ctx.progress(pid=os.getpid())
+    busy = True
+    while busy:
+        pass
+
+
+@task("polite", cpu=True)
+def polite(ctx: TaskContext) -> None:
+    """Busy until it is asked to stop."""
+    ctx.progress(pid=os.getpid())
+    while not ctx.cancelled:
+        pass
+    ctx.check_cancelled()
+
+
+@task("killed", cpu=True)
+def killed() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@task("leaves", cpu=True)
+def leaves(how: str) -> None:
+    if how == "hard":
+        os._exit(7)
+    sys.exit(7)
+
+
+@task("raises", cpu=True)
+def raises() -> None:
+    raise ValueError("no")
+
+
+@task("again", cpu=True)
+def again(ctx: TaskContext) -> None:
+    ctx.retry(after=60)
+
+
+@task("writes_on", cpu=True)
+def writes_on(ctx: TaskContext) -> int:
+    """Leaves a thread behind that goes on talking."""
+    gone = threading.Event()
+
+    def talk() -> None:
+        for _ in range(200):
+            ctx.logger.info("from beyond")
+            gone.wait(0.01)
+
+    threading.Thread(target=talk, daemon=True).start()
+    return os.getpid()
+
+
+@task("returns", cpu=True)
+def returns(value: Any) -> Any:
+    return value

@@ -1,0 +1,231 @@
+"""Looking at what Foliot needs and calls: real servers that are there, unwell or gone, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import grpc
+import pytest
+from aiohttp import web
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from structlog.testing import capture_logs
+
+from foliot.actions.grpc import GrpcCall
+from foliot.domain.access import LOCAL
+from foliot.domain.address import AddressBook, Scheme, ServiceAddress
+from foliot.domain.event import EventType
+from foliot.domain.run import RunState
+from foliot.egress import HttpEgress
+from foliot.egress.calls import GrpcEgress
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import RunView
+from foliot.ports.tasks import Probe
+from foliot.probing import DatabaseProbe, GrpcProbe, HttpProbe
+from foliot.settings import Settings
+from foliot.store.database import Database
+from foliot.tasking import tasking
+from foliot.testing import GivenActions, StoppedClock, drain, open_store
+from foliot.usecases import UseCases
+from tests.redis_server import NoRedis, a_redis
+from tests.services import absent, free_port
+from tests.taskbook import catalogue, run_task
+
+SECRET = "a-password-that-nobody-may-see"
+
+
+@dataclass
+class Place:
+    """A server that looks after others."""
+
+    store: Database
+    clock: StoppedClock
+    cases: UseCases
+    action: Any
+
+    @classmethod
+    def of(cls, store: Database, *probes: Probe) -> Place:
+        clock = StoppedClock()
+        known = catalogue(store, clock, probes=probes)
+        action = run_task(known)
+        return cls(store, clock, UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
+
+    async def look(self, **parameters: Any) -> RunView:
+        made = await self.cases.tasks.run(LOCAL, "health_check_services", {"parameters": parameters})
+        await drain(self.store, self.clock, self.action, patience=50)
+        self.clock.advance(300)
+        return await self.cases.runs.get(LOCAL, made.id)
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Database]:
+    async with open_store() as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def answering(status: Callable[[], int]) -> AsyncIterator[ServiceAddress]:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=status(), text=SECRET)
+
+    app = web.Application()
+    app.router.add_get("/", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield _address("pricing-service", Scheme.HTTP, runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
+
+
+def _address(name: str, scheme: Scheme, port: int) -> ServiceAddress:
+    return ServiceAddress(name=name, scheme=scheme, host="127.0.0.1", port=port)
+
+
+@asynccontextmanager
+async def grpc_service(state: int | None) -> AsyncIterator[ServiceAddress]:
+    """With this health, or without a health service."""
+    server = grpc.aio.server()
+    if state is not None:
+        servicer = health.aio.HealthServicer()
+        await servicer.set("", state)
+        health_pb2_grpc.add_HealthServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        yield _address("scraper-service", Scheme.GRPC, port)
+    finally:
+        await server.stop(0)
+
+
+async def test_a_service_that_changes_its_state_is_told_once(store: Database) -> None:
+    said = [200, 200, 500, 500, 404]
+    async with answering(lambda: said[0]) as address, HttpEgress(allow=[address.place], ports=()) as egress:
+        place = Place.of(store, DatabaseProbe(store), HttpProbe(address, egress))
+        runs = []
+        with capture_logs() as logged:
+            while said:
+                runs.append(await place.look())
+                said.pop(0)
+
+    results = [run.result for run in runs]
+    assert [one["healthy"] for one in results] == [True, True, False, False, True]
+    assert [one["changed"] for one in results] == [
+        [],
+        [],
+        [{"service": "pricing-service", "was": "up", "is": "down", "error": "answered 500"}],
+        [],
+        [{"service": "pricing-service", "was": "down", "is": "up", "error": None}],
+    ]
+    since = [one["services"]["pricing-service"]["since"] for one in results]
+    assert (since[0] == since[1], since[2] == since[3], len(set(since))) == (True, True, 3)
+    assert {run.state for run in runs} == {RunState.SUCCESS}
+    assert [(one["service"], one["was"]) for one in logged if one.get("action") == "service_changed"] == [
+        ("pricing-service", "up"),
+        ("pricing-service", "down"),
+    ]
+    _, events = await place.cases.runs.events(LOCAL, runs[2].id, 0, 100)
+    assert [event.data for event in events if event.type is EventType.PROGRESS] == results[2]["changed"]
+    assert "pricing-service was up and is down: answered 500" in [event.message for event in events]
+
+
+@pytest.mark.parametrize(
+    ("state", "error"),
+    [
+        (health_pb2.HealthCheckResponse.SERVING, None),
+        (health_pb2.HealthCheckResponse.NOT_SERVING, "says that it is not serving"),
+        (None, None),
+    ],
+    ids=["serving", "not serving", "no health service"],
+)
+async def test_a_grpc_service_is_asked_for_its_health(store: Database, state: int | None, error: str | None) -> None:
+    async with grpc_service(state) as address:
+        calls = GrpcEgress(book=AddressBook({address.name: address}))
+        run = await Place.of(store, GrpcProbe(address, calls)).look()
+        await calls.close()
+
+    found = run.result["services"]["scraper-service"]
+    assert (found["kind"], found["error"]) == ("grpc", error)
+
+
+async def test_what_is_gone_is_down_and_named_without_its_address(store: Database) -> None:
+    port = free_port()
+    http, rpc = _address("pricing-service", Scheme.HTTP, port), _address("scraper-service", Scheme.GRPC, port)
+    calls = GrpcEgress(book=AddressBook({rpc.name: rpc}))
+    async with HttpEgress(allow=[http.place], ports=()) as egress:
+        run = await Place.of(store, HttpProbe(http, egress), GrpcProbe(rpc, calls)).look(timeout_seconds=20)
+    await calls.close()
+
+    assert run.result["down"] == ["pricing-service", "scraper-service"]
+    assert "127.0.0.1" not in str(run.result)
+    assert str(port) not in str(run.result)
+
+
+async def test_only_those_that_are_named_and_each_in_its_time(store: Database) -> None:
+    class Silent:
+        name, kind = "silent", "http"
+
+        async def check(self) -> str | None:
+            await asyncio.Event().wait()
+            return None
+
+    class Broken:
+        name, kind = "broken", "broker"
+
+        async def check(self) -> str | None:
+            raise RuntimeError(f"amqp://user:{SECRET}@10.0.0.1")
+
+    place = Place.of(store, DatabaseProbe(store), Silent(), Broken())
+    run = await place.look(services=["silent", "broken"], timeout_seconds=0.2)
+
+    assert {name: one["error"] for name, one in run.result["services"].items()} == {
+        "silent": "no answer within 0.2 s",
+        "broken": "RuntimeError",
+    }
+    assert SECRET not in str(run.result)
+    unknown = await place.look(services=["nowhere"])
+    assert unknown.error is not None
+    assert unknown.error["message"] == "there is no service nowhere; known are broken, database, silent"
+
+
+@pytest.fixture
+def redis_url(tmp_path: Path) -> Iterator[str]:
+    try:
+        with a_redis(tmp_path) as url:
+            yield url
+    except NoRedis as missing:
+        absent(missing)
+
+
+async def test_everything_that_the_settings_name_is_looked_at(tmp_path: Path, redis_url: str, store: Database) -> None:
+    async with grpc_service(health_pb2.HealthCheckResponse.SERVING) as rpc, answering(lambda: 200) as http:
+        environ = {
+            "FOLIOT_HOME": str(tmp_path),
+            "REDIS_URL": redis_url,
+            "CELERY_BROKER_URL": f"amqp://guest:{SECRET}@127.0.0.1:{free_port()}//",
+            "SCRAPER_SERVICE_URL": rpc.place,
+            "PRICING_SERVICE_URL": http.url,
+        }
+        settings, clock = Settings.load(environ), StoppedClock()
+        calls = GrpcEgress(book=settings.services)
+        async with HttpEgress(loopback=True) as egress:
+            made = tasking(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls)
+            await made.start()
+            cases = UseCases.of(store, clock, MemoryFeed(), GivenActions.of(made.action), tasks=made.catalogue)
+            run = await Place(store, clock, cases, made.action).look(timeout_seconds=20)
+            await made.close()
+        await calls.close()
+
+    assert {name: one["state"] for name, one in run.result["services"].items()} == {
+        "database": "up",
+        "redis": "up",
+        "broker": "down",
+        "scraper-service": "up",
+        "pricing-service": "up",
+    }
+    assert SECRET not in str(run.result)

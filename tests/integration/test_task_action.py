@@ -1,0 +1,287 @@
+"""The action `task` on the real engine: on the loop, in a thread, in a process; tried again, stopped, kept."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from foliot import TaskContext, task
+from foliot.domain.access import LOCAL, Caller, Role
+from foliot.domain.errors import Forbidden
+from foliot.domain.event import Event, EventType
+from foliot.domain.run import RunState
+from foliot.engine.flight import Stop
+from foliot.feed.memory import MemoryFeed
+from foliot.ports import Context, RunView
+from foliot.store.database import Database
+from foliot.tasks import Partial
+from foliot.testing import GivenActions, StoppedClock, drain, open_store
+from foliot.usecases import UseCases
+from foliot.workers.pool import ProcessPool
+from tests import heavy_tasks
+from tests.taskbook import catalogue, greet, run_task
+
+
+@dataclass
+class Place:
+    """A store, a clock, and the use cases of a server that knows some tasks."""
+
+    store: Database
+    clock: StoppedClock
+    cases: UseCases
+    action: Any
+
+    @classmethod
+    def of(cls, store: Database, *functions: Any, pool: ProcessPool | None = None) -> Place:
+        clock = StoppedClock()
+        known = catalogue(store, clock, *functions)
+        action = run_task(known, pool)
+        return cls(store, clock, UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
+
+    async def run(self, name: str, /, **parameters: Any) -> RunView:
+        """Ask for a run and let it happen."""
+        made = await self.cases.tasks.run(LOCAL, name, {"parameters": parameters})
+        await drain(self.store, self.clock, self.action, patience=50)
+        return await self.cases.runs.get(LOCAL, made.id)
+
+    async def events(self, run: RunView) -> Sequence[Event]:
+        return (await self.cases.runs.events(LOCAL, run.id, 0, 500))[1]
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Database]:
+    async with open_store() as opened:
+        yield opened
+
+
+async def test_an_async_task_says_how_far_it_is_and_its_result_is_kept(store: Database) -> None:
+    place = Place.of(store, greet)
+
+    run = await place.run("greet", name="you", times=2)
+
+    assert (run.state, run.result) == (RunState.SUCCESS, {"success": True, "data": "hello you"})
+    assert (run.queue, run.max_attempts, run.kind) == ("manual", 3, "task")
+    steps = [event.data for event in await place.events(run) if event.type is EventType.PROGRESS]
+    assert steps == [{"done": 1, "total": 2}, {"done": 2, "total": 2}]
+
+
+async def test_a_plain_function_has_a_thread_of_its_own_and_its_lines_are_kept_in_order(store: Database) -> None:
+    @task
+    def plain(ctx: TaskContext) -> str:
+        for number in range(50):
+            ctx.logger.info("line %d", number)
+        return threading.current_thread().name
+
+    place = Place.of(store, plain)
+    run = await place.run("plain")
+
+    assert run.result == "foliot-task-plain"
+    lines = [event.message for event in await place.events(run) if event.type is EventType.LOG]
+    assert lines == [f"line {number}" for number in range(50)]
+
+
+async def test_a_thread_that_hangs_takes_nobody_elses_place(store: Database) -> None:
+    met = threading.Barrier(20, timeout=50)
+
+    @task
+    def meet() -> None:
+        met.wait()
+
+    place = Place.of(store, meet)
+    for _ in range(20):
+        await place.cases.tasks.run(LOCAL, "meet")
+
+    assert (await drain(store, place.clock, place.action, patience=50)).ended == {"success": 20}
+
+
+async def test_a_task_is_tried_again_when_it_asked_to_be(store: Database) -> None:
+    @task(retries=2)
+    async def flaky(ctx: TaskContext) -> int:
+        if ctx.attempt < 3:
+            ctx.retry(after=60, reason=f"not yet, in attempt {ctx.attempt}")
+        return ctx.attempt
+
+    place = Place.of(store, flaky)
+    run = await place.run("flaky")
+    assert (run.state, run.error) == (RunState.RETRYING, {"code": "task_failed", "message": "not yet, in attempt 1"})
+    assert run.ready_at == place.clock.now() + timedelta(seconds=60)
+
+    place.clock.advance(59)
+    assert (await drain(store, place.clock, place.action)).ended == {}
+    place.clock.advance(1)
+    await drain(store, place.clock, place.action)
+    place.clock.advance(60)
+    await drain(store, place.clock, place.action)
+
+    ended = await place.cases.runs.get(LOCAL, run.id)
+    assert (ended.state, ended.result, ended.attempt) == (RunState.SUCCESS, 3, 3)
+
+
+async def test_giving_up_ends_a_run_whatever_attempts_are_left(store: Database) -> None:
+    @task(retries=5)
+    def never(ctx: TaskContext) -> None:
+        ctx.give_up("there is no such folder")
+
+    run = await Place.of(store, never).run("never")
+
+    assert (run.state, run.attempt) == (RunState.DEAD_LETTER, 1)
+    assert run.error == {"code": "task_failed", "message": "there is no such folder"}
+
+
+async def test_a_surprise_is_a_failed_attempt_with_its_trace_in_the_log(store: Database) -> None:
+    @task(retries=0)
+    def wrong() -> None:
+        raise ValueError("the third column is empty")
+
+    place = Place.of(store, wrong)
+    run = await place.run("wrong")
+
+    assert run.error == {"code": "task_failed", "message": "ValueError: the third column is empty"}
+    (line,) = [event for event in await place.events(run) if event.type is EventType.LOG]
+    assert line.level == "error"
+    assert "test_task_action.py" in line.message
+
+
+async def test_a_part_that_failed_makes_the_run_partial(store: Database) -> None:
+    @task
+    async def some() -> Partial:
+        return Partial({"failed": ["x"]})
+
+    run = await Place.of(store, some).run("some")
+
+    assert (run.state, run.result) == (RunState.PARTIAL, {"failed": ["x"]})
+
+
+async def test_a_heavy_task_runs_in_a_process(store: Database) -> None:
+    pool = ProcessPool(size=1)
+    place = Place.of(store, heavy_tasks.add, heavy_tasks.killed, pool=pool)
+    try:
+        run = await place.run("add", a=2, b=3)
+        died = await place.run("killed")
+    finally:
+        await pool.close()
+
+    assert run.result["sum"] == 5
+    assert [event.message for event in await place.events(run) if event.type is EventType.LOG] == ["adding 2 and 3"]
+    assert died.state is RunState.RETRYING
+    assert died.error is not None
+    assert died.error["code"] == "process_died"
+    assert "SIGKILL" in died.error["message"]
+
+
+# --- being stopped ----------------------------------------------------------------------------------------------------
+
+
+def attempt(place: Place, name: str, timeout: timedelta = timedelta(seconds=60)) -> Context:
+    return Context(
+        run_id="run_1",
+        tenant_id="default",
+        schedule_id=None,
+        kind="task",
+        attempt=1,
+        max_attempts=1,
+        scheduled_for=None,
+        config={"task": name, "parameters": {}},
+        timeout=timeout,
+        now=place.clock.now(),
+        log=lambda message, **_: None,
+        progress=lambda **data: None,
+    )
+
+
+async def test_a_thread_is_told_that_its_run_was_cancelled(store: Database) -> None:
+    began, left = threading.Event(), threading.Event()
+
+    @task
+    def loops(ctx: TaskContext) -> None:
+        began.set()
+        ctx.stop.wait(50)
+        assert ctx.cancelled
+        left.set()
+
+    place = Place.of(store, loops)
+    performing = asyncio.create_task(place.action.perform(attempt(place, "loops")))
+    await asyncio.to_thread(began.wait, 50)
+
+    performing.cancel(Stop.CANCEL)
+    with pytest.raises(asyncio.CancelledError):
+        await performing
+    assert await asyncio.to_thread(left.wait, 50)
+
+
+async def test_a_task_that_takes_too_long_has_failed_by_timeout(store: Database) -> None:
+    @task
+    async def slow() -> None:
+        await asyncio.Event().wait()
+
+    @task
+    def deaf(ctx: TaskContext) -> None:
+        ctx.stop.wait(50)
+
+    place = Place.of(store, slow, deaf)
+    for name in ("slow", "deaf"):
+        outcome = await place.action.perform(attempt(place, name, timedelta(milliseconds=200)))
+        assert outcome.problem.code == "timeout"
+
+
+async def test_the_usual_time_limit_is_25_minutes_of_30(store: Database) -> None:
+    place = Place.of(store)
+
+    assert place.action.timeout == timedelta(minutes=30)
+    # The engine leaves an action nine tenths of its limit; of those the task is asked to stop after 25 minutes.
+    from foliot.actions.task.action import SOFT
+    from foliot.engine import executor
+
+    assert place.action.timeout * executor.SOFT * SOFT == timedelta(minutes=25)
+
+
+# --- who may ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_task_about_the_house_is_not_for_tenants(store: Database) -> None:
+    place = Place.of(store)
+    other = Caller("acme", "anna", Role.ADMIN)
+
+    with pytest.raises(Forbidden, match="only the tenant default runs it"):
+        await place.cases.tasks.run(other, "health_check_services")
+    schedule = await place.cases.schedules.create(
+        other,
+        {
+            "name": "x",
+            "type": "cron",
+            "cron_expr": "0 * * * *",
+            "action": {"kind": "task", "task": "health_check_services"},
+        },
+    )
+    run = await place.cases.schedules.run_now(other, schedule.id)
+    await drain(store, place.clock, place.action)
+
+    ended = await place.cases.runs.get(other, run.id)
+    assert ended.error is not None
+    assert ended.error["code"] == "not_for_tenants"
+
+
+async def test_a_schedule_has_what_its_task_says_unless_it_says_otherwise(store: Database) -> None:
+    place = Place.of(store, greet)
+    draft = {
+        "name": "Greet",
+        "type": "cron",
+        "cron_expr": "0 * * * *",
+        "action": {"kind": "task", "task": "greet", "parameters": {"name": "you"}},
+    }
+
+    made = await place.cases.schedules.create(LOCAL, draft)
+    own = await place.cases.schedules.create(
+        LOCAL, {**draft, "queue": "mine", "retry_policy": {"delay_seconds": 1, "max_retries": 0}}
+    )
+    half = await place.cases.schedules.create(LOCAL, {**draft, "retry_policy": {"delay_seconds": 1}})
+
+    assert (made.spec.queue, made.spec.retry.max_retries) == ("custom", 2)
+    assert (own.spec.queue, own.spec.retry.max_retries, own.spec.retry.delay_seconds) == ("mine", 0, 1)
+    assert (half.spec.retry.max_retries, half.spec.retry.delay_seconds) == (2, 1)

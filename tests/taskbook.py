@@ -1,0 +1,68 @@
+"""Tasks for tests: the built-in ones on a given store, and a few that do what a test needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from foliot import TaskContext, task
+from foliot.actions.task import RunTask
+from foliot.domain.errors import Invalid
+from foliot.ports import Clock, Egress, Outgoing, Reply, Store
+from foliot.ports.tasks import Call, Pool, Probe, Service, Tell, Told
+from foliot.tasks.builtin import Needs, built_in
+from foliot.tasks.catalogue import Catalogue
+from foliot.tasks.loading import tasks_in
+
+
+class NoPool:
+    """For tests in which nothing runs in a process of its own."""
+
+    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+        raise AssertionError("no process is started here")
+
+
+class NoWayOut:
+    """For tests in which nothing leaves."""
+
+    def check(self, url: str) -> None:
+        raise Invalid("url", "nothing leaves a test")
+
+    async def send(self, request: Outgoing) -> Reply:
+        raise AssertionError("no request leaves a test")
+
+
+@task("greet", queue="custom", retries=2)
+async def greet(ctx: TaskContext, name: str, times: int = 1) -> dict[str, Any]:
+    """Greet somebody."""
+    for done in range(times):
+        ctx.progress(done=done + 1, total=times)
+    return {"success": True, "data": f"hello {name}"}
+
+
+def catalogue(
+    store: Store,
+    clock: Clock,
+    *functions: Any,
+    egress: Egress | None = None,
+    probes: Iterable[Probe] = (),
+    scraper: Service | None = None,
+) -> Catalogue:
+    """The built-in tasks, and these functions."""
+    needs = Needs(
+        store=store,
+        clock=clock,
+        egress=egress or NoWayOut(),
+        retention_days=30,
+        probes=list(probes),
+        scraper=scraper,
+    )
+    made = Catalogue()
+    for one in [*built_in(needs), *(found for function in functions for found in tasks_in(function))]:
+        made.add(one)
+    return made
+
+
+def run_task(known: Catalogue, pool: Pool | None = None) -> RunTask:
+    return RunTask(tasks=known, pool=pool or NoPool())

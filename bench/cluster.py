@@ -1,48 +1,56 @@
-"""P6 and P7: no-op runs per second through a broker, and runs handed to it per second, beside plain Celery, in one run.
+"""P6 and P7: no-op runs per second through a broker, and runs handed to it per second, beside peers, in one run.
 
     python bench/cluster.py [--database URL] [--rabbitmq URL] [--redis URL] [--results URL] [--runs 5000] [--repeats 3]
 
 FOLIOT    a scheduler and one worker in processes of their own, every state durable in PostgreSQL
 CELERY    plain Celery on the same broker, two prefork processes, results in Redis
 HAND-OVER parcels of 50 ids published and confirmed, beside Celery's apply_async, and RabbitMQ confirmed one by one
+Dramatiq on Redis and Procrastinate on PostgreSQL, when installed: pip install -e '.[bench]'
 
-Throughput is measured from the first tenth of the runs to the last, start-up left out, on all sides alike. Both Redis
-databases must be empty.
+Throughput is measured from the first tenth of the runs to the last, start-up left out, on all sides alike. The Redis
+databases must be empty. A repeat takes about a minute; what has been measured is said as it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
 import uvloop
 from database import POSTGRESQL, BenchDatabase, bench_database
-from engine import TABLES, request
+from engine import PEERS, TABLES, peer
+from engine import request as any_request
+from handing import hand_over, remove
 from measuring import Report, child, percentile
 from noop import Noop, OneAction
 
-from foliot.domain.ids import RUN, new_id
 from foliot.domain.node import Role
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.executor import Executor
 from foliot.feed.postgres import PostgresLine
 from foliot.feed.shared import SharedFeed
-from foliot.ports import PARCEL, RUNS_TOPIC, Parcel
+from foliot.ports import RUNS_TOPIC, RunRequest
 from foliot.store.clock import StoreClock
 from foliot.store.database import Database
 from foliot.workers.embedded import EmbeddedWorkers
 
-QUEUE = "manual"
-SINGLES, PAUSE = 100, 0.05
-HANDED = 20_000
+QUEUE = "foliot_bench_runs"
+"""No other house's worker takes from it: on a shared broker one that takes every queue would take ours too."""
+SINGLES, PAUSE = 60, 0.03
 LONGEST = 120.0
+RIVALS = ("dramatiq", "procrastinate")
+
+
+def request() -> RunRequest:
+    return replace(any_request(), queue=QUEUE)
 
 
 async def part(role: Role, database: str, broker: str, slots: int) -> None:
@@ -76,22 +84,77 @@ async def part(role: Role, database: str, broker: str, slots: int) -> None:
     await feed.close()
 
 
-def started(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(command, cwd=Path(__file__).parent, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+def started(role: Role, database: str, broker: str, slots: int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, __file__, "--part", role, "--database", database, "--rabbitmq", broker]
+    return subprocess.Popen(
+        [*command, "--slots", str(slots)],
+        cwd=Path(__file__).parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 @asynccontextmanager
 async def processes(database: str, broker: str, slots: int) -> AsyncIterator[None]:
-    commands = [
-        [sys.executable, __file__, "--part", role, "--database", database, "--rabbitmq", broker, "--slots", str(slots)]
-        for role in (Role.WORKER, Role.SCHEDULER)
-    ]
-    running = list(map(started, commands))
+    """A worker and a scheduler, which end when their input does."""
+    running = [started(role, database, broker, slots) for role in (Role.WORKER, Role.SCHEDULER)]
     try:
         yield
     finally:
         for one in running:
-            one.communicate(timeout=30)
+            try:
+                await asyncio.to_thread(one.communicate, timeout=15)
+            except subprocess.TimeoutExpired:
+                one.kill()
+                one.wait()
+
+
+@dataclass(slots=True)
+class Seen:
+    """The runs of one sample, looked at from outside."""
+
+    base: BenchDatabase
+    store: Database
+    clock: StoreClock
+    feed: SharedFeed
+
+    async def ask(self, count: int) -> None:
+        for start in range(0, count, 1000):
+            async with self.store.begin() as tx:
+                await tx.runs.add([request() for _ in range(min(1000, count - start))], self.clock.now())
+
+    async def ended(self) -> int:
+        async with self.store.glance() as tx:
+            return int((await tx.upkeep.gone())["runs"].get("success", 0))
+
+    async def rate(self, count: int, before: int) -> float:
+        """From the first tenth to the last."""
+        begun, first, until = 0.0, 0, perf_counter() + LONGEST
+        while (found := await self.ended() - before) < count:
+            if perf_counter() > until:
+                raise SystemExit(f"{found} of {count} were done after {LONGEST:g} s; {await self.open()}")
+            if not first and found >= count // 10:
+                begun, first = perf_counter(), found
+            await asyncio.sleep(0.01)
+        return (count - first) / (perf_counter() - begun)
+
+    async def open(self) -> str:
+        rows = await self.base.rows("SELECT state, offered_at IS NOT NULL, count(*) FROM runs GROUP BY 1, 2")
+        return ", ".join(f"{count} {state}{' with the broker' if offered else ''}" for state, offered, count in rows)
+
+    async def single(self) -> float:
+        """One run on an idle cluster: from the moment it was ready to the moment it started, as its row says."""
+        one = request()
+        async with self.store.begin() as tx:
+            await tx.runs.add([one], self.clock.now())
+        self.feed.wake(RUNS_TOPIC)
+        for _ in range(1000):
+            await asyncio.sleep(PAUSE)
+            async with self.store.glance() as tx:
+                run = await tx.runs.get(one.tenant_id, one.id)
+            if run is not None and run.started_at is not None:
+                return (run.started_at - run.ready_at).total_seconds()
+        raise SystemExit("a single run was never started")
 
 
 async def ours(base: BenchDatabase, name: str, broker: str, given: argparse.Namespace, report: Report) -> None:
@@ -101,96 +164,41 @@ async def ours(base: BenchDatabase, name: str, broker: str, given: argparse.Name
     await feed.start()
     async with store.read() as tx:
         clock.adjust(await tx.upkeep.time(), clock.monotonic())
-
-    async def ended() -> int:
-        async with store.glance() as tx:
-            return int((await tx.upkeep.gone())["runs"].get("success", 0))
-
+    seen = Seen(base, store, clock, feed)
     try:
-        before = await ended()
-        for start in range(0, given.runs, 1000):
-            async with store.begin() as tx:
-                await tx.runs.add([request() for _ in range(min(1000, given.runs - start))], clock.now())
+        before = await seen.ended()
+        await seen.ask(given.runs)
         await base.settle("runs", "attempts")
         async with processes(base.url, broker, given.slots):
-            report.add(f"FOLIOT {name}", per_second=await rate(given.runs, before, ended))
-            await asyncio.sleep(1)
-            waited = [await single(store, clock, feed) for _ in range(SINGLES)]
-            report.add(
-                f"FOLIOT {name}", idle_p50_ms=percentile(waited, 0.5) * 1e3, idle_p99_ms=percentile(waited, 0.99) * 1e3
-            )
+            report.add(f"FOLIOT {name}", per_second=await seen.rate(given.runs, before))
+            await asyncio.sleep(0.5)
+            waited = [await seen.single() for _ in range(SINGLES)]
+        idle = {f"idle_p{share}_ms": percentile(waited, share / 100) * 1e3 for share in (50, 99)}
+        report.add(f"FOLIOT {name}", **idle)
+        told(report, f"FOLIOT {name}")
     finally:
         await feed.close()
         await store.close()
+        await asyncio.to_thread(remove, QUEUE, broker)
 
 
-async def rate(count: int, before: int, ended: object) -> float:
-    begun, first, until = 0.0, 0, perf_counter() + LONGEST
-    while (found := await ended() - before) < count:  # type: ignore[operator]
-        if perf_counter() > until:
-            raise SystemExit(f"only {found} of {count} were done after {LONGEST:g} s")
-        if not first and found >= count // 10:
-            begun, first = perf_counter(), found
-        await asyncio.sleep(0.005)
-    return (count - first) / (perf_counter() - begun)
+def plain(name: str, broker: str, given: argparse.Namespace, report: Report) -> None:
+    """Celery as most people run it."""
+    count = str(min(given.runs, 3000))
+    report.add(f"CELERY {name}", **child(["peers/celery_queue.py", broker, given.results, count]))
+    told(report, f"CELERY {name}")
 
 
-async def single(store: Database, clock: StoreClock, feed: SharedFeed) -> float:
-    """One run on an idle cluster: from the moment it was ready to the moment it started, as its row says."""
-    one = request()
-    async with store.begin() as tx:
-        await tx.runs.add([one], clock.now())
-    feed.wake(RUNS_TOPIC)
-    for _ in range(1000):
-        await asyncio.sleep(PAUSE / 10)
-        async with store.glance() as tx:
-            run = await tx.runs.get(one.tenant_id, one.id)
-        if run is not None and run.started_at is not None:
-            await asyncio.sleep(PAUSE)
-            return (run.started_at - run.ready_at).total_seconds()
-    raise SystemExit("a single run was never started")
-
-
-async def hand_over(name: str, url: str, report: Report) -> None:
-    """What the near side alone can do; the marks in the database are not part of it."""
-    from kombu import Connection
-
-    from foliot.workers.celery.app import TASK, make_app, options, queue_of
-    from foliot.workers.celery.publisher import CeleryBroker
-
-    queue = "foliot_bench_parcels"
-    broker = CeleryBroker(url)
-    run_ids = [new_id(RUN) for _ in range(HANDED)]
-    now = datetime.now(UTC)
-    parcels = [Parcel(queue, 5, run_ids[start : start + PARCEL], now) for start in range(0, HANDED, PARCEL)]
-    await broker.check()
-    began = perf_counter()
-    for start in range(0, len(parcels), 20):
-        await broker.publish(parcels[start : start + 20])
-    report.add(f"HAND-OVER {name}", ids_per_second=HANDED / (perf_counter() - began))
-    singles = [Parcel(queue, 5, [run_id], now) for run_id in run_ids[:1000]]
-    began = perf_counter()
-    await broker.publish(singles)
-    report.add(f"HAND-OVER {name}", single_messages_per_second=len(singles) / (perf_counter() - began))
-    if name == "RabbitMQ":
-        began = perf_counter()
-        for parcel in singles[:300]:
-            await broker.publish([parcel])
-        report.add("CONFIRM EACH", ids_per_second=300 / (perf_counter() - began))
-    await broker.close()
-    app = make_app(url, [queue])
-    began = perf_counter()
-    for run_id in run_ids[:1000]:
-        app.send_task(TASK, [[run_id]], queue=queue)
-    report.add(f"apply_async {name}", ids_per_second=1000 / (perf_counter() - began))
-    with Connection(url, transport_options=options(url)) as connection:
-        queue_of(queue, url).bind(connection.channel()).delete()
+def told(report: Report, contender: str, metric: str = "per_second") -> None:
+    print(f"  {contender:22}{report.figures[contender][metric][-1]:>10,.0f}/s", flush=True)
 
 
 def goals(report: Report) -> None:
     for name in ("RabbitMQ", "Redis"):
         if ratio := report.ratio(f"FOLIOT {name}", f"CELERY {name}"):
             report.goal(f"P6: {ratio:.1f} x plain Celery on {name} (2 x)", met=ratio >= 2)
+        for other in [f"CELERY {name}", *(PEERS[rival][0] for rival in RIVALS)]:
+            report.add(f"FOLIOT {name} : {other}", ratio=report.ratio(f"FOLIOT {name}", other))
     for name, other, times, least in (
         ("RabbitMQ", "CONFIRM EACH", 5, 5_000),
         ("Redis", "apply_async Redis", 20, 20_000),
@@ -203,17 +211,20 @@ def goals(report: Report) -> None:
 
 async def measure(given: argparse.Namespace) -> None:
     report = Report("cluster")
+    report.note(f"load before: {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores")
     brokers = {"RabbitMQ": given.rabbitmq, "Redis": given.redis}
     async with bench_database(given.database) as base:
         for _ in range(given.repeats):
             for name, url in brokers.items():
                 await hand_over(name, url, report)
+                told(report, f"HAND-OVER {name}", "ids_per_second")
                 await ours(base, name, url, given, report)
-                plain = ["peers/celery_queue.py", url, given.results, str(min(given.runs, 3000))]
-                report.add(f"CELERY {name}", **await asyncio.to_thread(child, plain))
+                await asyncio.to_thread(plain, name, url, given, report)
+            for rival in RIVALS if given.peers else ():
+                await asyncio.to_thread(peer, rival, base, given.peer_redis, report)
     goals(report)
     report.show()
-    print(report.write())
+    print(report.write(given.json))
 
 
 def main() -> None:
@@ -225,6 +236,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5000)
     parser.add_argument("--slots", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--peer-redis", default="redis://127.0.0.1:6379/14", help="must be empty, and the one after it too"
+    )
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="Foliot and plain Celery alone")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 import time
@@ -114,6 +115,12 @@ class Run:
         self.scribe.tell("settled", after=round(time.monotonic() - began, 1), **facts)
         collect.collect(self.postgres.url(), self.plan.work)
 
+    def break_off(self, failure: Exception) -> None:
+        """What can still be read is judged all the same: a campaign that does not end well has a verdict, too."""
+        self.scribe.tell("wrong", what=f"the campaign broke off: {type(failure).__name__}: {failure}")
+        with contextlib.suppress(Exception):
+            collect.collect(self.postgres.url(), self.plan.work)
+
     def close(self) -> None:
         self.things.close()
 
@@ -123,7 +130,10 @@ def run(plan: Plan) -> Report:
     one = Run(plan)
     try:
         one.open()
-        one.play()
+        try:
+            one.play()
+        except Exception as failure:  # noqa: BLE001 -- told, and judged
+            one.break_off(failure)
     finally:
         one.close()
     return judge(plan.work)

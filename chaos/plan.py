@@ -44,7 +44,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "broker": Campaign(
         "the broker restarted and wiped, workers killed; RabbitMQ, or --broker redis",
         {"broker_restart": 2, "broker_wipe": 3, "kill": 4},
-        (1.0, 3.0),
+        (4.0, 8.0),
         broker="rabbitmq",
     ),
     "mixed": Campaign("all of these", {**_PROCESSES, **_DATABASE, **_WIRES, **_PARTITION}, (0.8, 2.4)),

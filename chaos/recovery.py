@@ -40,6 +40,8 @@ class Worst:
     fired: float
     begun: float
     taken_again: float
+    dispatched: float
+    """After a broker's return, for the first run that had waited for it."""
 
 
 FIRING = ("scheduler", "database")
@@ -103,13 +105,47 @@ def taken_again(history: History) -> list[tuple[float, Tried]]:
 def begun(history: History) -> list[tuple[float, str]]:
     """For every run that had to begin at once: how long it waited, in good time, for its first attempt."""
     bad = outages(history.moments, WORKING)
-    first = {one.run: one for one in reversed(history.attempts)}
+    return [(good_time(made, start, bad), run) for made, start, run in _at_once(history)]
+
+
+def _waited(history: History) -> list[tuple[float, str]]:
+    """The same, with all its good time added up."""
+    bad = outages(history.moments, WORKING)
+    return [((start - made).total_seconds() - _shared(made, start, bad), run) for made, start, run in _at_once(history)]
+
+
+def _at_once(history: History) -> list[tuple[datetime, datetime, str]]:
+    """Runs that nothing but a free slot had to wait for: when each was made, and when it began."""
+    first = {one.run: one.started for one in reversed(history.attempts)}
     at_once = {era.schedule for era in history.eras if KINDS[era.kind].overlap == "allow_all"}
     return [
-        (good_time(run.created, first[run.id].started, bad), run.id)
+        (run.created, first[run.id], run.id)
         for run in history.runs
         if run.at is not None and run.schedule in at_once and run.id in first
     ]
+
+
+def _shared(start: datetime, end: datetime, bad: Iterable[Stretch]) -> float:
+    """How much of it lies in outages, in seconds."""
+    return sum(max(0.0, (min(end, last) - max(start, first)).total_seconds()) for first, last in bad)
+
+
+def dispatched(history: History) -> list[tuple[float, datetime]]:
+    """For every return of the broker that runs had waited for: how soon the first of them began.
+
+    One that went away again before it could, or was without workers meanwhile, tells nothing.
+    """
+    bad = outages(history.moments, WORKING)
+    first = {one.run: one.started for one in reversed(history.attempts)}
+    waits = [(run.created, first[run.id]) for run in history.runs if run.id in first]
+    found = []
+    for moment in history.moments:
+        if (moment.who, moment.what) != ("broker", "up"):
+            continue
+        began = min((start for made, start in waits if made <= moment.t < start), default=None)
+        if began is not None and not any(start < began and moment.t < end for start, end in bad):
+            found.append(((began - moment.t).total_seconds(), moment.t))
+    return found
 
 
 def _hit(moments: Sequence[Moment], attempt: Tried) -> datetime:
@@ -131,6 +167,7 @@ def worst(history: History) -> Worst:
         round(max((wait for wait, _, _ in fired), default=0.0), 2),
         round(max((wait for wait, _ in begun(history)), default=0.0), 2),
         round(max((wait for wait, _ in again), default=0.0), 2),
+        round(max((wait for wait, _ in dispatched(history)), default=0.0), 2),
     )
 
 
@@ -143,6 +180,9 @@ def violations(history: History) -> Iterable[str]:
     for wait, run in begun(history):
         if wait > most:
             yield f"{run} waited {wait:.1f} s for its first attempt: at most {most:g}"
+    for wait, at in dispatched(history):
+        if wait > most:
+            yield f"the broker was back at {at}, and no run began for {wait:.1f} s: at most {most:g}"
     most = ((LEASE + SWEEP) * history.scale + REST) * history.patience
     for wait, one in taken_again(history):
         if wait > most:
@@ -156,8 +196,12 @@ def _bound(faults: Sequence[Moment], at: datetime, wait: float) -> float:
 
 
 def lateness(history: History) -> dict[str, float]:
-    """Seconds from the instant to the run's creation, and to the first call."""
+    """Seconds from the instant to the run's creation, and to the first call, outages and all.
+
+    `waited` leaves out the time in which nobody could have worked: all of it, not the longest stretch alone.
+    """
     created = [(run.created - run.at).total_seconds() for run in history.runs if run.at is not None]
+    waited = [wait for wait, _ in _waited(history)]
     first: dict[str, float] = {}
     for call in history.calls:
         if call.at is not None:
@@ -166,6 +210,7 @@ def lateness(history: History) -> dict[str, float]:
     return {
         **{f"created_p{share}": percentile(created, share) for share in (50, 95, 99, 100)},
         **{f"called_p{share}": percentile(list(first.values()), share) for share in (50, 95, 99, 100)},
+        **{f"waited_p{share}": percentile(waited, share) for share in (50, 95, 99, 100)},
     }
 
 

@@ -37,6 +37,9 @@ class Report:
     worst_firing: float = 0.0
     worst_begun: float = 0.0
     worst_taken_again: float = 0.0
+    worst_dispatched: float = 0.0
+    broker_returns: int = 0
+    """How many of them tell how soon runs went on."""
     lateness: dict[str, float] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
     requests: dict[str, int] = field(default_factory=dict)
@@ -83,6 +86,8 @@ def of(directory: Path) -> Report:
         worst_firing=worst.fired,
         worst_begun=worst.begun,
         worst_taken_again=worst.taken_again,
+        worst_dispatched=worst.dispatched,
+        broker_returns=len(recovery.dispatched(kept)),
         lateness=recovery.lateness(kept),
         asked=settled.get("asked", {}),
         requests=settled.get("requests", {}),
@@ -97,9 +102,12 @@ def told(made: Report) -> str:
     late, again = made.lateness, (recovery.LEASE + recovery.SWEEP) * made.scale + recovery.REST
     created = ", ".join(f"p{share} {late[f'created_p{share}']}" for share in (50, 99, 100))
     called = ", ".join(f"p{share} {late[f'called_p{share}']}" for share in (50, 99, 100))
+    waited = ", ".join(f"p{share} {late[f'waited_p{share}']}" for share in (50, 99, 100))
     effects = f"{made.calls} calls, {made.repeated_effects} repeated with the same webhook-id"
     recovered = f"fired within {made.worst_firing} s, begun within {made.worst_begun} s, "
     recovered += f"taken again within {made.worst_taken_again} of {again:g} s"
+    if made.broker_returns:
+        recovered += f", begun within {made.worst_dispatched} s of each of the broker's {made.broker_returns} returns"
     lines = [
         f"campaign    {made.name}, seed {made.seed}, time scale {made.scale:g}, {made.seconds:g} s",
         f"load        {made.schedules} schedules, {made.instants} instants, {made.by_hand} runs by hand, {made.asked}",
@@ -109,6 +117,7 @@ def told(made: Report) -> str:
         f"effects     {effects}, {made.lost_attempts} attempts lost with their worker",
         f"recovery    {recovered}",
         f"lateness    run made {created} s; called {called} s",
+        f"waited      without the outages, to begin: {waited} s",
         f"doors       {made.requests}",
         f"settled     {made.settled_after} s after the last fault",
         f"audit       {made.audit}",

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from foliot.engine.timekeeper import PROMPT, SOON, Timekeeper
+from foliot.engine.timekeeper import ASKED, PROMPT, SOON, Timekeeper
 from foliot.ports import Store
 
 NOON = datetime(2027, 5, 1, 12, tzinfo=UTC)
@@ -44,11 +44,11 @@ class Clock:
 
 @dataclass
 class Database:
-    """Answers after `there + back` seconds."""
+    """Each answer takes the next of these ways, there and back; the last way again and again."""
 
     clock: Clock
-    there: float
-    back: float
+    ways: list[tuple[float, float]]
+    answers: int = 0
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Any]:
@@ -59,16 +59,21 @@ class Database:
         return self
 
     async def time(self) -> datetime:
-        self.clock.passed += self.there
+        there, back = self.ways[min(self.answers, len(self.ways) - 1)]
+        self.answers += 1
+        self.clock.passed += there
         moment = NOON + timedelta(seconds=self.clock.passed)
-        self.clock.passed += self.back
+        self.clock.passed += back
         return moment
 
 
 async def asked(clock: Clock, there: float, back: float) -> float:
     """How long the timekeeper rests after it has asked."""
-    store = cast("Store", Database(clock, there, back))
-    return (await Timekeeper(clock=clock, store=store).run_once()).rest
+    return await asked_of(Database(clock, [(there, back)]))
+
+
+async def asked_of(database: Database) -> float:
+    return (await Timekeeper(clock=database.clock, store=cast("Store", database)).run_once()).rest
 
 
 async def test_a_prompt_answer_sets_the_clock_to_the_middle_of_its_way() -> None:
@@ -107,3 +112,23 @@ async def test_what_counts_as_prompt_bounds_the_error() -> None:
     await asked(clock, PROMPT, 0.0)
 
     assert abs(clock.wrong) <= PROMPT / 2
+
+
+@pytest.mark.parametrize("quickest", range(ASKED))
+async def test_the_quickest_of_several_answers_counts(quickest: int) -> None:
+    ways = [(0.08, 0.0)] * ASKED
+    ways[quickest] = (0.001, 0.002)
+    database = Database(Clock(ahead=5.0), ways)
+
+    await asked_of(database)
+
+    assert database.answers == ASKED
+    assert database.clock.wrong == pytest.approx(-0.0005)
+
+
+async def test_a_slow_answer_is_not_asked_for_again_at_once() -> None:
+    database = Database(Clock(), [(4.0, 0.0)])
+
+    await asked_of(database)
+
+    assert database.answers == 1

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from foliot.domain.errors import Unavailable
 from foliot.ports import RUNS_TOPIC, SLOTS_TOPIC, Clock, Feed, Intake, Parcel, Store, Workers
 
 HOLD = 1.0
@@ -59,10 +58,10 @@ class Receiver:
             free -= len(named[-1][1])
         try:
             await self._claim(named)
-        except Unavailable as away:
+        except Exception as error:  # noqa: BLE001 -- whatever it is, each of those who asked hears of it, and none waits on
             # The mark on the rows expires, and they are offered again.
             for _, asked in waiting:
-                asked.set_exception(away)
+                asked.set_exception(error)
             return
         for (_, asked), (_, run_ids) in zip(waiting, named, strict=True):
             asked.set_result(len(run_ids))

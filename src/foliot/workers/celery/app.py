@@ -9,6 +9,7 @@ from celery import Celery
 from kombu import Connection, Exchange, Queue
 
 from foliot.domain.run import PRIORITIES
+from foliot.workers.celery.tls import bare, checked
 
 TASK = "foliot.run"
 STEPS = len(PRIORITIES)
@@ -49,8 +50,8 @@ class BrokerApp(Celery):  # type: ignore[misc]
 
 
 def make_app(url: str, queues: Sequence[str]) -> BrokerApp:
-    app = BrokerApp("foliot", broker=url, backend="disabled", set_as_current=False)
-    app.foliot_url = url
+    app = BrokerApp("foliot", broker=bare(url), backend="disabled", set_as_current=False)
+    app.foliot_url = bare(url)
     app.conf.update(
         task_serializer="json",
         accept_content=["json"],
@@ -67,6 +68,7 @@ def make_app(url: str, queues: Sequence[str]) -> BrokerApp:
         worker_detect_quorum_queues=False,
         worker_consumer="foliot.workers.celery.consumer:PatientConsumer",
         broker_transport_options=options(url),
+        broker_use_ssl=checked(url) or False,
         broker_connection_retry=True,
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,

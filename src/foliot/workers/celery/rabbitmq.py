@@ -13,6 +13,7 @@ from foliot.domain.errors import Unavailable
 from foliot.ports import Parcel
 from foliot.workers.celery import envelope
 from foliot.workers.celery.app import PATIENCE, queue_of, step
+from foliot.workers.celery.tls import bare, checked
 
 STALE = "60000"
 """Milliseconds after which a message is of no use: its runs have been offered again long before."""
@@ -59,7 +60,13 @@ class Rabbit:
         if self._channel is None:
             # Timeouts bound every wait: a broker whose machine vanished says nothing more.
             waits = {"read_timeout": PATIENCE, "write_timeout": PATIENCE}
-            self._connection = Connection(self.url, connect_timeout=PATIENCE, heartbeat=0, transport_options=waits)
+            self._connection = Connection(
+                bare(self.url),
+                ssl=checked(self.url) or False,
+                connect_timeout=PATIENCE,
+                heartbeat=0,
+                transport_options=waits,
+            )
             self._connection.ensure_connection(max_retries=1, interval_start=0, timeout=PATIENCE)
             self._channel = self._connection.channel()
             self._channel.confirm_select()

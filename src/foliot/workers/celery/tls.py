@@ -1,0 +1,36 @@
+"""TLS to a broker: its certificate must be good, which Celery's clients by themselves do not see to."""
+
+from __future__ import annotations
+
+import ssl
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+
+AUTHORITY = "ssl_ca_certs"
+"""In a URL: the file with the authorities to trust instead of the system's."""
+
+
+def bare(url: str) -> str:
+    """The URL without what `checked` reads from it. Celery's client for RabbitMQ knows no such word."""
+    return ";".join(_without(part) for part in url.split(";")) if url.startswith("amqps://") else url
+
+
+def checked(url: str) -> dict[str, Any] | None:
+    """What the client has to check; None where nothing is encrypted."""
+    scheme = url.partition("://")[0]
+    if scheme not in {"amqps", "rediss"}:
+        return None
+    first, *others = url.split(";")
+    [authority, *_] = parse_qs(urlsplit(first).query).get(AUTHORITY, [None])
+    if scheme == "rediss":
+        asked = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
+        return {**asked, AUTHORITY: authority} if authority else asked
+    # The client takes the name to check from the first of several machines, and keeps it for the others.
+    named = {} if others else {"server_hostname": None}
+    return {"cert_reqs": ssl.CERT_REQUIRED, "ca_certs": authority, **named}
+
+
+def _without(url: str) -> str:
+    parts = urlsplit(url)
+    kept = [(name, value) for name, values in parse_qs(parts.query).items() for value in values if name != AUTHORITY]
+    return urlunsplit(parts._replace(query=urlencode(kept)))

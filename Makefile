@@ -14,7 +14,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test cover check fmt bench mutants chaos prove audit reference constraints clean
+.PHONY: help setup setup-dev run test cover check fmt bench mutants chaos prove audit reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,11 +32,12 @@ test: setup-dev ## run the whole test suite (ARGS="-k name" for a part)
 cover: setup-dev ## run the suite and report the lines and branches it did not reach
 	@$(PYTEST) --cov --cov-report=term $(ARGS)
 
-check: setup-dev ## lint, format, types, storeys
+check: setup-dev ## lint, format, types, storeys, generated code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python proto/generate.py --check
 
 fmt: setup-dev ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .
@@ -50,6 +51,9 @@ audit: setup-dev ## look the pinned versions up among published vulnerabilities;
 
 reference: setup-dev ## write the pages of docs/reference that only repeat the code
 	@$(BIN)/python -m tests.reference
+
+proto: setup-dev ## write the modules of the gRPC door from proto/
+	@$(BIN)/python proto/generate.py
 
 bench: setup-dev ## measure (ARGS names the benchmark)
 	@$(BIN)/python bench/run.py $(ARGS)

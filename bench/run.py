@@ -1,6 +1,6 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
-python bench/run.py [cron firing stream engine streams cluster sqlite] [--quick]
+python bench/run.py [cron firing stream engine streams articles cluster sqlite] [--quick]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ QUICK = {
     "stream": ["--seconds", "10"],
     "engine": ["--runs", "4000", "--repeats", "1"],
     "streams": ["--followers", "200", "--seconds", "5"],
+    "articles": ["--pages", "300", "--repeats", "1"],
     "cluster": ["--runs", "3000", "--repeats", "1"],
     "sqlite-firing": ["--sizes", "1000,100000", "--repeats", "1"],
     "sqlite-engine": ["--runs", "4000", "--repeats", "1"],
@@ -35,6 +36,7 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "stream": [["firing.py", "--stream"]],
         "engine": [["engine.py"]],
         "streams": [["streams.py"]],
+        "articles": [["articles.py"]],
         "cluster": [["cluster.py"]],
         "sqlite": [["firing.py", *lite], ["engine.py", *lite]],
     }

@@ -72,10 +72,11 @@ class Client:
         return Answer(start["status"], _decoded(start["headers"]), text)
 
     @asynccontextmanager
-    async def stream(self, url: str, **headers: str) -> AsyncIterator[Stream]:
-        """An open response; leaving the block is hanging up."""
-        stream = Stream()
-        scope = self._scope("GET", url, [], {"accept": "text/event-stream", **headers})
+    async def stream(self, url: str, body: object = None, **headers: str) -> AsyncIterator[Stream]:
+        """An open response, to a POST when there is a body; leaving the block is hanging up."""
+        chunks = _chunks(body)
+        stream = Stream(chunks)
+        scope = self._scope("POST" if chunks else "GET", url, chunks, {"accept": "text/event-stream", **headers})
         task = asyncio.ensure_future(self.app(scope, stream.receive, stream.send))
         try:
             yield stream
@@ -108,13 +109,17 @@ class Client:
 class Stream:
     """Frames as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, chunks: Iterable[bytes] = ()) -> None:
+        self.chunks = [*chunks]
         self.gone = asyncio.Event()
         self.started: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self.parts: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._rest = b""
 
     async def receive(self) -> Message:
+        if self.chunks:
+            part = self.chunks.pop(0)
+            return {"type": "http.request", "body": part, "more_body": bool(self.chunks)}
         await self.gone.wait()
         return {"type": "http.disconnect"}
 

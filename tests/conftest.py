@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from tests import databases, rabbitmq_server, redis_server, services
+from tests import databases, mongo_server, rabbitmq_server, redis_server, services
+from tests.scrapyd_server import DISCOVERYBOT, TESTBOT, ScrapydServer, a_scrapyd
 from tests.services import KINDS, Missing, absent, wait_for
 
 SERVERS = [pytest.param(name, marks=pytest.mark.services) for name in KINDS]
 DATABASES = ["sqlite", *SERVERS]
-BROKERS = {"RabbitMQ": rabbitmq_server.MISSING, "Redis": redis_server.MISSING}
-"""Why tests of brokers are skipped where there is none."""
+OTHERS = {"RabbitMQ": rabbitmq_server.MISSING, "Redis": redis_server.MISSING, "MongoDB": mongo_server.MISSING}
+"""Why tests of other servers are skipped where there is none."""
 
 Session = Callable[[str, str], URL]
 
@@ -94,6 +95,22 @@ def _server(kind: str) -> URL:
 
 
 @pytest.fixture(scope="session")
+def scrapyd_of_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScrapydServer]:
+    """One Scrapyd with the example project and the tests' own: starting another costs seconds."""
+    with a_scrapyd(tmp_path_factory.mktemp("scrapyd") / "home", DISCOVERYBOT, TESTBOT) as server:
+        yield server
+
+
+@pytest.fixture
+def scrapyd(scrapyd_of_session: ScrapydServer) -> ScrapydServer:
+    """A Scrapyd on which nothing runs. A test that kills or restarts one starts its own with `a_scrapyd`."""
+    if not scrapyd_of_session.answers():
+        scrapyd_of_session.restart()
+    scrapyd_of_session.reset()
+    return scrapyd_of_session
+
+
+@pytest.fixture(scope="session")
 def worker_id(request: pytest.FixtureRequest) -> str:
     """Which of the parallel test processes this is; `main` when there is one."""
     return os.environ.get("PYTEST_XDIST_WORKER", "main")
@@ -124,7 +141,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Name the suites that did not run for want of a server, and the command that would make them run."""
     named = [(kind.title, str(Missing(kind)), f"{kind.install}   (or name a server in {kind.variable})")
              for kind in KINDS.values()]  # fmt: skip
-    named += [(title, reason, reason.partition(": ")[2]) for title, reason in BROKERS.items()]
+    named += [(title, reason, reason.partition(": ")[2]) for title, reason in OTHERS.items()]
     for title, reason, install in named:
         suites = Counter(
             report.nodeid.partition("::")[0]

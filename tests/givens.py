@@ -13,7 +13,7 @@ from foliot.domain.event import Event, Line
 from foliot.domain.ids import RUN, SCHEDULE, new_id
 from foliot.domain.ledger import Entry
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Origin, Outcome, RunState
+from foliot.domain.run import Ended, Origin, RunState
 from foliot.domain.schedule import Catchup, CatchupMode, Overlap, Schedule, Spec, Status
 from foliot.domain.settle import Due, Plan, settle
 from foliot.domain.trigger import Every, Rule, Trigger
@@ -146,7 +146,7 @@ async def claim(store: Database, now: datetime, *run_ids: str, worker: str = "w1
 
 
 async def finish(
-    store: Database, claimed: Claimed, outcome: Outcome, now: datetime, lines: Sequence[Line] = ()
+    store: Database, claimed: Claimed, outcome: Ended, now: datetime, lines: Sequence[Line] = ()
 ) -> Finished:
     """End an attempt as the executor would."""
     ending = conclude(claimed, outcome, now)

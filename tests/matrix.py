@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 from sqlalchemy import Table, select
 
 from foliot.domain.access import Caller, Role, Thing, Verb, may, scope
+from foliot.domain.event import EventType, Line
 from foliot.domain.ids import new_id
 from foliot.domain.run import RunState
 from foliot.doors.rest import create_app
@@ -23,8 +24,9 @@ from foliot.identity.keys import Keys
 from foliot.identity.last_use import LastUse
 from foliot.identity.tokens import Tokens
 from foliot.identity.verifying import Key, OneKey
-from foliot.ports import Page
+from foliot.ports import Claimed, Page
 from foliot.store.access_tables import api_keys
+from foliot.store.crawls import write_items
 from foliot.store.database import Database
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
@@ -33,6 +35,7 @@ from tests.world import EVERY_MINUTE, KEYRING, World
 OURS, THEIRS = "acme", "other"
 _ID = re.compile(r"\b(?:sch|run|key|aud)_[0-9a-f]{32}\b")
 _SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER))
+_CRAWL = {"spider": "matrix", "start_urls": ["https://example.com/"]}
 _DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
 
 
@@ -49,12 +52,18 @@ class Things:
     tenant_id: str
     node_id: str
     queue: str
+    job_id: str
+    ended_job_id: str
+    # Everybody has the same of these.
+    task: str = "greet"
+    preset: str = "price-monitoring"
 
     @classmethod
     def unknown(cls) -> Things:
         """Names that belong to nobody."""
-        first, second, third = (new_id("run") for _ in range(3))
-        return cls(new_id("sch"), first, second, third, new_id("key"), "nowhere", "nobody", "no-node", "no-queue")
+        first, second, third, job, ended = (new_id("run") for _ in range(5))
+        named = ("nowhere", "nobody", "no-node", "no-queue")
+        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +80,10 @@ class Route:
 
     def url(self, things: Things) -> str:
         """The path with real names in it. A new parameter needs a field of `Things`."""
-        run = {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)
-        return re.sub(r"{(\w+)}", lambda found: run if found[1] == "run_id" else getattr(things, found[1]), self.path)
+        chosen = {"run_id": {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)}
+        # The log of a job that goes on would go on too.
+        chosen["job_id"] = things.job_id if self.method == "DELETE" else things.ended_job_id
+        return re.sub(r"{(\w+)}", lambda found: chosen.get(found[1]) or getattr(things, found[1]), self.path)
 
     def body(self, things: Things) -> Any:
         """A body that the route accepts. The owner's call fails for a new route whose body is missing here."""
@@ -81,11 +92,19 @@ class Route:
             "POST /api/schedules/preview": {"type": "cron", "cron_expr": "0 * * * *"},
             "PUT /api/schedules/{schedule_id}": _DRAFT,
             "PATCH /api/schedules/{schedule_id}": {"name": "Renamed"},
+            "POST /crawl": _CRAWL,
+            "POST /jobs/submit": {"articles": [{"url": "https://example.com/matrix"}]},
             "POST /api/dead-letters/replay": {"ids": [things.letter_id]},
             "POST /api/keys": {"name": "matrix", "role": "viewer"},
             "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
             "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
+            "POST /api/tasks/{task}/run": {"parameters": {"name": "matrix"}},
         }.get(str(self))
+
+    @property
+    def everybodys(self) -> bool:
+        """Whether it names something that everybody has, and so tells nothing by knowing it."""
+        return "{task}" in self.path or "{preset}" in self.path
 
     def tenants_own(self) -> bool:
         """Whether a tenant's own people may ask, or only those who stand above tenants."""
@@ -215,4 +234,19 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     await cases.secrets.put(admin, name, {"value": f"the value of {tenant_id}"})
     await cases.tenants.put(caller(tenant_id, Role.SYSTEM), tenant_id, {"limits": {"schedules": 77}})
     house = f"node-of-{tenant_id}", f"queue-of-{tenant_id}"
-    return Things(schedule.id, waiting, ended, letter, key.key.id, name, tenant_id, *house)
+    jobs = [await _crawl(world, admin, depth) for depth in range(2)]
+    await world.finish(jobs[1])
+    return Things(
+        schedule.id, waiting, ended, letter, key.key.id, name, tenant_id, *house, *(job.fence.run_id for job in jobs)
+    )
+
+
+async def _crawl(world: World, admin: Caller, depth: int) -> Claimed:
+    """A running crawl that has said something and brought something home."""
+    made = await world.cases.crawls.request(admin, {**_CRAWL, "depth": depth})
+    (claimed,) = await world.claim(made.job_id)
+    async with world.store.begin() as tx:
+        line = Line(world.clock.now(), EventType.LOG, message=f"said by {made.job_id}")
+        await tx.runs.append([(claimed.fence, [line])])
+        await write_items(tx.conn, world.store.dialect, [(admin.tenant_id, made.job_id, [{"of": made.job_id}])])
+    return claimed

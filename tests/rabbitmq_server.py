@@ -26,9 +26,11 @@ class NoRabbitMQ(Exception):
 class RabbitMQServer:
     """A private RabbitMQ that can go away and come back."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, certificate: Path | None = None) -> None:
         self.home = home
         self.port = free_port()
+        self.certificate = certificate
+        """With its key in the same file: then it speaks TLS alone."""
         self.name = f"foliot-test-{self.port}@localhost"
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -43,7 +45,7 @@ class RabbitMQServer:
             raise NoRabbitMQ(MISSING)
         # The machine's own configuration may name the machine's own port.
         settings = self.home / "rabbitmq.conf"
-        settings.write_text(f"listeners.tcp.private = 127.0.0.1:{self.port}\n")
+        settings.write_text("".join(f"{name} = {value}\n" for name, value in self._door().items()))
         places = {"RABBITMQ_MNESIA_BASE": "data", "RABBITMQ_LOG_BASE": "log", "HOME": "."}
         environ = {
             **os.environ,
@@ -61,6 +63,14 @@ class RabbitMQServer:
         if not wait_until(lambda: speaks(self.port), seconds=START_SECONDS):
             self.stop()
             raise NoRabbitMQ(MISSING)
+
+    def _door(self) -> dict[str, str]:
+        place = f"127.0.0.1:{self.port}"
+        if self.certificate is None:
+            return {"listeners.tcp.private": place}
+        files = {f"ssl_options.{name}file": str(self.certificate) for name in ("cacert", "cert", "key")}
+        quiet = {"ssl_options.verify": "verify_none", "ssl_options.fail_if_no_peer_cert": "false"}
+        return {"listeners.tcp": "none", "listeners.ssl.private": place, **files, **quiet}
 
     def stop(self) -> None:
         if self.process is not None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from foliot.actions.articles.config import read_config as read_articles
+from foliot.actions.crawl.config import read_config as read_crawl
 from foliot.actions.webhook.config import read_config
 from foliot.domain.access import LOCAL
 from foliot.domain.run import Outcome, RunState, Succeeded
@@ -15,10 +17,12 @@ from foliot.domain.schedule import Schedule
 from foliot.domain.settle import settle
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Action, Claimed, Context, Ending, Outgoing, Reply
+from foliot.presets import all_presets
 from foliot.store.database import Database
 from foliot.testing import StoppedClock, open_store
 from foliot.usecases import UseCases
 from foliot.vault.keyring import Keyring
+from tests.taskbook import catalogue, greet, run_task
 
 KEYRING = Keyring.of(["a master key that only tests know"])
 URL = "https://example.com/hook"
@@ -45,6 +49,9 @@ class NoEgress:
     async def send(self, request: Outgoing) -> Reply:
         raise AssertionError("no request leaves a test")
 
+    async def admit(self, url: str, tenant_id: str) -> None:
+        raise AssertionError("no name is looked up")
+
 
 class Webhook:
     """The real reading of a webhook's configuration, without the sending."""
@@ -59,14 +66,49 @@ class Webhook:
         return Succeeded()
 
 
+class Crawl:
+    """The real reading of a crawl's configuration, without a Scrapyd."""
+
+    kind = "crawl"
+    timeout = timedelta(seconds=60)
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return read_crawl(config, NoEgress(), "DiscoveryBot")
+
+    async def perform(self, ctx: Context) -> Outcome:
+        return Succeeded()
+
+
+class Articles:
+    """The real reading of what a job of articles wants, without the fetching."""
+
+    kind = "articles"
+    timeout = timedelta(seconds=60)
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return read_articles(config, NoEgress())
+
+    async def perform(self, ctx: Context) -> Outcome:
+        return Succeeded()
+
+
+@dataclass(frozen=True)
 class OneAction:
-    """All there is."""
+    """All there is: one, another for those who ask for crawls, and tasks where a test has some."""
+
+    task: Action | None = None
 
     def get(self, kind: str) -> Action | None:
-        return Webhook() if kind == "webhook" else None
+        known: dict[str, Action | None] = {
+            "webhook": Webhook(),
+            "crawl": Crawl(),
+            "articles": Articles(),
+            "task": self.task,
+        }
+        return known.get(kind)
 
     def kinds(self) -> Sequence[str]:
-        return ["webhook"]
+        return sorted(["articles", "crawl", "webhook", *([] if self.task is None else ["task"])])
 
 
 @dataclass
@@ -104,11 +146,16 @@ class World:
     async def end(self, run_id: str, state: RunState, error: Mapping[str, Any] | None = None) -> None:
         """Claim a run and let it end like this."""
         (claimed,) = await self.claim(run_id)
+        await self.finish(claimed, state, error)
+
+    async def finish(
+        self, claimed: Claimed, state: RunState = RunState.SUCCESS, error: Mapping[str, Any] | None = None
+    ) -> None:
         now = self.clock.now()
         ending = Ending(fence=claimed.fence, state=state, outcome=state.value, at=now, error=error, result={"ok": True})
         async with self.store.begin() as tx:
             finished = await tx.claims.finish([ending], now)
-        assert finished.accepted == {run_id}
+        assert finished.accepted == {claimed.fence.run_id}
 
     async def sql(self, text: str, **values: Any) -> None:
         """Damage the database behind Foliot's back."""
@@ -120,7 +167,12 @@ class World:
     @classmethod
     def on(cls, store: Database) -> World:
         clock, feed = StoppedClock(), MemoryFeed()
-        return cls(store, clock, UseCases.of(store, clock, feed, OneAction(), pepper=KEYRING, vault=KEYRING), feed)
+        known = catalogue(store, clock, greet)
+        actions = OneAction(run_task(known))
+        cases = UseCases.of(
+            store, clock, feed, actions, pepper=KEYRING, vault=KEYRING, tasks=known, presets=all_presets()
+        )
+        return cls(store, clock, cases, feed)
 
 
 @asynccontextmanager

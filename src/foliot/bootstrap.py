@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
 import shutil
 import socket
@@ -12,33 +10,40 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from foliot import opening
+from foliot.actions.articles import Articles
+from foliot.actions.grpc import GrpcCall
 from foliot.actions.webhook import Webhook
+from foliot.crawling import crawling
 from foliot.domain.ids import new_id
 from foliot.domain.node import Role, Wish
 from foliot.domain.queue import KNOWN_QUEUES
 from foliot.egress import HttpEgress
+from foliot.egress.calls import GrpcEgress
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.executor import Executor
-from foliot.engine.loop import Actor, Loop
+from foliot.engine.loop import Loop
 from foliot.engine.timekeeper import Timekeeper
 from foliot.feed.memory import MemoryFeed
+from foliot.gathering import Copying, Reading, copying, reading
+from foliot.opening import Entrance, entrance_of
 from foliot.ports import Action, Broker, Feed, Intake, LivingFeed
+from foliot.presets import all_presets
 from foliot.settings import Settings
 from foliot.store import migrate as migrations
 from foliot.store.caps import Caps
 from foliot.store.clock import StoreClock
 from foliot.store.database import Database
+from foliot.tasking import Tasking, tasking
 from foliot.usecases import UseCases
+from foliot.usecases.declaring import Declarer
 from foliot.usecases.limits import Limiter
 from foliot.vault.late import LateKeyring, keyring_of
 from foliot.vault.wallet import Wallet
 from foliot.workers.embedded import EmbeddedWorkers
 
 if TYPE_CHECKING:
-    from foliot.identity.claims import Expectations
-    from foliot.identity.identities import Identities
-    from foliot.identity.jwks import Jwks
-    from foliot.identity.verifying import Keys as TokenKeys
+    from foliot.doors.rpc import RpcDoor
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,34 +59,6 @@ class Registry:
         return sorted(self.actions)
 
 
-FIRST_FETCH = 2.0
-"""Seconds for which the start waits for the keys of an identity provider; after that, their arrival opens the door."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entrance:
-    """Who may come in, and what must run for it. Local mode has none."""
-
-    identity: Identities
-    actors: Sequence[Actor]
-    jwks: Jwks | None = None
-    egress: HttpEgress | None = None
-    """Leads to the identity provider, and nothing but its keys is fetched by it."""
-
-    async def open(self, loop: Loop) -> None:
-        if self.egress is not None:
-            await self.egress.start()
-        if self.jwks is not None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(FIRST_FETCH):
-                    await self.jwks.run_once()
-        loop.start(self.actors)
-
-    async def close(self) -> None:
-        if self.egress is not None:
-            await self.egress.close()
-
-
 @dataclass(slots=True, kw_only=True)
 class App:
     """One process's parts. Two of them can live in one program: nothing is global."""
@@ -90,15 +67,29 @@ class App:
     store: Database
     clock: StoreClock
     egress: HttpEgress
+    calls: GrpcEgress
     usecases: UseCases
     asgi: Callable[..., Any] | None
     engine: Engine | None
     loop: Loop
     feed: LivingFeed
     entrance: Entrance | None = None
+    crawl_egress: HttpEgress | None = None
+    """Leads to the Scrapyd nodes, and nowhere else."""
+    rpc: RpcDoor | None = None
+    tasking: Tasking | None = None
+    reading: Reading | None = None
+    copying: Copying | None = None
+    """Brings articles to MongoDB; only where something fires, for once is enough."""
+    declarer: Declarer | None = None
+    """Makes the schedules that code declares; only where something fires."""
 
     async def start(self) -> None:
         await self.egress.start()
+        if self.tasking is not None:
+            await self.tasking.start()
+        if self.crawl_egress is not None:
+            await self.crawl_egress.start()
         await self.feed.start()
         if self.engine is not None:
             await self.engine.start()
@@ -109,23 +100,41 @@ class App:
         if self.entrance is not None:
             # After the clock was set: a token's time is judged by it.
             await self.entrance.open(self.loop)
+        if self.declarer is not None:
+            self.loop.start([self.declarer])
+        if self.copying is not None:
+            self.loop.start([self.copying.copier])
+        if self.rpc is not None:
+            await self.rpc.start()
 
     async def stop(self, grace: float | None = None) -> None:
+        if self.rpc is not None:
+            await self.rpc.stop()
         await self.loop.stop()
         if self.engine is not None:
             await self.engine.stop(self.settings.shutdown_seconds if grace is None else grace)
         if self.entrance is not None:
             await self.entrance.close()
+        if self.tasking is not None:
+            await self.tasking.close()
+        if self.reading is not None:
+            await self.reading.close()
+        if self.copying is not None:
+            await self.copying.close()
+        if self.crawl_egress is not None:
+            await self.crawl_egress.close()
         await self.egress.close()
+        await self.calls.close()
         await self.feed.close()
         await self.store.close()
 
 
-def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP) -> App:
-    """The parts that this process needs; nothing is opened before `start`."""
+def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP, rpc_port: int | None = None) -> App:
+    """The parts that this process needs; nothing is opened before `start`. `doors`: HTTP; `rpc_port`: gRPC, there."""
+    asked = doors or rpc_port is not None
     limits = settings.limits(local=settings.local)
     store = Database(settings.database_url, caps=Caps(limits.concurrent_runs))
-    clock, feed = StoreClock(), _feed(settings) if doors or engine else MemoryFeed()
+    clock, feed = StoreClock(), _feed(settings) if asked or engine else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
         loopback=settings.local,
@@ -137,34 +146,70 @@ def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP
     vault = vault_of(settings)
     standing = settings.webhook_secret if settings.local else None
     wallet = Wallet(store=store, clock=clock, vault=vault, standing=standing.reveal() if standing else None)
-    actions = Registry({"webhook": Webhook(egress=egress, secrets=wallet)})
-    entrance = _entrance(settings, store, clock, vault) if doors and not settings.local else None
+    crawl, crawl_egress = crawling(settings, egress, clock)
+    calls = GrpcEgress(
+        book=settings.services,
+        ca_file=settings.services_ca,
+        per_service=settings.egress_per_host,
+        limits=limiter.egress_allow,
+    )
+    grpc = GrpcCall(calls=calls, clock=clock)
+    tasks = tasking(settings, store, clock, egress, grpc, calls)
+    articles = Articles(store=store, feed=feed, targets=egress)
+    read = reading(settings, egress, clock) if engine else None
+    known: tuple[Action, ...] = (Webhook(egress=egress, secrets=wallet), crawl, articles, grpc, tasks.action)
+    actions = Registry({action.kind: action for action in known})
+    entrance = entrance_of(settings, store, clock, vault) if asked and not settings.local else None
     usecases = UseCases.of(
         store,
         clock,
         feed,
         actions,
         default_zone=settings.timezone,
+        crawls_cached_for=timedelta(seconds=settings.crawl_cache_ttl),
+        articles_fresh_for=timedelta(seconds=settings.article_cache_ttl),
         pepper=vault,
         vault=vault,
         limiter=limiter,
         check_allow=egress.check_limits,
         disk=lambda: _disk(settings),
-        remarks=entrance.jwks.problems if entrance and entrance.jwks else None,
+        remarks=lambda: _remarks(entrance, tasks, declarer),
+        tasks=tasks.catalogue,
+        presets=all_presets(),
         reach=feed.reach,
+        crawlers=crawl.seen,
     )
+    fires = engine and role is not Role.WORKER
+    copies = copying(settings, store, clock) if fires else None
+    declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases.presets.declaring) if fires else None
+    pepper = None if settings.local else vault
+    who = None if entrance is None else entrance.identity
+    asgi = opening.rest_door(settings, usecases, who, pepper) if doors else None
     return App(
         settings=settings,
         store=store,
         clock=clock,
         egress=egress,
+        calls=calls,
         usecases=usecases,
-        asgi=_doors(settings, usecases, entrance, None if settings.local else vault) if doors else None,
-        engine=_engine(settings, role, store, clock, feed, actions) if engine else None,
+        asgi=asgi,
+        engine=_engine(settings, role, store, clock, feed, actions, read, copies) if engine else None,
         loop=Loop(clock, feed),
         feed=feed,
         entrance=entrance,
+        crawl_egress=crawl_egress,
+        tasking=tasks,
+        reading=read,
+        copying=copies,
+        declarer=declarer,
+        rpc=None if rpc_port is None else opening.rpc_door(settings, usecases, who, pepper, rpc_port, asgi),
     )
+
+
+def _remarks(entrance: Entrance | None, tasks: Tasking, declarer: Declarer | None) -> list[str]:
+    """What of this process stands out besides its connections."""
+    keys = entrance.jwks.problems() if entrance is not None and entrance.jwks is not None else ()
+    return [*keys, *tasks.catalogue.faults(), *(() if declarer is None else declarer.troubles)]
 
 
 def _feed(settings: Settings) -> LivingFeed:
@@ -194,76 +239,15 @@ def vault_of(settings: Settings) -> LateKeyring | None:
     )
 
 
-def expectations(settings: Settings) -> Expectations:
-    """What a token must say."""
-    from foliot.identity.claims import Expectations
-
-    return Expectations(
-        audience=settings.jwt_audience,
-        issuer=settings.jwt_issuer,
-        longest=timedelta(hours=settings.jwt_max_hours),
-    )
-
-
-def provider(settings: Settings, clock: StoreClock) -> tuple[Jwks, HttpEgress]:
-    """The keys of the identity provider, and a way out that leads nowhere else."""
-    from foliot.egress.target import read_url
-    from foliot.identity.jwks import Jwks
-
-    url = settings.jwks_url or ""
-    target = read_url(url)
-    place = f"[{target.host}]:{target.port}" if ":" in target.host else f"{target.host}:{target.port}"
-    egress = HttpEgress(allow=[place], ports=())
-    return Jwks(url=url, egress=egress, clock=clock), egress
-
-
-def _entrance(settings: Settings, store: Database, clock: StoreClock, vault: LateKeyring | None) -> Entrance:
-    # Cryptography takes its time to import, and local mode checks no token.
-    from foliot.identity.identities import Identities
-    from foliot.identity.keys import Keys
-    from foliot.identity.last_use import LastUse
-    from foliot.identity.tokens import Tokens
-    from foliot.identity.verifying import hs256, key_file
-
-    jwks = egress = None
-    keys: TokenKeys
-    if settings.jwt_secret is not None:
-        keys = hs256(settings.jwt_secret.reveal())
-    elif settings.jwt_key_file is not None:
-        keys = key_file(settings.jwt_key_file)
-    else:
-        jwks, egress = provider(settings, clock)
-        keys = jwks
-    last_use = LastUse(store=store)
-    return Entrance(
-        identity=Identities(
-            Tokens(keys=keys, clock=clock, expected=expectations(settings)),
-            None if vault is None else Keys(store=store, clock=clock, pepper=vault, last_use=last_use),
-        ),
-        actors=[last_use] if jwks is None else [last_use, jwks],
-        jwks=jwks,
-        egress=egress,
-    )
-
-
-def _doors(
-    settings: Settings, usecases: UseCases, entrance: Entrance | None, pepper: LateKeyring | None
-) -> Callable[..., Any]:
-    # The web framework takes longer to import than everything else together; a scheduler and an audit need none.
-    from foliot.doors.rest import LOOPBACK, create_app
-
-    scraper = settings.metrics_token
-    return create_app(
-        usecases,
-        identity=None if entrance is None else entrance.identity,
-        hosts=LOOPBACK | {settings.host},
-        metrics_token=None if scraper is None else scraper.reveal(),
-        cursor_pepper=pepper,
-    )
-
-
-def _engine(
-    settings: Settings, role: Role, store: Database, clock: StoreClock, feed: Feed, actions: Registry
+def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
+    settings: Settings,
+    role: Role,
+    store: Database,
+    clock: StoreClock,
+    feed: Feed,
+    actions: Registry,
+    read: Reading | None,
+    copies: Copying | None,
 ) -> Engine:
     host, pid = socket.gethostname(), os.getpid()
     queues = settings.queues or None
@@ -295,7 +279,9 @@ def _engine(
         role=role,
         broker=broker(settings) if role is Role.SCHEDULER else None,
         intake=_intake(settings, f"foliot-{pid}@{host}", ended) if role is Role.WORKER else None,
+        gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
+        told=dict if copies is None else copies.copier.report,
     )
     return made
 

@@ -13,14 +13,17 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, TextIO
 
 import structlog
 from structlog.typing import Processor
 
-FILE = "foliot.log"
+FILE = "foliot"
+"""What the file of a process is called that names none; `.log` follows."""
 FILE_BYTES = 20 * 1024 * 1024
 FILES_KEPT = 5
+MOST_PROCESSES = 1000
+"""Of one command, on one directory."""
 
 HIDDEN = "***"
 _SECRET_KEY = re.compile(
@@ -41,18 +44,23 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 _CONTROL_IN_TRACEBACK = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DEPTH = 6
 # Their debug lines name every statement, parameters included.
-_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "uvicorn")
+_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "grpc", "uvicorn")
 
 Line = MutableMapping[str, Any]
 
 
-def configure(*, level: str, form: str, directory: Path | None = None, stream: TextIO | None = None) -> None:
-    """Send every log line to `stream` (standard error) as `console` or `json`, and as JSON to a file in `directory`."""
+def configure(
+    *, level: str, form: str, directory: Path | None = None, name: str = FILE, stream: TextIO | None = None
+) -> None:
+    """Send every log line to `stream` (standard error) as `console` or `json`, and as JSON to a file in `directory`.
+
+    The file is called `name.log`; a process that finds it in use by another takes `name-2.log`, and so on.
+    """
     out = sys.stderr if stream is None else stream
     handlers: list[logging.Handler] = [logging.StreamHandler(out)]
     handlers[0].setFormatter(_formatter(_json() if form == "json" else _console(out)))
     if directory is not None:
-        handlers.append(_file(directory))
+        handlers.append(_file(directory, name))
     root = logging.getLogger()
     for old in root.handlers[:]:
         root.removeHandler(old)
@@ -60,8 +68,8 @@ def configure(*, level: str, form: str, directory: Path | None = None, stream: T
     for handler in handlers:
         root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in _QUIET:
-        logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
+    for library in _QUIET:
+        logging.getLogger(library).setLevel(max(root.level, logging.WARNING))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -106,13 +114,43 @@ def _console(stream: TextIO) -> Processor:
     )
 
 
-def _file(directory: Path) -> logging.Handler:
+class _OwnFile(RotatingFileHandler):
+    """A file that no other process rotates meanwhile: the lock beside it says whose it is."""
+
+    def __init__(self, path: Path, lock: IO[str]) -> None:
+        super().__init__(path, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True)
+        self._lock_file = lock
+
+    def close(self) -> None:
+        super().close()
+        self._lock_file.close()
+
+
+def _file(directory: Path, name: str) -> logging.Handler:
     directory.mkdir(parents=True, exist_ok=True)
-    handler = RotatingFileHandler(
-        directory / FILE, maxBytes=FILE_BYTES, backupCount=FILES_KEPT, encoding="utf-8", delay=True
+    handler = next(
+        handler
+        for number in range(1, MOST_PROCESSES + 1)
+        if (handler := _taken(directory, name if number == 1 else f"{name}-{number}", last=number == MOST_PROCESSES))
     )
     handler.setFormatter(_formatter(_json()))
     return handler
+
+
+def _taken(directory: Path, name: str, *, last: bool) -> logging.Handler | None:
+    """The file of this name, unless another process has it; the kernel lets go of the lock however a process ends."""
+    lock = (directory / f".{name}.lock").open("a", encoding="ascii")
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        pass
+    except BlockingIOError:
+        if not last:
+            lock.close()
+            return None
+    return _OwnFile(directory / f"{name}.log", lock)
 
 
 def redact(_logger: object, _method: str, line: Line) -> Line:

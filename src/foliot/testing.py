@@ -15,8 +15,9 @@ from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
 from foliot.engine.recorder import Recorder
 from foliot.engine.ticker import Ticker
+from foliot.engine.watcher import Watcher
 from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Clock, Store
+from foliot.ports import Action, Clock, Store, is_watched
 from foliot.store.database import Database
 from foliot.store.migrate import create, migrate
 from foliot.workers.embedded import EmbeddedWorkers
@@ -85,6 +86,10 @@ class GivenActions:
         return sorted(self.actions)
 
 
+async def _look(watchers: Sequence[Watcher]) -> int:
+    return sum([(await watcher.run_once()).looked for watcher in watchers])
+
+
 @dataclass(frozen=True, slots=True)
 class Drained:
     """What a drain did: the runs it made from instants, and the attempts that ended, by the state of their run then."""
@@ -97,8 +102,9 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
     """Settle every instant that has come and perform every run that is ready, until there is nothing left to do now.
 
     The real engine does the work, so what is tested is what runs in production. The clock stands still meanwhile: a run
-    that waits for its next attempt stays `retrying` until the test moves the clock and drains again. Attempts that have
-    not ended after `patience` seconds are handed back, and `TimeoutError` says so.
+    that waits for its next attempt stays `retrying` until the test moves the clock and drains again, and one whose
+    effect goes on elsewhere is looked at when the clock has come to its moment. Attempts that have not ended after
+    `patience` seconds are handed back, and `TimeoutError` says so.
     """
     feed, alarm, meter = MemoryFeed(), Alarm(), Meter()
     recorder = Recorder(clock=clock, store=store, feed=feed, alarm=alarm, longest_rest=1.0)
@@ -121,10 +127,25 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
         batch=100,
         longest_rest=1.0,
     )
+    watchers = [
+        Watcher(
+            clock=clock,
+            store=store,
+            feed=feed,
+            alarm=alarm,
+            meter=meter,
+            action=action,
+            worker="drain",
+            lease=timedelta(hours=1),
+            longest_rest=1.0,
+        )
+        for action in actions
+        if is_watched(action)
+    ]
     loop = Loop(clock, feed)
     loop.start([recorder])
     try:
-        while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered:
+        while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered or await _look(watchers):
             tasks = [flight.task for flight in executor.flights.values() if flight.task is not None]
             if tasks and (await asyncio.wait(tasks, timeout=patience))[1]:
                 raise TimeoutError(f"still running after {patience:g} s: {', '.join(sorted(executor.flights))}")

@@ -57,7 +57,7 @@ class House:
     def __init__(self, home: Path) -> None:
         self.home = home
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("FOLIOT_", "DATABASE_URL"))}
-        self.environ = kept | {"FOLIOT_HOME": str(home)}
+        self.environ = kept | {"FOLIOT_HOME": str(home), "FOLIOT_GRPC_PORT": "0"}
         self.processes: list[subprocess.Popen[str]] = []
         self.log = home.parent / "log"
         """What the servers said on standard error."""

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from foliot.domain.errors import NotFound, Unavailable
 from foliot.domain.event import Event
 from foliot.domain.run import RunState
-from foliot.doors.rest import broadcast, create_app, streams
+from foliot.doors.rest import broadcast, create_app, render, streams
 from foliot.ports import run_topic
 from foliot.usecases.runs import Runs
 from tests.asgi import Client, Stream
@@ -66,14 +66,13 @@ async def test_an_event_is_read_and_rendered_once_however_many_follow(
     world: World, client: Client, run_id: str, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered: list[int] = []
-    frame = broadcast.frame
+    shown = render.event
 
-    def noted(event: Event) -> bytes:
+    def noted(event: Event) -> dict[str, Any]:
         rendered.append(event.seq)
-        return frame(event)
+        return shown(event)
 
-    monkeypatch.setattr(broadcast, "frame", noted)
-    monkeypatch.setattr(streams, "frame", noted)
+    monkeypatch.setattr(render, "event", noted)
     async with AsyncExitStack() as stack:
         readers = [await stack.enter_async_context(client.stream(f"/api/runs/{run_id}/events")) for _ in range(MANY)]
         for reader in readers:

@@ -6,15 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from sqlalchemy import make_url
 
 from foliot.feed import shared
@@ -24,6 +19,7 @@ from foliot.feed.redis import RedisLine, answers, connect
 from foliot.feed.shared import Line, SharedFeed
 from foliot.ports import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, LivingFeed, Waiter, run_topic
 from tests import databases, redis_server
+from tests.certificates import self_signed
 from tests.conftest import Session
 from tests.redis_server import NoRedis, RedisServer
 from tests.services import absent, free_port
@@ -431,22 +427,6 @@ async def test_a_redis_is_reached_over_tls_when_its_certificate_is_good(tmp_path
             await answers(place)
     finally:
         server.stop()
-
-
-def self_signed(path: Path) -> Path:
-    """A certificate for this machine, and its key."""
-    now = datetime.now(UTC)  # noqa: TID251 -- the library that checks it asks the system's clock
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
-    made = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-    made = made.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-    signed = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM) + private)
-    return path
 
 
 # --- the end ----------------------------------------------------------------------------------------------------------

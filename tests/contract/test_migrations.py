@@ -117,6 +117,7 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
     "who is open": ("ix_runs_open", lambda tx: tx.firing.open_runs(["sch_1"])),
     "what is ready": ("ix_runs_ready", lambda tx: tx.claims.ready(NOON, None, 10)),
     "whose lease ran out": ("ix_runs_lease", lambda tx: tx.claims.lock_expired(NOON, 10)),
+    "whom to look at": ("ix_runs_poll", lambda tx: tx.parked.coming("probe", None, NOON, 10)),
     "who waits": ("ix_runs_buffered", lambda tx: tx.claims.release(NOON)),
     "the runs of a tenant": ("ix_runs_tenant_id_id|runs_pkey|pk_runs", lambda tx: tx.runs.find(TENANT, Page(10))),
     "the runs in a state": (

@@ -1,7 +1,8 @@
 """The life of runs under random commands, crashes and steps of time, against a small model.
 
 Whatever happens, in whatever order: runs move only as the table allows, what ended stays ended, one attempt at a time
-holds a run, events have no gap, and every instant is a run or a count in the ledger. In the end every run ends.
+holds a run, events have no gap, and every instant is a run or a count in the ledger. A parked run is in nobody's hands,
+and each line that a look brought is there once. In the end every run ends, and every effect elsewhere is let go.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from sqlalchemy import func, select
 
 from foliot.domain.event import EventType, Line
+from foliot.domain.ids import new_id
 from foliot.domain.retry import RetryPolicy, Strategy
 from foliot.domain.run import (
     CLAIMABLE,
     TRANSITIONS,
     Cancelled,
+    Ended,
     Failed,
     Fence,
     HandedBack,
-    Lost,
-    Outcome,
     Problem,
     RunState,
     Succeeded,
@@ -35,12 +36,14 @@ from foliot.domain.run import (
 from foliot.domain.schedule import Catchup, CatchupMode, Overlap
 from foliot.domain.trigger import Every
 from foliot.engine.executor import conclude
-from foliot.ports import Claimed, Ending
+from foliot.engine.janitor import goes_on, lost
+from foliot.ports import Claimed, Ending, Parking
 from foliot.store.database import Database
 from foliot.store.tables import ledger, metadata, runs, schedules
 from foliot.testing import MEMORY
 from tests.givens import LEASE, NOON, ask, claim, events_of, keep, ready, request, schedule, spec, stopped, tick
 
+LOOKED = "what a look brought"
 T = TypeVar("T")
 Row = Mapping[str, Any]
 
@@ -54,7 +57,7 @@ SPECS = [
     spec(Every(40 + at, NOON), overlap=overlap, catchup=CATCHUPS[at % 3], retry=RETRY)
     for at, overlap in enumerate(Overlap)
 ]
-OUTCOMES: list[Outcome] = [
+OUTCOMES: list[Ended] = [
     Succeeded({"n": 1}),
     Succeeded(partial=True),
     Failed(Problem("http_500", "no")),
@@ -80,6 +83,10 @@ class RunLife(RuleBasedStateMachine):
         self.before: dict[str, Row] = {}
         self.begun = False
         self.pruned: set[str] = set()
+        self.parkings: list[Parking] = []
+        """Those that were accepted."""
+        self.spoken: Counter[str] = Counter()
+        """How many lines of looks each run has."""
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.runner.run(work)
@@ -142,7 +149,7 @@ class RunLife(RuleBasedStateMachine):
 
     @precondition(lambda self: self.hands)
     @rule(which=WHICH, outcome=st.sampled_from(OUTCOMES))
-    def an_attempt_ends(self, which: int, outcome: Outcome) -> None:
+    def an_attempt_ends(self, which: int, outcome: Ended) -> None:
         held = self.hands.pop(which % len(self.hands))
         ending = conclude(held, outcome, self.clock.now())
         ours = self.holds(held.fence)
@@ -183,6 +190,68 @@ class RunLife(RuleBasedStateMachine):
 
     @precondition(lambda self: self.hands)
     @rule(which=WHICH)
+    def an_attempt_notes_what_it_starts(self, which: int) -> None:
+        fence = self.hands[which % len(self.hands)].fence
+
+        async def work() -> bool:
+            async with self.store.begin() as tx:
+                return await tx.parked.note(fence, {"noted": True})
+
+        assert self.run(work()) == self.holds(fence)
+
+    @precondition(lambda self: self.hands)
+    @rule(which=WHICH, seconds=st.integers(0, 90))
+    def an_attempt_is_parked(self, which: int, seconds: int) -> None:
+        held, now = self.hands.pop(which % len(self.hands)), self.clock.now()
+        parking = Parking(
+            fence=held.fence,
+            handle={"at": str(now)},
+            poll_at=now + timedelta(seconds=seconds),
+            at=now,
+            lines=[Line(now, EventType.LOG, message=LOOKED)],
+            cancelling=held.cancel_requested,
+        )
+        ours = self.holds(held.fence)
+        assert self.park(parking) == ours
+        if ours:
+            self.parkings.append(parking)
+            self.spoken[held.fence.run_id] += 1
+
+    @precondition(lambda self: self.parkings)
+    @rule(which=WHICH)
+    def a_parking_is_written_again_because_its_acknowledgement_was_lost(self, which: int) -> None:
+        parking = self.parkings[which % len(self.parkings)]
+        row = self.before.get(parking.fence.run_id)
+        ours = row is not None and (row["epoch"], row["token"]) == (parking.fence.epoch, parking.fence.token)
+        assert self.park(parking) == ours
+
+    def park(self, parking: Parking) -> bool:
+        async def work() -> set[str]:
+            async with self.store.begin() as tx:
+                return await tx.parked.park([parking], self.clock.now())
+
+        return bool(self.run(work()))
+
+    @rule(limit=st.integers(1, 8))
+    def a_watcher_looks(self, limit: int) -> None:
+        for claimed in self.run(self._look_at(limit)):
+            before = self.before[claimed.fence.run_id]
+            assert (before["lease_until"], claimed.fence.epoch) == (None, before["epoch"] + 1)
+            assert claimed.attempt == before["attempt"]
+            self.hands.append(claimed)
+
+    async def _look_at(self, limit: int) -> list[Claimed]:
+        """Those that go on; what was ended from outside is let go."""
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            due = (await tx.parked.coming("probe", None, now, limit)).due
+            claimed = await tx.parked.claim(due, "watcher", LEASE, now, new_id("tok"))
+            if ended := [one.fence for one in claimed if one.ended]:
+                assert await tx.parked.let_go(ended) == len(ended)
+        return [one for one in claimed if not one.ended]
+
+    @precondition(lambda self: self.hands)
+    @rule(which=WHICH)
     def a_worker_crashes_and_forgets(self, which: int) -> None:
         self.hands.pop(which % len(self.hands))
 
@@ -207,7 +276,9 @@ class RunLife(RuleBasedStateMachine):
         async with self.store.begin() as tx:
             expired = await tx.claims.lock_expired(now, 100)
             assert all(self.before[one.fence.run_id]["lease_until"] < now for one in expired)
-            await tx.claims.finish([conclude(one, Lost(), now) for one in expired], now)
+            parked = [one for one in expired if goes_on(one)]
+            await tx.claims.finish([lost(one, now) for one in expired if not goes_on(one)], now)
+            assert not parked or await tx.parked.take_back(parked, now) == len(parked)
         async with self.store.begin() as tx:
             await tx.claims.release(now)
 
@@ -231,7 +302,12 @@ class RunLife(RuleBasedStateMachine):
 
         looked = [{**self.before[run_id], "id": run_id} for run_id in sorted(self.before)[:limit]]
         ended = [row for row in looked if RunState(row["state"]).final]
-        gone = {row["id"] for row in ended if row["state"] != RunState.DEAD_LETTER or row["resolved_by"]}
+        kept = {
+            row["id"]
+            for row in ended
+            if row["poll_at"] or (row["state"] == RunState.DEAD_LETTER and not row["resolved_by"])
+        }
+        gone = {row["id"] for row in ended} - kept
         assert self.run(work()) == len(gone)
         self.pruned |= gone
 
@@ -241,7 +317,7 @@ class RunLife(RuleBasedStateMachine):
         row = self.before.get(fence.run_id)
         return (
             row is not None
-            and row["state"] == RunState.RUNNING
+            and row["lease_until"] is not None
             and (row["epoch"], row["token"]) == (fence.epoch, fence.token)
         )
 
@@ -265,8 +341,9 @@ class RunLife(RuleBasedStateMachine):
             before = self.before.get(run_id)
             if row != before:
                 self.check_run(row, before)
-                seqs = [event.seq for event in await events_of(self.store, run_id)]
-                assert seqs == list(range(1, row["event_seq"] + 1)), run_id
+                events = await events_of(self.store, run_id)
+                assert [event.seq for event in events] == list(range(1, row["event_seq"] + 1)), run_id
+                assert sum(event.message == LOOKED for event in events) == self.spoken[run_id]
         assert set(self.before) - set(now) <= self.pruned
         self.before = now
         await self._account()
@@ -278,7 +355,10 @@ class RunLife(RuleBasedStateMachine):
     def check_run(self, row: Row, before: Row | None) -> None:
         state = RunState(row["state"])
         assert (row["lane"] is not None) == (state in CLAIMABLE and row["buffered_of"] is None)
-        assert (row["lease_until"] is not None) == (state is RunState.RUNNING)
+        held, parked = row["lease_until"] is not None, row["poll_at"] is not None
+        assert (held != parked) if state is RunState.RUNNING else not held
+        assert not parked or (row["handle"] is not None and state in {RunState.RUNNING, RunState.CANCELLED})
+        assert row["handle"] is None or state is RunState.RUNNING or state.final
         assert 0 <= row["attempt"] <= row["max_attempts"]
         if before is None:
             return
@@ -287,7 +367,8 @@ class RunLife(RuleBasedStateMachine):
         assert row["epoch"] >= before["epoch"]
         assert row["event_seq"] >= before["event_seq"]
         if was.final:
-            assert row == before
+            moved = {"epoch", "token", "poll_at"} if before["poll_at"] is not None else set()
+            assert {name for name in row if row[name] != before[name]} <= moved
 
     async def _account(self) -> None:
         """Every instant before the cursor is a run or a count in the ledger."""
@@ -315,11 +396,12 @@ class RunLife(RuleBasedStateMachine):
         for _ in range(2000):
             self.clock.advance(60)
             self.before = await self._rows()
-            if all(RunState(row["state"]).final for row in self.before.values()):
+            if all(RunState(row["state"]).final and row["poll_at"] is None for row in self.before.values()):
                 return
             await self._sweep()
             now = self.clock.now()
-            for held in await claim(self.store, now, *await ready(self.store, now, 100)):
+            looked_at = await self._look_at(100)
+            for held in [*looked_at, *await claim(self.store, now, *await ready(self.store, now, 100))]:
                 async with self.store.begin() as tx:
                     await tx.claims.finish([conclude(held, Succeeded(), now)], now)
         raise AssertionError("some runs never end")

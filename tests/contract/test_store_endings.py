@@ -10,11 +10,11 @@ from sqlalchemy import func, select
 from foliot.domain.ids import RUN, new_id
 from foliot.domain.run import (
     Cancelled,
+    Ended,
     Failed,
     HandedBack,
     Lost,
     Origin,
-    Outcome,
     Problem,
     RunState,
     Succeeded,
@@ -76,7 +76,7 @@ async def attempt_count(store: Database) -> int:
         (Cancelled("asked"), RunState.CANCELLED),
     ],
 )
-async def test_a_final_ending_is_written_whole(store: Database, outcome: Outcome, state: RunState) -> None:
+async def test_a_final_ending_is_written_whole(store: Database, outcome: Ended, state: RunState) -> None:
     held = await started(store)
 
     finished = await finish(store, held, outcome, NOON + SECOND)
@@ -144,7 +144,7 @@ async def test_a_run_handed_back_keeps_its_attempt_and_its_next_holder_gets_a_ne
 
 
 async def test_many_endings_of_all_kinds_are_written_together(store: Database) -> None:
-    outcomes: list[Outcome] = [Succeeded(), FAILED, DEAD, HandedBack(), Cancelled(), Lost()]
+    outcomes: list[Ended] = [Succeeded(), FAILED, DEAD, HandedBack(), Cancelled(), Lost()]
     helds = [await started(store) for _ in outcomes]
     stale = replace(await started(store), fence=replace((await started(store)).fence, token="tok_wrong"))
     endings = [conclude(held, outcome, NOON) for held, outcome in zip(helds, outcomes, strict=True)]
@@ -199,7 +199,7 @@ async def test_an_ending_of_a_run_that_is_gone_is_stale(store: Database) -> None
 
 @pytest.mark.parametrize("outcome", [Succeeded("once"), FAILED, HandedBack()])
 async def test_an_ending_whose_acknowledgement_was_lost_is_accepted_again_and_written_once(
-    store: Database, outcome: Outcome
+    store: Database, outcome: Ended
 ) -> None:
     held = await started(store)
     run_id = held.fence.run_id
@@ -281,7 +281,7 @@ async def test_success_recorded_after_the_cancel_was_asked_for_wins(store: Datab
 
 @pytest.mark.parametrize("outcome", [FAILED, HandedBack(), Lost()])
 async def test_a_run_asked_to_stop_while_its_attempt_was_failing_is_not_tried_again(
-    store: Database, outcome: Outcome
+    store: Database, outcome: Ended
 ) -> None:
     held = await started(store)
     run_id = held.fence.run_id
@@ -430,7 +430,7 @@ async def test_letters_are_found_by_what_they_have_in_common(store: Database) ->
     ],
 )
 async def test_a_replay_that_succeeds_settles_its_dead_letter(
-    store: Database, outcome: Outcome, origin: Origin, resolved: bool
+    store: Database, outcome: Ended, origin: Origin, resolved: bool
 ) -> None:
     (letter,) = await dead(store, 1, Problem("http_410", "gone"))
     replay = await started(store, id=new_id(RUN), origin=origin, parent_id=letter)

@@ -1,4 +1,7 @@
-"""Whoever executes keeps the same promises: embedded, and through Celery on RabbitMQ and on Redis."""
+"""Whoever executes keeps the same promises: embedded, and through Celery on RabbitMQ and on Redis.
+
+On PostgreSQL; and, through one of the brokers, on MariaDB.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,29 @@ from tests.cluster import House, a_house, until
 from tests.conftest import Session
 from tests.givens import events_of, keep, row_of, run_of, schedule, spec
 
-CELERY = [pytest.param(name, marks=pytest.mark.services) for name in ("rabbitmq", "redis")]
+PLACES = {
+    "embedded": ("embedded", "postgresql"),
+    "rabbitmq": ("rabbitmq", "postgresql"),
+    "redis": ("redis", "postgresql"),
+    "redis-mariadb": ("redis", "mariadb"),
+}
 
 
-@pytest.fixture(scope="module", params=["embedded", *CELERY])
-def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
-    """Who executes, and the URL of what brings the runs."""
-    if request.param == "embedded":
-        yield request.param, ""
+@pytest.fixture(scope="module", params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str, str]]:
+    """Who executes, the URL of what brings the runs, and where they are kept."""
+    kind, database = PLACES[request.param]
+    if kind == "embedded":
+        yield kind, "", database
         return
-    with a_broker(request.param, tmp_path_factory.mktemp(request.param)) as url:
-        yield request.param, url
+    with a_broker(kind, tmp_path_factory.mktemp(kind)) as url:
+        yield kind, url, database
 
 
 @pytest.fixture
-async def house(place: tuple[str, str], databases_of_session: Session) -> AsyncIterator[House]:
-    async with a_house(*place, databases_of_session("postgresql", "main")) as made:
+async def house(place: tuple[str, str, str], databases_of_session: Session) -> AsyncIterator[House]:
+    kind, url, database = place
+    async with a_house(kind, url, databases_of_session(database, "main")) as made:
         await made.begin()
         yield made
 

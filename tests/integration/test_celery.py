@@ -16,6 +16,7 @@ import pytest
 from foliot.domain.errors import Unavailable
 from foliot.domain.run import RunState
 from foliot.ports import Broker, Parcel
+from foliot.workers.celery.publisher import CeleryBroker
 from tests.brokers import a_broker
 from tests.cluster import PACE, House, a_house, until
 from tests.conftest import Session
@@ -75,8 +76,37 @@ async def done(house: House, run_ids: Sequence[str]) -> None:
 async def test_every_message_five_times_is_every_run_once(house: House) -> None:
     await house.begin(lambda broker: Wayward(broker, times=5))
     await house.worker(20)
+    held = await house.ask(10, do="wait")
+    run_ids = await house.ask(190)
 
-    run_ids = await house.ask(200)
+    async def only_the_held_are_left() -> bool:
+        return set(run_ids) <= set(house.probe.started)
+
+    # A message that comes again finds some of its runs ended, and others still running.
+    await until(only_the_held_are_left, "the others done", seconds=60)
+    house.probe.go.set()
+    await done(house, [*held, *run_ids])
+
+    assert Counter(house.probe.started) == Counter([*held, *run_ids])
+
+
+async def test_a_message_that_comes_while_its_run_runs_changes_nothing(house: House) -> None:
+    await house.begin()
+    engine = await house.worker(20)
+    run_ids = await house.ask(3, do="wait")
+    for run_id in run_ids:
+        await house.reaches(run_id, RunState.RUNNING)
+
+    again = CeleryBroker(house.broker.url)
+    parcels = [Parcel(house.broker.queue(), 5, [run_id], engine.clock.now()) for run_id in run_ids]
+    await again.publish(parcels)
+    await again.close()
+
+    async def all_are_stale() -> bool:
+        return int(engine.report()["stale"]) >= len(run_ids)
+
+    await until(all_are_stale, "every message received and put aside")
+    house.probe.go.set()
     await done(house, run_ids)
 
     assert Counter(house.probe.started) == Counter(run_ids)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 GUARANTEES = "tests/integration/test_guarantees.py::"
 RACES = "tests/integration/test_races.py::"
 LIMITS = "tests/contract/test_store_limits.py::"
+CRAWLS = "tests/contract/test_crawls.py::"
+PARKED = "tests/contract/test_store_parked.py::"
 CHAOS = "tests/acceptance/test_chaos.py::test_nothing_is_lost_or_doubled_whatever_breaks"
 
 
@@ -42,6 +44,11 @@ _SETTLE = "src/foliot/domain/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _TURNS = "src/foliot/store/turns.py"
+_CRAWLS = "src/foliot/store/crawls.py"
+
+_CRAWL = "src/foliot/actions/crawl/"
+_CRAWL_FAULTS = "tests/integration/test_crawl_faults.py::"
+_CRAWL_LOG = "tests/unit/test_crawl_log.py::"
 
 _NO_UNIQUE = Edit(
     _MIGRATION,
@@ -138,8 +145,8 @@ MUTANTS = (
         (
             Edit(
                 _CLAIMS,
-                "query = select(*_ROW).where(runs.c.lease_until < (now if clock is None else clock))",
-                "query = select(*_ROW).where(runs.c.lease_until.is_not(None))",
+                "query = select(*_EXPIRED).where(runs.c.lease_until < (now if clock is None else clock))",
+                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None))",
             ),
         ),
         _on_sqlite("test_the_run_of_a_dead_worker_is_taken_back"),
@@ -250,6 +257,33 @@ MUTANTS = (
         (Edit(_CLAIMS, "        rows = await self._let_through(rows, run_ids, now)\n", ""),),
         f"{LIMITS}test_the_claim_itself_keeps_to_the_cap_and_takes_the_most_urgent[sqlite]",
     ),
+    Mutant(
+        "parked: a started effect whose process died is started again",
+        (
+            Edit(
+                _JANITOR,
+                "    return claimed.handle is not None and claimed.lost_looks < MOST_LOST - 1\n",
+                "    return False\n",
+            ),
+        ),
+        f"{PARKED}test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
+    ),
+    Mutant(
+        "parked: whoever looked too long ago may still write",
+        (
+            Edit(
+                "src/foliot/store/parked.py",
+                "if (row.epoch, row.token) != (parking.fence.epoch, parking.fence.token):",
+                "if row.id is None:",
+            ),
+        ),
+        f"{PARKED}test_a_stale_watcher_changes_nothing[sqlite]",
+    ),
+    Mutant(
+        "parked: what a look brought is written again after a lost acknowledgement",
+        (Edit("src/foliot/store/parked.py", "            elif row.lease_until is not None:\n", "            else:\n"),),
+        f"{PARKED}test_a_parking_written_twice_is_written_once[sqlite]",
+    ),
     # --- the same faults, seen by processes that race -----------------------------------------------------------------
     Mutant(
         "race: no row lock, no unique constraint, no cursor check",
@@ -326,6 +360,186 @@ MUTANTS = (
             ),
         ),
         f"{LIMITS}test_racers_never_pass_the_limit_together[postgresql]",
+        fast=False,
+    ),
+    # --- crawls -----------------------------------------------------------------------------------------------------
+    Mutant(
+        "crawl: written down after it was started",
+        (
+            Edit(_CRAWL + "starting.py", "        await ctx.note(handle.as_dict())\n        try:\n", "        try:\n"),
+            Edit(
+                _CRAWL + "starting.py",
+                "        self.nodes.sent(handle.node)\n",
+                "        self.nodes.sent(handle.node)\n        await ctx.note(handle.as_dict())\n",
+            ),
+        ),
+        f"{_CRAWL_FAULTS}test_where_a_crawl_will_be_is_written_down_before_anybody_is_asked_to_start_it",
+    ),
+    Mutant(
+        "crawl: a start without an answer is repeated at once",
+        (Edit(_CRAWL + "starting.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
+        f"{_CRAWL_FAULTS}test_a_start_without_an_answer_is_looked_for_and_done_once[False]",
+    ),
+    Mutant(
+        "crawl: names are not looked up again when it is started",
+        (Edit(_CRAWL + "starting.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
+        f"{_CRAWL_FAULTS}test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
+    ),
+    Mutant(
+        "crawl: items of a look are forgotten",
+        (
+            Edit(
+                _CRAWL + "sight.py",
+                "return Parked(self.handle.as_dict(), after, tuple(self.got.items))",
+                "return Parked(self.handle.as_dict(), after)",
+            ),
+        ),
+        f"{_CRAWL_FAULTS}test_a_node_that_comes_back_in_time_has_lost_nothing",
+    ),
+    Mutant(
+        "crawl: an unfinished line counts as read",
+        (Edit(_CRAWL + "pieces.py", "if not complete and len(line) <= limit and not last:", "if False:"),),
+        f"{_CRAWL_LOG}test_any_cutting_of_a_file_into_parts_gives_the_same_lines_once",
+    ),
+    Mutant(
+        "crawl: text of a page ends it",
+        (
+            Edit(
+                _CRAWL + "scrapylog.py",
+                "ended[1] if ended else None\n        if ended is None:\n            self.stats = {}\n",
+                "ended[1] if ended else self.closed\n",
+            ),
+        ),
+        f"{_CRAWL_LOG}test_a_page_that_looks_like_closing_stats_ends_nothing",
+    ),
+    Mutant(
+        "crawl: a silent node is never given up",
+        (
+            Edit(
+                _CRAWL + "watching.py",
+                'return Failed(Problem("node_lost", message))',
+                "return sight.park(self._wait(now))",
+            ),
+        ),
+        f"{_CRAWL_FAULTS}test_a_node_that_stops_making_sense_loses_its_crawl_after_a_while_and_not_before[html]",
+    ),
+    Mutant(
+        "crawl: a round takes in everything",
+        (Edit(_CRAWL + "copying.py", "        self.lines -= lines\n", ""),),
+        f"{_CRAWL_FAULTS}test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
+    ),
+    Mutant(
+        "race: two judge the same request for a crawl at the same time",
+        (
+            Edit(
+                _CRAWLS,
+                "        query = self.dialect.lock(_row(request.tenant_id, request.fingerprint))\n",
+                "        query = _row(request.tenant_id, request.fingerprint)\n",
+            ),
+        ),
+        f"{CRAWLS}test_two_who_find_it_expired_judge_one_after_the_other[postgresql]",
+        fast=False,
+    ),
+    Mutant(
+        "a crawl that went wrong answers the next request",
+        (
+            Edit(
+                _CRAWLS,
+                "not run.cancel_requested and RunState(run.state) not in _WENT_WRONG",
+                "not run.cancel_requested",
+            ),
+        ),
+        f"{CRAWLS}test_a_crawl_that_ended_well_still_counts_and_one_that_went_wrong_is_forgotten[sqlite]",
+    ),
+    # --- tasks ----------------------------------------------------------------------------------------------------
+    Mutant(
+        "code beats what somebody edited",
+        (
+            Edit(
+                "src/foliot/usecases/declaring.py",
+                "if schedule.fault is not None or edited(schedule, declared):",
+                "if schedule.fault is not None:",
+            ),
+        ),
+        "tests/contract/test_presets.py::"
+        "test_what_somebody_edited_beats_the_code_and_what_they_deleted_stays_deleted[sqlite]",
+    ),
+    Mutant(
+        "a process that would not stop is used again",
+        (
+            Edit(
+                "src/foliot/workers/pool.py",
+                "child.spoiled = not hearing.done() or hearing.exception() is not None",
+                "child.spoiled = False",
+            ),
+        ),
+        "tests/integration/test_pool.py::test_one_that_is_cancelled_and_deaf_is_killed",
+    ),
+    Mutant(
+        "a tenant's cleanup deletes everybody's runs",
+        (
+            Edit(
+                "src/foliot/store/upkeep.py",
+                "mine = () if tenant_id is None else (runs.c.tenant_id == tenant_id,)",
+                "mine = ()",
+            ),
+        ),
+        "tests/contract/test_store_prices.py::test_a_tenant_that_cleans_up_deletes_its_own_runs_alone[sqlite]",
+    ),
+    # --- gRPC -----------------------------------------------------------------------------------------------------
+    Mutant(
+        "gRPC: nobody asks whether the caller may",
+        (Edit("src/foliot/doors/rpc/gate.py", "            demand(caller, *method.permission)\n", ""),),
+        "tests/contract/test_rpc_access.py::test_too_small_a_role_may_not",
+    ),
+    Mutant(
+        "gRPC: a caller who hangs up takes the work down",
+        (Edit("src/foliot/doors/rpc/work.py", "return await asyncio.shield(task)", "return await task"),),
+        "tests/contract/test_rpc_wire.py::test_a_change_that_has_begun_is_made_though_its_caller_hangs_up",
+    ),
+    Mutant(
+        "gRPC: a stream goes on when its key was revoked",
+        (
+            Edit(
+                "src/foliot/doors/rpc/watching.py",
+                "if self.identity is not None and not await self.identity.still(call.caller):",
+                "if self.identity is None:",
+            ),
+        ),
+        "tests/contract/test_rpc_watch.py::test_who_no_longer_counts_is_told_no_more",
+    ),
+    Mutant(
+        "gRPC: places in lists are everybody's",
+        (Edit("src/foliot/doors/rpc/jobs.py", 'f"{call.caller.tenant_id}\\n{LIST}"', "LIST"),),
+        "tests/contract/test_rpc_access.py::test_the_place_in_a_list_is_no_use_to_another_tenant",
+    ),
+    Mutant(
+        "a service that came back changed is called as it was",
+        (
+            Edit(
+                "src/foliot/actions/grpc/catalogues.py",
+                " and self.calls.line_of(service) == entry.line",
+                "",
+            ),
+        ),
+        "tests/integration/test_grpc_call.py::test_a_service_that_is_killed_is_called_again_when_it_returns_changed",
+    ),
+    Mutant(
+        "a service leads to any address its name has",
+        (
+            Edit(
+                "src/foliot/egress/calls.py",
+                "if not self._rules.allows_address(address.host, address.port, each)]",
+                "if False]",
+            ),
+        ),
+        "tests/integration/test_grpc_call.py::test_a_name_that_leads_to_no_host_is_not_dialled",
+    ),
+    # --- the same faults, seen by workers behind a broker -------------------------------------------------------------
+    Mutant(
+        "broker: claim without state check",
+        _CLAIM_WITHOUT_STATE,
+        "tests/integration/test_celery.py::test_a_message_that_comes_while_its_run_runs_changes_nothing[redis]",
         fast=False,
     ),
     # --- the same faults, seen from outside by a campaign ------------------------------------------------------------

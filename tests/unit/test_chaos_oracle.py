@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -149,6 +150,35 @@ def test_a_run_whose_worker_was_lost_is_taken_again_in_time(started: float, soun
 
     assert recovery.worst(kept).taken_again == started - 11
     assert (list(recovery.violations(kept)) == []) is sound
+
+
+def broken(began: float, *downs: tuple[float, float]) -> History:
+    """A run of 10, which began at last; the broker was away from and to."""
+    away = [moment(at, "broker", what) for down, up in downs for at, what in ((down, "down"), (up, "up"))]
+    tried = Tried("run_1", 1, 1, "host:7:ab", "success", after(began), after(began + 1))
+    kept = story(made(10, 10), attempts=(tried,))
+    return replace(kept, moments=[*UP, moment(0, "broker", "up"), *away])
+
+
+@pytest.mark.parametrize(("began", "sound"), [(22, True), (37, False)])
+def test_a_run_that_waited_for_the_broker_begins_soon_after_its_return(began: float, sound: bool) -> None:
+    kept = broken(began, (9, 20))
+
+    assert recovery.worst(kept).dispatched == began - 20
+    assert any("the broker was back" in one for one in recovery.violations(kept)) is not sound
+
+
+def test_a_broker_that_left_again_before_anything_began_tells_nothing() -> None:
+    kept = broken(35, (9, 20), (22, 33))
+
+    assert recovery.dispatched(kept) == [(2.0, after(33))]
+
+
+def test_what_a_run_waited_is_all_the_time_in_which_somebody_could_have_begun_it() -> None:
+    kept = broken(35, (9, 20), (22, 33))
+
+    assert recovery.worst(kept).begun == 2.0
+    assert recovery.lateness(kept)["waited_p100"] == 4.0
 
 
 def test_lateness_counts_from_the_instant_to_the_row_and_to_the_first_call() -> None:

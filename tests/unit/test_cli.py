@@ -130,8 +130,9 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Foliot:
     return invoke
 
 
-def invoke(*arguments: str) -> Answered:
-    result = CliRunner().invoke(app, list(arguments))
+def invoke(*arguments: str, said: str | None = None) -> Answered:
+    """`said` comes through standard input."""
+    result = CliRunner().invoke(app, list(arguments), input=said)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Answered(result.exit_code, result.stdout, result.stderr)
@@ -234,9 +235,12 @@ def test_what_the_parser_refuses_is_wrong_usage_too(arguments: list[str]) -> Non
 def test_a_command_names_the_variables_that_steer_it() -> None:
     for path, _ in commands():
         shown = " ".join(invoke(*path.split()[1:], "--help").out.split())
-        spoken = ("schedule", "run", "dead-letter", "queue", "apikey", "secret", "tenant", "health")
+        spoken = ("schedule", "run", "task", "preset", "dead-letter", "queue", "apikey", "secret", "tenant", "health")
         asked = path == "foliot audit list" or path.startswith("foliot worker ")
-        remote = asked or (path.split()[1] in spoken and path != "foliot secret rekey")
+        remote = asked or (path.split()[1] in (*spoken, "crawl", "articles") and path != "foliot secret rekey")
+        if path == "foliot crawl deploy":
+            assert "SCRAPYD_URL" in shown
+            continue
         for key in ("FOLIOT_URL", "FOLIOT_TOKEN", "FOLIOT_PORT") if remote else ("DATABASE_URL", "FOLIOT_HOME"):
             assert key in shown, f"{path} --help does not mention {key}"
     for command in ("up", "api"):
@@ -813,7 +817,7 @@ def test_the_lock_is_free_again_when_its_holder_is_gone(tmp_path: Path) -> None:
 
 def test_check_lists_errors_first_and_exits_1(bare: Foliot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_PORT", "x")
-    monkeypatch.setenv("MONGO_URI", "mongodb://:hunter2@h")
+    monkeypatch.setenv("CELERY_RESULT_BACKEND", "redis://:hunter2@h")
 
     answered = bare("check", "--json")
 
@@ -822,7 +826,7 @@ def test_check_lists_errors_first_and_exits_1(bare: Foliot, monkeypatch: pytest.
     assert not found["ok"]
     assert [(each["level"], each["key"]) for each in found["findings"]] == [
         ("error", "FOLIOT_PORT"),
-        ("warning", "MONGO_URI"),
+        ("warning", "CELERY_RESULT_BACKEND"),
     ]
     assert "accepted, not used in this version" in found["findings"][1]["message"]
     assert "hunter2" not in answered.out

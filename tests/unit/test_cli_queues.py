@@ -72,6 +72,37 @@ def test_a_queue_is_paused_and_resumed(server: Script) -> None:
     assert "paused no" in words(resumed.out)
 
 
+def test_a_ping_waits_for_new_reports_and_says_who_gave_none(server: Script) -> None:
+    second = {**WORKER, "id": "host-2:7:def", "state": "live"}
+    gone = {**WORKER, "id": "host-3:1:ghi", "state": "stale"}
+    before = {"items": [WORKER, second, gone], "next_cursor": None}
+    after = {"items": [{**WORKER, "seen_at": "2027-01-01T09:05:00.5Z"}, second, gone], "next_cursor": None}
+    server.will("POST", "/api/workers/ping", (200, before))
+    server.will("GET", "/api/workers", (200, after))
+
+    shown = invoke("worker", "ping", "--timeout", "0.2")
+
+    assert shown.code == 1
+    assert "host-1:42:abc worker pong after" in words(shown.out)
+    assert "host-2:7:def worker no answer" in words(shown.out)
+    found = json.loads(invoke("worker", "ping", "--timeout", "0.2", "--json").out)["items"]
+    assert [(each["id"], each["answered"]) for each in found] == [
+        ("host-1:42:abc", True),
+        ("host-2:7:def", False),
+        ("host-3:1:ghi", False),
+    ]
+
+
+def test_a_ping_succeeds_when_everybody_who_lives_answers_and_fails_when_nobody_does(server: Script) -> None:
+    gone = {**WORKER, "id": "host-3:1:ghi", "state": "stale"}
+    server.will("POST", "/api/workers/ping", (200, {"items": [WORKER, gone], "next_cursor": None}))
+    server.will("GET", "/api/workers", (200, {"items": [{**WORKER, "seen_at": "2027-01-01T09:06:00Z"}, gone]}))
+    assert invoke("worker", "ping").code == 0
+
+    server.will("POST", "/api/workers/ping", (200, {"items": [], "next_cursor": None}))
+    assert invoke("worker", "ping").code == 1
+
+
 def test_workers_are_listed_with_what_they_do(server: Script) -> None:
     server.will("GET", "/api/workers", (200, {"items": [WORKER], "next_cursor": None}))
 

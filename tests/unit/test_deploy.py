@@ -59,6 +59,7 @@ def filled(text: str) -> str:
 # --- the image --------------------------------------------------------------------------------------------------------
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+SCRAPYD = (DEPLOY / "scrapyd" / "Dockerfile").read_text()
 FINAL = DOCKERFILE[DOCKERFILE.rindex("\nFROM ") :]
 
 
@@ -69,14 +70,17 @@ def test_the_image_runs_foliot_as_a_numbered_user_without_tools_to_build_or_fetc
     assert not re.search(r"\b(curl|wget|gcc|build-essential|apt-get|pip)\b", FINAL)
 
 
-def test_the_image_is_made_of_pinned_things() -> None:
-    assert [tag for tag in re.findall(r"(?m)^FROM (\S+)", DOCKERFILE) if not re.search(r":\d", tag)] == []
-    assert "--constraint constraints.txt" in DOCKERFILE
+@pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
+def test_an_image_is_made_of_pinned_things_and_runs_as_a_numbered_user(text: str) -> None:
+    assert [tag for tag in re.findall(r"(?m)^FROM (\S+)", text) if not re.search(r":\d", tag)] == []
+    assert "--constraint constraints.txt" in text
+    assert int(re.findall(r"(?m)^USER (\d+)$", text)[-1]) > 0
 
 
-def test_what_the_image_copies_is_there_and_is_not_ignored() -> None:
+@pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
+def test_what_an_image_copies_is_there_and_is_not_ignored(text: str) -> None:
     copied = [
-        name for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", DOCKERFILE) for name in line.split()[:-1]
+        name for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", text) for name in line.split()[:-1]
     ]  # the last is where to
     let_in = re.findall(r"(?m)^!(.+)$", (ROOT / ".dockerignore").read_text())
 
@@ -84,8 +88,9 @@ def test_what_the_image_copies_is_there_and_is_not_ignored() -> None:
     assert set(copied) == set(let_in)
 
 
-def test_extras_of_the_image_exist() -> None:
-    [named] = re.findall(r"'\.\[([a-z,]+)\]'", DOCKERFILE)
+@pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
+def test_extras_of_an_image_exist(text: str) -> None:
+    [named] = re.findall(r"'\.\[([a-z,]+)\]'", text)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
     assert set(named.split(",")) <= set(extras)
@@ -119,12 +124,13 @@ def test_ports_are_published_on_loopback_and_no_database_publishes_one(name: str
     assert [port for port in published if port.endswith((":5432", ":5672", ":6379"))] == []
 
 
-def test_the_database_has_no_way_out_and_only_workers_reach_targets() -> None:
+def test_the_database_has_no_way_out_and_only_workers_and_spiders_have_one() -> None:
     networks = compose()["networks"]
 
     assert networks["data"] == {"internal": True}
     assert [name for name in ("postgres", "redis") if SERVICES[name]["networks"] != ["data"]] == []
-    assert [name for name, service in SERVICES.items() if "out" in service["networks"]] == ["worker"]
+    assert [name for name, service in SERVICES.items() if "out" in service["networks"]] == ["worker", "scrapyd"]
+    assert "data" not in SERVICES["scrapyd"]["networks"]
     assert {each for service in SERVICES.values() for each in service["networks"]} == set(networks)
 
 

@@ -104,6 +104,8 @@ def check(line: str) -> str | None:
         word = words.pop(0)
         if word.isupper() or "…" in word or word.startswith("-"):
             return None  # "foliot COMMAND --help", "foliot schedule …"
+        if word not in node.commands and "://" in word and hasattr(node, "default"):
+            words, word = [word, *words], node.default  # "foliot crawl https://…"
         if word not in node.commands:
             return f"there is no {word!r}"
         node = node.commands[word]

@@ -8,7 +8,7 @@ import pytest
 
 from foliot.domain.event import LINE_LIMIT, EventType
 from foliot.domain.run import Fence
-from foliot.engine import flight as flights
+from foliot.engine import notebook as notebooks
 from foliot.engine.flight import Flight, Stop
 from foliot.ports import Claimed
 from tests.givens import NOON, stopped
@@ -32,7 +32,7 @@ CLAIMED = Claimed(
 
 @pytest.fixture
 def flight() -> Flight:
-    return Flight(CLAIMED, stopped(), leased_at=0.0, hard_at=60.0, limit=60.0)
+    return Flight(claimed=CLAIMED, clock=stopped(), leased_at=0.0, hard_at=60.0, limit=60.0)
 
 
 def test_lines_are_taken_once_and_in_order(flight: Flight) -> None:
@@ -61,12 +61,12 @@ def test_a_long_line_is_cut_and_says_so(flight: Flight) -> None:
 
 
 def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: Flight) -> None:
-    for _ in range(flights.BUFFERED_LINES + 7):
+    for _ in range(notebooks.BUFFERED_LINES + 7):
         flight.log("drop")
 
     taken = flight.take_lines()
 
-    assert len(taken) == flights.BUFFERED_LINES + 1
+    assert len(taken) == notebooks.BUFFERED_LINES + 1
     assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were not kept")
 
 

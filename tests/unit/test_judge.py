@@ -10,7 +10,7 @@ import pytest
 
 from foliot.domain.judge import Tried, Verdict, judge
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import TRANSITIONS, Cancelled, Failed, HandedBack, Lost, Outcome, Problem, RunState, Succeeded
+from foliot.domain.run import TRANSITIONS, Cancelled, Ended, Failed, HandedBack, Lost, Problem, RunState, Succeeded
 from tests.givens import NO_SPREAD, NOON, SECOND
 
 TRIED = Tried("run_1", attempt=1, max_attempts=3, policy=NO_SPREAD)
@@ -86,7 +86,7 @@ def test_success_wins_over_a_cancel_that_came_too_late(partial: bool) -> None:
     assert judge(replace(TRIED, cancel_requested=True), Succeeded(partial=partial), NOON).state is expected
 
 
-EVERY: dict[type, list[Outcome]] = {
+EVERY: dict[type, list[Ended]] = {
     Succeeded: [Succeeded(), Succeeded(partial=True)],
     Failed: [Failed(REFUSED), Failed(REFUSED, permanent=True), Failed(REFUSED, retry_after=timedelta(seconds=5))],
     Cancelled: [Cancelled()],
@@ -98,7 +98,7 @@ EVERY: dict[type, list[Outcome]] = {
 @pytest.mark.parametrize("attempt", [1, 3])
 @pytest.mark.parametrize("dead_letter", [False, True])
 @pytest.mark.parametrize("cancel", [False, True])
-@pytest.mark.parametrize("kind", get_args(Outcome))
+@pytest.mark.parametrize("kind", get_args(Ended))
 def test_every_outcome_leads_where_a_running_run_may_go(
     kind: type, cancel: bool, dead_letter: bool, attempt: int
 ) -> None:

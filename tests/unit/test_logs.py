@@ -6,6 +6,8 @@ import asyncio
 import io
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -177,9 +179,38 @@ def test_a_directory_gets_the_same_lines_as_json(tmp_path: Path) -> None:
 
     structlog.get_logger().info("hello", action="greeted")
 
-    [line] = (tmp_path / "made" / "here" / logs.FILE).read_text(encoding="utf-8").splitlines()
+    [line] = (tmp_path / "made" / "here" / "foliot.log").read_text(encoding="utf-8").splitlines()
     assert json.loads(line)["action"] == "greeted"
     assert "hello" in stream.getvalue()
+
+
+def test_each_process_has_a_file_of_its_own_named_for_its_command(tmp_path: Path) -> None:
+    program = (
+        "import structlog, sys; from foliot import logs; from pathlib import Path; "
+        f"logs.configure(level='info', form='json', directory=Path({str(tmp_path)!r}), name='worker'); "
+        "structlog.get_logger().info(sys.argv[1]); print('logged', flush=True); sys.stdin.read()"
+    )
+    processes = []
+    try:
+        for who in ("first", "second"):
+            process = subprocess.Popen(
+                [sys.executable, "-c", program, who],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+            processes.append(process)
+            assert process.stdout is not None
+            assert process.stdout.readline() == "logged\n"
+    finally:
+        for process in processes:
+            process.communicate("")
+
+    written = {path.name: path.read_text() for path in tmp_path.glob("*.log")}
+    assert {name: "first" in text for name, text in written.items()} == {"worker.log": True, "worker-2.log": False}
+
+    logs.configure(level="info", form="json", directory=tmp_path, name="worker", stream=io.StringIO())
+    structlog.get_logger().info("third")
+    # Both have ended: their files are free again.
+    assert "third" in (tmp_path / "worker.log").read_text()
 
 
 def test_configuring_again_replaces_and_does_not_add() -> None:

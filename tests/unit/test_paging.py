@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from foliot.domain.errors import Invalid
-from foliot.doors.rest.paging import Cursors
+from foliot.usecases.cursors import Cursors
 from foliot.vault.keyring import Keyring
 
 OLD, NEW = "an old master key that only tests know", "a new master key that only tests know"

@@ -1,8 +1,12 @@
 """The front step: the command `foliot`."""
 
+import os
+
 
 def main() -> None:
     """Run the command line. Nothing heavy is imported before a command needs it."""
+    # gRPC would prepare for forks that never happen here, and say so at every process that is started.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     from foliot.cli.app import app
 
     app(prog_name="foliot")

@@ -7,7 +7,24 @@ from typing import Annotated
 import typer
 
 import foliot
-from foliot.cli import access, audit, keys, queues, runs, schedules, secrets, serve, tenants, token, upkeep, workers
+from foliot.cli import (
+    access,
+    articles,
+    audit,
+    crawls,
+    keys,
+    presets,
+    queues,
+    runs,
+    schedules,
+    secrets,
+    serve,
+    tasks,
+    tenants,
+    token,
+    upkeep,
+    workers,
+)
 from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES
 from foliot.cli.printing import EXIT_CODES
 
@@ -42,6 +59,7 @@ CLIENT = "Talk to a running server"
 
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.up)
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.api)
+app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.grpc)
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.scheduler)
 app.add_typer(workers.group, name="worker", rich_help_panel=SERVER, epilog=SERVER_VARIABLES)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.migrate)
@@ -51,6 +69,8 @@ app.add_typer(audit.group, name="audit", rich_help_panel=UPKEEP, epilog=SERVER_V
 for name, group in (
     ("schedule", schedules.group),
     ("run", runs.group),
+    ("task", tasks.group),
+    ("preset", presets.group),
     ("dead-letter", runs.dead_letters),
     ("queue", queues.group),
     ("apikey", keys.group),
@@ -61,5 +81,7 @@ for name, group in (
         if registered.callback is not None:
             access.asks(registered.callback)
     app.add_typer(group, name=name, rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
+app.add_typer(crawls.group, name="crawl", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
+app.add_typer(articles.group, name="articles", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
 app.add_typer(secrets.group, name="secret", rich_help_panel=CLIENT)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(runs.health)

@@ -20,6 +20,7 @@ DEFAULT_PORT = "8000"
 TIMEOUT = 30
 # The server sends a comment every 15 s: a stream that is silent for longer is cut.
 STREAM_TIMEOUT = 45
+PIECE = 64 * 1024
 _HINTS = {
     401: "set FOLIOT_TOKEN to a valid token of this server, or to one of its API keys; foliot token makes tokens",
     403: "the role of your token does not allow this",
@@ -84,8 +85,8 @@ class Client:
     def put(self, path: str, body: object) -> Any:
         return self._checked(self.send("PUT", path, body=body))
 
-    def delete(self, path: str) -> None:
-        self._checked(self.send("DELETE", path))
+    def delete(self, path: str) -> Any:
+        return self._checked(self.send("DELETE", path))
 
     def send(
         self, method: str, path: str, *, body: object = None, query: Mapping[str, object] | None = None
@@ -131,6 +132,23 @@ class Client:
         finally:
             connection.close()
         raise Cut("the server closed the stream")
+
+    def download(self, path: str, accept: str) -> Iterator[bytes]:
+        """A long answer, piece by piece. Cut in the middle it is a failure: half of it is no answer."""
+        from http.client import HTTPException
+
+        connection = self._connection(STREAM_TIMEOUT)
+        try:
+            connection.request("GET", self._target(path, None), headers=self._headers() | {"Accept": accept})
+            with connection.getresponse() as response:
+                if response.status != 200:
+                    raise self.failure(response.status, _decoded(response.read()))
+                while piece := response.read1(PIECE):
+                    yield piece
+        except (OSError, HTTPException) as failed:
+            raise self._unreachable(_reason(failed)) from None
+        finally:
+            connection.close()
 
     def _exchange(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> tuple[int, Any]:
         connection = self._connection(TIMEOUT)

@@ -38,6 +38,19 @@ def json_or_file(flag: str, text: str) -> Any:
         raise usage(f"{flag}: must be JSON or @FILE with JSON in it: {wrong}") from None
 
 
+def parameter(flag: str, text: str) -> tuple[str, Any]:
+    """`name=value`, the value JSON where it is JSON, else text; `name=@FILE` reads JSON."""
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip():
+        raise usage(f"{flag}: must be name=value, got {text!r}")
+    if value.startswith("@"):
+        return name.strip(), json_or_file(flag, value)
+    try:
+        return name.strip(), json.loads(value)
+    except ValueError:
+        return name.strip(), value
+
+
 def read(flag: str, name: str) -> str:
     try:
         return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")

@@ -45,13 +45,13 @@ async def _source(settings: Settings) -> Finding:
 
 
 async def _provider(settings: Settings) -> Finding:
-    from foliot import bootstrap
+    from foliot import opening
     from foliot.identity.verifying import BadKeys
     from foliot.ports import EgressFailed, EgressRefused
     from foliot.store.clock import StoreClock
 
     key = "FOLIOT_JWKS_URL"
-    jwks, egress = bootstrap.provider(settings, StoreClock())
+    jwks, egress = opening.provider(settings, StoreClock())
     try:
         async with egress:
             found = len((await jwks.fetch()).named)

@@ -40,7 +40,7 @@ def run(main: Coroutine[Any, Any, int]) -> int:
         return runner.run(main)
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, keys: str = "--port, FOLIOT_PORT") -> socket.socket:
     """Take the port now, so that a taken one is one clear line before anything else has begun."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -53,17 +53,17 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except OSError as failed:
         listener.close()
-        raise Conflict(_why_not(host, port, failed)) from None
+        raise Conflict(_why_not(host, port, failed, keys)) from None
     listener.setblocking(False)
     return listener
 
 
-def _why_not(host: str, port: int, failed: OSError) -> str:
+def _why_not(host: str, port: int, failed: OSError, keys: str) -> str:
     if failed.errno == errno.EADDRINUSE:
-        return f"port {port} of {host} is taken by another program: stop it, or choose another (--port, FOLIOT_PORT)"
+        return f"port {port} of {host} is taken by another program: stop it, or choose another ({keys})"
     if failed.errno in (errno.EACCES, errno.EPERM):
-        return f"port {port} of {host} may not be used by this user: choose one above 1023 with --port"
-    return f"cannot listen on port {port} of {host} ({failed.strerror}): choose another with --host and --port"
+        return f"port {port} of {host} may not be used by this user: choose one above 1023 ({keys})"
+    return f"cannot listen on port {port} of {host} ({failed.strerror}): choose another ({keys})"
 
 
 def address_of(listener: socket.socket) -> str:

@@ -58,7 +58,7 @@ def logs(
     with asking() as client:
         events = follow_run(client, run, after) if follow else stored_events(client, run, after)
         for event in events:
-            _print_event(event, as_json=as_json, utc=utc)
+            print_event(event, as_json=as_json, utc=utc)
 
 
 @group.command()
@@ -192,7 +192,7 @@ def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
         table(("attempt", "outcome", "started", "ended", "status", "error"), rows, empty="")
 
 
-def _print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+def print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
     if as_json:
         print_json(event, indent=None)
         return

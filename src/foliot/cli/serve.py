@@ -1,4 +1,4 @@
-"""`foliot up`, `foliot api`, `foliot scheduler`, `foliot worker`: the commands that stay."""
+"""`foliot up`, `foliot api`, `foliot grpc`, `foliot scheduler`, `foliot worker`: the commands that stay."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import foliot
+from foliot.cli import rpc
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.cli.options import Home
 from foliot.cli.printing import note, one_line_errors
 from foliot.domain.node import Role
 
 if TYPE_CHECKING:
+    from foliot.bootstrap import App
     from foliot.settings import Settings
 
 Host = Annotated[
@@ -51,14 +53,13 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     home: Home = None,
     concurrency: Concurrency = None,
     log_level: LogLevel = None,
-    grpc_port: Annotated[int | None, typer.Option(help="Not used in this version: it has no gRPC door.")] = None,
+    grpc_port: rpc.GrpcPort = None,
     pipelines: Annotated[Path | None, typer.Option(help="Not used in this version: it runs no pipelines.")] = None,
 ) -> None:
-    """Run everything here: API, scheduler and workers in one process. Migrates the database by itself."""
+    """Run everything here: API, gRPC, scheduler and workers in one process. Migrates the database by itself."""
     with one_line_errors():
-        settings = _settings(host=host, port=port, home=home, concurrency=concurrency, log_level=log_level)
-        if grpc_port is not None:
-            note(f"--grpc-port {grpc_port} is accepted and not used: this version has no gRPC door.")
+        flags = {"concurrency": concurrency, "log_level": log_level, "grpc_port": grpc_port}
+        settings = _settings("foliot", host=host, port=port, home=home, **flags)
         if pipelines is not None:
             note(f"--pipelines {pipelines} is accepted and not used: this version runs no pipelines.")
         if settings.broker_shown:
@@ -71,9 +72,33 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
 def api(host: Host = None, port: Port = None, log_level: LogLevel = None) -> None:
     """Run the API alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
-        settings = _settings(host=host, port=port, log_level=log_level)
+        settings = _settings("api", host=host, port=port, log_level=log_level)
         _refuse_sqlite(settings, "api")
         raise typer.Exit(_part(settings))
+
+
+@needs(READ_HOUSE, WRITE_HOUSE)
+def grpc(
+    host: Annotated[
+        str | None,
+        typer.Option("--host", "--grpc-host", help="Address to listen on (FOLIOT_GRPC_HOST, or FOLIOT_HOST)."),
+    ] = None,
+    port: Annotated[
+        str | None,
+        typer.Option(
+            "--port",
+            "--grpc-port",
+            help="Port to listen on; 0 takes a free one (FOLIOT_GRPC_PORT).",
+            show_default="50054",
+        ),
+    ] = None,
+    log_level: LogLevel = None,
+) -> None:
+    """Run the gRPC door alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
+    with one_line_errors():
+        settings = _settings("grpc", grpc_host=host, grpc_port=port, log_level=log_level)
+        _refuse_sqlite(settings, "grpc")
+        raise typer.Exit(rpc.serve(settings))
 
 
 @needs(READ_HOUSE, WRITE_HOUSE)
@@ -83,7 +108,7 @@ def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> No
     It executes its runs itself, unless FOLIOT_BROKER_URL names a broker, through which it hands them to foliot worker.
     """
     with one_line_errors():
-        settings = _settings(concurrency=concurrency, log_level=log_level)
+        settings = _settings("scheduler", concurrency=concurrency, log_level=log_level)
         _refuse_sqlite(settings, "scheduler")
         raise typer.Exit(_part(settings, Role.SCHEDULER))
 
@@ -91,17 +116,18 @@ def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> No
 def worker(queues: str | None, concurrency: int | None, max_runs: int | None, log_level: str | None) -> None:
     """What bare `foliot worker` does."""
     with one_line_errors():
-        settings = _settings(queues=queues, concurrency=concurrency, max_runs=max_runs, log_level=log_level)
+        settings = _settings("worker", queues=queues, concurrency=concurrency, max_runs=max_runs, log_level=log_level)
         _refuse_sqlite(settings, "worker")
         raise typer.Exit(_part(settings, Role.WORKER))
 
 
-def _settings(**flags: object) -> Settings:
+def _settings(command: str, **flags: object) -> Settings:
+    """What a server runs by; it logs from here on, into a file of its own where there is a place for files."""
     from foliot import logs
     from foliot.settings import Settings
 
     settings = Settings.load(os.environ, **flags)
-    logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir)
+    logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir, name=command)
     return settings
 
 
@@ -128,20 +154,23 @@ def _up(settings: Settings) -> int:
 
     with only_one(settings.sqlite_path), process.listen(settings.host, settings.port) as listener:
         make_private(settings.sqlite_path)
+        rpc_port, remark = rpc.open_port(settings)
 
-        def announce() -> None:
+        def announce(app: App) -> None:
             address = process.address_of(listener)
             typer.echo(
                 f"Foliot {foliot.__version__} is up; Ctrl-C stops it.\n"
                 f"  API   {address}  (documentation: {address}/docs)\n"
-                f"  Data  {settings.sqlite_path or settings.database_shown}"
+                f"  Data  {settings.sqlite_path or settings.database_shown}\n"
+                f"  gRPC  {rpc.shown(app.rpc, remark)}"
             )
 
         async def main() -> int:
             from foliot import bootstrap
 
             await bootstrap.migrate(settings)
-            return await process.live(bootstrap.build(settings, doors=True, engine=True), listener, announce)
+            app = bootstrap.build(settings, doors=True, engine=True, rpc_port=rpc_port)
+            return await process.live(app, listener, lambda: announce(app))
 
         ended = process.run(main())
     if ended == process.RESTART:

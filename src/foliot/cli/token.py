@@ -35,7 +35,7 @@ def token(
     kid: Annotated[str | None, typer.Option(help="Name of that key, where servers know several.")] = None,
 ) -> None:
     """Sign a token with FOLIOT_JWT_SECRET and print it; every server with the same settings accepts it."""
-    from foliot import bootstrap
+    from foliot import opening
     from foliot.identity.signing import Signer
     from foliot.settings import Settings
     from foliot.store.clock import wall
@@ -46,7 +46,7 @@ def token(
             raise Failure(f"--ttl: must be at least a second, and less than a lifetime, got {ttl!r}", Exit.USAGE)
         life = timedelta(seconds=int(seconds))
         settings = Settings.load(os.environ)
-        signer = Signer(key=_key(settings, key_file), expected=bootstrap.expectations(settings), kid=kid)
+        signer = Signer(key=_key(settings, key_file), expected=opening.expectations(settings), kid=kid)
         typer.echo(signer.sign(tenant_id=tenant, user_id=user, role=role, life=life, now=wall()))
 
 

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, caller_of, needs
+from foliot.cli.calling import calling
 from foliot.cli.carrying import carrying
+from foliot.cli.crawling import crawling
 from foliot.cli.entrance import Finding, entrance
 from foliot.cli.options import Home, Json
 from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
+from foliot.cli.tasking import tasking
 from foliot.cli.waking import waking
 
 if TYPE_CHECKING:
@@ -64,8 +67,9 @@ def check(home: Home = None, as_json: Json = False) -> None:
             findings += [Finding("error", each.field, _rule(each)) for each in wrong.complaints]
         else:
             findings += _egress(settings) + _places(settings) + _shared(settings)
-            findings += asyncio.run(entrance(settings)) + asyncio.run(_database(settings))
+            findings += asyncio.run(entrance(settings)) + asyncio.run(_database(settings)) + tasking(settings)
             findings += asyncio.run(waking(settings)) + asyncio.run(carrying(settings))
+            findings += asyncio.run(crawling(settings)) + asyncio.run(calling(settings, os.environ))
         findings.sort(key=lambda finding: ("error", "warning", "ok").index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         if as_json:

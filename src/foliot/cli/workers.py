@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from time import monotonic
 from typing import Annotated, Any
 
 import typer
@@ -10,9 +12,12 @@ from foliot.cli import serve
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, asks, needs
 from foliot.cli.client import asking, segment
 from foliot.cli.options import CLIENT_VARIABLES, Json, Utc
-from foliot.cli.printing import facts, listing, moment, print_json
+from foliot.cli.printing import Exit, facts, listing, moment, print_json, table
 
 group = typer.Typer(invoke_without_command=True)
+
+PAUSE = 0.1
+"""Seconds between two looks at who has answered."""
 
 Node = Annotated[str, typer.Argument(help="The process's id, as foliot worker list shows it.", metavar="WORKER")]
 
@@ -54,6 +59,48 @@ def list_(as_json: Json = False, utc: Utc = False) -> None:
 
         columns = ("id", "role", "state", "running", "queues", "started", "seen")
         listing(found, columns, row, empty="No process has reported: foliot up starts one.", as_json=as_json)
+
+
+@group.command(epilog=CLIENT_VARIABLES)
+@asks
+def ping(
+    timeout: Annotated[float, typer.Option(min=0.1, max=600, help="Seconds to wait for the answers.")] = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Ask every process whether it lives. Exit 1 when one does not answer, or there is none."""
+    with asking() as client:
+        asked = {each["id"]: each for each in client.post("/api/workers/ping")["items"]}
+        waiting = {node for node, each in asked.items() if each["state"] != "stale"}
+        began, took = monotonic(), dict[str, float]()
+        while waiting and monotonic() - began < timeout:
+            for each in client.get("/api/workers")["items"]:
+                if each["id"] in waiting and each["seen_at"] != asked[each["id"]]["seen_at"]:
+                    waiting.discard(each["id"])
+                    took[each["id"]] = monotonic() - began
+            if waiting:
+                threading.Event().wait(PAUSE)
+    _pinged(asked, took, as_json=as_json)
+    raise typer.Exit(Exit.FAILED if waiting or not took else Exit.DONE)
+
+
+def _pinged(asked: dict[str, dict[str, Any]], took: dict[str, float], *, as_json: bool) -> None:
+    answers = [
+        {
+            "id": node,
+            "role": each["role"],
+            "answered": node in took,
+            "milliseconds": round(took[node] * 1000) if node in took else None,
+        }
+        for node, each in asked.items()
+    ]
+    if as_json:
+        print_json({"items": answers})
+        return
+    rows = [
+        (each["id"], each["role"], f"pong after {each['milliseconds']} ms" if each["answered"] else "no answer")
+        for each in answers
+    ]
+    table(("id", "role", "answer"), rows, empty="No process has reported: foliot up starts one.")
 
 
 @group.command(epilog=CLIENT_VARIABLES)

@@ -31,6 +31,12 @@ class Thing(StrEnum):
 
     SCHEDULE = "schedule"
     RUN = "run"
+    TASK = "task"
+    """Registered functions; what comes of running one is a run."""
+    CRAWL = "crawl"
+    """Asking for crawls; what comes of it is a run or a schedule."""
+    ARTICLE = "article"
+    """Asking for articles; what comes of it is a run."""
     DEAD_LETTER = "dead letter"
     KEY = "key"
     """API keys of the tenant."""
@@ -51,7 +57,9 @@ class Door(StrEnum):
     """Where a caller came in."""
 
     REST = "rest"
+    GRPC = "grpc"
     CLI = "cli"
+    CODE = "code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,14 @@ class Caller:
     """The name of the key that signed the token, when it gave one."""
 
 
-LOCAL = Caller("default", "local", Role.SYSTEM)
+KEEPER = "default"
+"""The tenant that keeps the house: local mode's own, and that of schedules in code and of tasks about the house."""
+
+LOCAL = Caller(KEEPER, "local", Role.SYSTEM)
 """The one caller of local mode."""
+
+CODE = Caller(KEEPER, "code", Role.SYSTEM, Door.CODE)
+"""Whoever wrote the modules of tasks: what they declare is made when a process starts."""
 
 _SEE = frozenset(
     {
@@ -81,6 +95,7 @@ _SEE = frozenset(
         (Verb.READ, Thing.RUN),
         (Verb.READ, Thing.DEAD_LETTER),
         (Verb.READ, Thing.QUEUE),
+        (Verb.READ, Thing.TASK),
         (Verb.WRITE, Thing.TICKET),
     }
 )
@@ -89,7 +104,10 @@ _OPERATE = _SEE | {
     (Verb.RUN, Thing.SCHEDULE),
     (Verb.WRITE, Thing.RUN),
     (Verb.RUN, Thing.RUN),
+    (Verb.RUN, Thing.CRAWL),
+    (Verb.RUN, Thing.ARTICLE),
     (Verb.RUN, Thing.DEAD_LETTER),
+    (Verb.RUN, Thing.TASK),
     (Verb.READ, Thing.SECRET),
 }
 _ADMINISTER = _OPERATE | {

@@ -153,6 +153,16 @@ def _action(fields: Fields, check: Check) -> tuple[str, dict[str, Any]]:
     return kind, read_action("action", kind, {name: value for name, value in action.items() if name != "kind"}, check)
 
 
+def action_of(raw: object, check: Check) -> tuple[str, dict[str, Any]] | None:
+    """The kind and configuration that a request asks for; None when they cannot be read, as `read_draft` will say."""
+    if not isinstance(raw, Mapping):
+        return None
+    try:
+        return _action(Fields.of("", raw), check)
+    except Invalid:
+        return None
+
+
 def read_action(where: str, kind: str, config: object, check: Check) -> dict[str, Any]:
     """The configuration in its stored form; complaints name the place it has in the request."""
     if not isinstance(config, Mapping):
@@ -160,10 +170,15 @@ def read_action(where: str, kind: str, config: object, check: Check) -> dict[str
     check_plain(where, config)
     try:
         return check(kind, config)
-    except InvalidMany as error:
-        raise InvalidMany([_under(where, one) for one in error.errors]) from None
     except Invalid as error:
-        raise _under(where, error) from None
+        raise under(where, error) from None
+
+
+def under(where: str, error: Invalid) -> Invalid:
+    """The complaint, or several, as seen from further out."""
+    if isinstance(error, InvalidMany):
+        return InvalidMany([_under(where, one) for one in error.errors])
+    return _under(where, error)
 
 
 def _under(where: str, error: Invalid) -> Invalid:

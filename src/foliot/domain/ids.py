@@ -10,6 +10,7 @@ SCHEDULE = "sch"
 RUN = "run"
 KEY = "key"
 ENTRY = "aud"
+ARTICLE = "art"
 
 
 def new_id(prefix: str) -> str:

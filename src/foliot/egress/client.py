@@ -36,6 +36,7 @@ _HEADER_BYTES = 8 * 1024
 _HEADERS = 128
 _BUFFER = 16 * 1024
 """Waiting to be read, per answer; also how much is parsed before others have their turn."""
+_LOOKUP = timedelta(seconds=10)
 _QUIET = timedelta(milliseconds=250)
 """Nobody learns sooner that a target is unreachable: an unknown name, one that leads inside and a port that is closed
 nearby would differ by milliseconds."""
@@ -111,6 +112,23 @@ class HttpEgress:
     def check_limits(entries: Sequence[str]) -> None:
         """`Invalid` when a tenant's list of targets cannot be read."""
         Limits.read(entries)
+
+    async def admit(self, url: str, tenant_id: str = "", timeout: timedelta = _LOOKUP) -> None:
+        """What `send` would ask before it connects: the tenant's list, and every address that the name has now.
+
+        For work that somebody else sends. Raises as `send` does, and takes as long to say that a target is unreachable.
+        """
+        target = self._guard.examine(Outgoing(method="GET", url=url, tenant_id=tenant_id))
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        try:
+            async with asyncio.timeout(timeout.total_seconds()):
+                limits = await self._guard.limits_of(tenant_id, target)
+                await self._guard.addresses(target, tenant_id, limits, self._resolve)
+        except (TimeoutError, Unreachable):
+            if not self.loopback:
+                await asyncio.sleep(began + min(_QUIET, timeout).total_seconds() - loop.time())
+            raise Unreachable from None
 
     async def send(self, request: Outgoing) -> Reply:
         """Resolve once, check every address, connect to a checked one, read a bounded answer. Follows no redirect."""

@@ -16,6 +16,8 @@ from foliot.engine.alarm import Alarm
 from foliot.engine.chainer import Chainer
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
+from foliot.engine.filer import Filer
+from foliot.engine.gatherer import Gatherer, Gathering
 from foliot.engine.herald import Herald
 from foliot.engine.janitor import Janitor
 from foliot.engine.keeper import Keeper
@@ -27,7 +29,8 @@ from foliot.engine.receiver import Follower, Receiver
 from foliot.engine.recorder import Recorder
 from foliot.engine.ticker import Ticker
 from foliot.engine.timekeeper import SettableClock, Timekeeper
-from foliot.ports import Actions, Broker, Feed, Intake, Store, Workers
+from foliot.engine.watcher import Watcher
+from foliot.ports import Actions, Broker, Feed, Intake, Store, Workers, is_watched
 
 DISPATCH_BATCH = 500
 CANCEL_PERIOD = 2.0
@@ -79,6 +82,10 @@ class Engine:
     heard: Callable[[Wish], None] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
     """What else the reports of this process say."""
+    told: Callable[[], Mapping[str, Any]] = dict
+    """And what of it changes."""
+    gathering: Gathering | None = None
+    """How articles are fetched here; None: not at all."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
@@ -87,6 +94,9 @@ class Engine:
     _recorder: Recorder = field(init=False)
     _publisher: Publisher | None = field(init=False, default=None)
     _receiver: Receiver | None = field(init=False, default=None)
+    _gatherer: Gatherer | None = field(init=False, default=None)
+    _filer: Filer | None = field(init=False, default=None)
+    _watchers: list[Watcher] = field(init=False, default_factory=list)
     _sources: list[Actor] = field(init=False, default_factory=list)
     """Those who bring new work."""
     _alarm: Alarm = field(default_factory=Alarm)
@@ -114,7 +124,8 @@ class Engine:
             lease=timedelta(seconds=pace.lease * pace.scale),
         )
         self.workers = self.workers_of(self.executor)
-        self._sources = self._firing()
+        self._watchers = self._watching()
+        self._sources = [*self._firing(), *self._watchers, *self._gathering()]
 
     async def start(self) -> None:
         """Set the clock first: nothing fires by a wrong one."""
@@ -127,7 +138,11 @@ class Engine:
     async def stop(self, grace: float) -> None:
         """Take nothing new, let what runs finish or hand it back, and write every ending down."""
         await self.take_nothing()
+        gathering = asyncio.gather(*([self._gatherer.drain(grace)] if self._gatherer is not None else []))
         handed_back = await self.executor.drain(grace)
+        handed_back += sum(await gathering)
+        if self._filer is not None:
+            await self._filer.flush()
         await self.loop.stop()
         if self.broker is not None:
             await self.broker.close()
@@ -140,6 +155,8 @@ class Engine:
             self._receiver.close()
         if self.intake is not None:
             await self.intake.close()
+        for watcher in self._watchers:
+            watcher.close()
         await self.loop.stop([actor.name for actor in self._sources])
 
     async def finish(self) -> None:
@@ -149,6 +166,8 @@ class Engine:
         if self.intake is not None:
             await self.intake.close()
         await self.loop.stop(TAKING)
+        if self._gatherer is not None:
+            await self._gatherer.drain(None)
         while tasks := [flight.task for flight in self.executor.flights.values() if flight.task is not None]:
             await asyncio.wait(tasks)
 
@@ -228,6 +247,52 @@ class Engine:
         )
         return [dispatcher]
 
+    def _watching(self) -> list[Watcher]:
+        """Those who look after effects that go on elsewhere, wherever runs are executed."""
+        pace, found = self.pace, [self.actions.get(kind) for kind in self.actions.kinds()]
+        return [
+            Watcher(
+                clock=self.clock,
+                store=self.store,
+                feed=self.feed,
+                alarm=self._alarm,
+                meter=self.meter,
+                action=action,
+                worker=self.node_id,
+                lease=timedelta(seconds=pace.lease * pace.scale),
+                longest_rest=pace.tick,
+                scale=pace.scale,
+                queues=self.queues,
+            )
+            for action in found
+            if is_watched(action) and self._executes
+        ]
+
+    def _gathering(self) -> list[Actor]:
+        """Those who fetch articles, wherever runs are executed."""
+        if self.gathering is None or not self._executes:
+            return []
+        pace = self.pace
+        self._gatherer = Gatherer(
+            clock=self.clock,
+            store=self.store,
+            feed=self.feed,
+            how=self.gathering,
+            worker=self.node_id,
+            lease=timedelta(seconds=pace.lease * pace.scale),
+            longest_rest=pace.tick,
+            queues=self.queues,
+        )
+        self._filer = Filer(
+            clock=self.clock,
+            store=self.store,
+            feed=self.feed,
+            gatherer=self._gatherer,
+            heartbeat=pace.heartbeat * pace.scale,
+            sweep=pace.sweep * pace.scale,
+        )
+        return [self._gatherer]
+
     def _finishing(self) -> list[Actor]:
         """Those who are needed until the last ending is written."""
         pace = self.pace
@@ -253,6 +318,7 @@ class Engine:
                 period=CANCEL_PERIOD * pace.scale,
             ),
             Logbook(store=self.store, feed=self.feed, executor=self.executor),
+            *([self._filer] if self._filer is not None else []),
             herald,
             self.timekeeper,
         ]
@@ -261,8 +327,10 @@ class Engine:
         free = max(self.workers.free(), 0) if self._executes else 0
         return {
             **self.about,
+            **self.told(),
             "loops": self.loop.report(),
             "in_flight": len(self.executor.flights),
+            **({} if self._gatherer is None else {"fetching": len(self._gatherer.fetches)}),
             "slots": self.workers.slots if self._executes else 0,
             "free": free,
             "queues": sorted(self.queues) if self.queues is not None else None,

@@ -13,10 +13,15 @@ from foliot.domain.node import Wish
 from foliot.domain.run import Fence, RunState
 from foliot.domain.schedule import Schedule, Spec
 from foliot.domain.settle import Due, OpenRun, Plan
+from foliot.ports.articles import Articles
 from foliot.ports.broker import Offers
+from foliot.ports.crawls import Crawls
 from foliot.ports.keys import Keys
+from foliot.ports.parked import Parkings
+from foliot.ports.prices import Prices
 from foliot.ports.queues import Queues
 from foliot.ports.secrets import Secrets
+from foliot.ports.tasks import Declarations
 from foliot.ports.tenants import Tenants
 from foliot.ports.trail import Trail
 from foliot.ports.views import (
@@ -178,7 +183,9 @@ class Requests(Protocol):
 class Upkeep(Protocol):
     """What keeps the house in order, and what it can say about itself."""
 
-    async def prune(self, before: datetime, limit: int, after: str = "") -> tuple[int, str | None]:
+    async def prune(
+        self, before: datetime, limit: int, after: str = "", tenant_id: str | None = None
+    ) -> tuple[int, str | None]:
         """Look at so many runs after this id, created before this moment, and delete those that may go.
 
         The ledger remembers their instants. Open runs and dead letters without an answer stay. Says how many went,
@@ -212,8 +219,12 @@ class Upkeep(Protocol):
         """How many runs wait in each queue, and since when the oldest does; read through an index."""
         ...
 
+    async def parked(self, tenant_id: str | None = None) -> Mapping[str, Any]:
+        """`count` of the runs whose effect goes on elsewhere, and `oldest`: when the next look at one is due."""
+        ...
+
     async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
-        """Schedules by status, open runs by state, queues with depth and the oldest waiting moment."""
+        """Schedules by status, open runs by state, queues with depth and the oldest waiting moment, and parked runs."""
         ...
 
     async def time(self) -> datetime:
@@ -230,6 +241,8 @@ class Transaction(Protocol):
     def claims(self) -> Claims: ...
     @property
     def offers(self) -> Offers: ...
+    @property
+    def parked(self) -> Parkings: ...
     @property
     def schedules(self) -> Schedules: ...
     @property
@@ -248,6 +261,14 @@ class Transaction(Protocol):
     def tenants(self) -> Tenants: ...
     @property
     def queues(self) -> Queues: ...
+    @property
+    def crawls(self) -> Crawls: ...
+    @property
+    def articles(self) -> Articles: ...
+    @property
+    def prices(self) -> Prices: ...
+    @property
+    def declarations(self) -> Declarations: ...
 
 
 class Store(Protocol):

@@ -33,6 +33,12 @@ class Claimed:
     config: Mapping[str, Any]
     """The action as configured; empty when its row is damaged, with `fault` saying how."""
     fault: str | None = None
+    handle: Mapping[str, Any] | None = None
+    """How to find its effect again, when it may have started one that goes on elsewhere."""
+    ended: bool = False
+    """Ended from outside: only its effect is to be let go."""
+    lost_looks: int = 0
+    """How often in a row whoever looked at it has vanished."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +121,15 @@ class RunView:
     parent_id: str | None
     resolved_by: str | None
     action: Mapping[str, Any] | None
+    handle: Mapping[str, Any] | None = None
+    """How to find the effect of its last attempt, where it went on elsewhere."""
     attempts: Sequence[AttemptView] = ()
     """Those that have ended, oldest first, where somebody asked for them."""
+
+    @property
+    def parked(self) -> bool:
+        """Its effect goes on elsewhere, or may; it takes no slot."""
+        return self.state is RunState.RUNNING and self.handle is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

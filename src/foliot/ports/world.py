@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from foliot.domain.access import Caller
 from foliot.domain.run import Outcome
@@ -23,7 +23,9 @@ class Clock(Protocol):
 class Log(Protocol):
     """Where an action writes lines that people will read with the run."""
 
-    def __call__(self, message: str, *, level: str = "info") -> None: ...
+    def __call__(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
+        """`at`: when it was said, if not now."""
+        ...
 
 
 class Hide(Protocol):
@@ -33,6 +35,22 @@ class Hide(Protocol):
 
 
 def _hide_nothing(*values: str) -> None:
+    """For whoever keeps nothing."""
+
+
+class Note(Protocol):
+    """Where an action says how to find its effect again, before it starts it."""
+
+    async def __call__(self, handle: Mapping[str, Any]) -> None:
+        """Returns when the handle is kept; raises `Stale` when the run is no longer in these hands."""
+        ...
+
+
+class Stale(Exception):
+    """The run was taken away: nothing more may be done for it."""
+
+
+async def _note_nothing(handle: Mapping[str, Any]) -> None:
     """For whoever keeps nothing."""
 
 
@@ -54,6 +72,9 @@ class Context:
     progress: Any = None
     hide: Hide = _hide_nothing
     """Takes these values out of every line, result and error of this attempt, in all their usual encodings."""
+    note: Note = _note_nothing
+    limit: timedelta | None = None
+    """The schedule's own time limit; None when it names none."""
 
 
 class Action(Protocol):
@@ -70,6 +91,51 @@ class Action(Protocol):
     async def perform(self, ctx: Context) -> Outcome:
         """Do it once. Cancelled (asyncio) on cancel, timeout or shutdown: stop the effect and re-raise."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One parked run whose moment has come."""
+
+    ctx: Context
+    """Its lines are kept together with the answer, or not at all."""
+    handle: Mapping[str, Any]
+    started_at: datetime
+    """When the attempt started."""
+    cancel: bool = False
+    """Somebody asked for an end: stop the effect and answer `Cancelled`, or `Parked` while it is stopping."""
+    ended: bool = False
+    """The run was ended from outside: let go of the effect. Any answer but `Parked` says that it is done."""
+
+
+class WatchedAction(Action, Protocol):
+    """An action whose effect goes on elsewhere. Its `perform` starts it, within `timeout`, and answers `Parked`.
+
+    An effect that may have started must be noted before (`ctx.note`): from then on, whatever becomes of the process,
+    the run is looked at and not started again.
+    """
+
+    async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
+        """What has become of each, by run id. Whoever is missing, or raises, is looked at again later and later."""
+        ...
+
+
+def is_watched(action: Action | None) -> TypeGuard[WatchedAction]:
+    """Whether its effects go on elsewhere."""
+    return callable(getattr(action, "look", None))
+
+
+class ExaminedAction(Action, Protocol):
+    """An action that can ask its target, while a schedule is made, whether the target knows what will be asked."""
+
+    async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
+        """`Invalid` when the target says no. Why, when it could not be asked: then the attempt will show."""
+        ...
+
+
+def is_examined(action: Action | None) -> TypeGuard[ExaminedAction]:
+    """Whether it asks its target beforehand."""
+    return callable(getattr(action, "examine", None))
 
 
 class Actions(Protocol):
@@ -204,11 +270,18 @@ RUNS_TOPIC = "runs"
 QUEUES_TOPIC = "queues"
 """A queue was paused or resumed."""
 ENDINGS_TOPIC = "endings"
+PARKED_TOPIC = "parked"
+"""Somebody should look at a parked run sooner than planned."""
 SLOTS_TOPIC = "slots"
 """A worker that had none has a slot free."""
 STOP_TOPIC = "stop:"
 
-LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC)
+ARTICLES_TOPIC = "articles"
+"""There may be articles to take."""
+PAGES_TOPIC = "pages"
+"""Pages were fetched, and wait to be written down."""
+
+LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC)
 """How topics begin that mean nothing to another process."""
 
 

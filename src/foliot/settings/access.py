@@ -34,6 +34,7 @@ _SERVERS = (
     "RABBITMQ_URL",
     "FOLIOT_REDIS_URL",
     "REDIS_URL",
+    "FOLIOT_MONGO_URI",
     "MONGO_URI",
     "MONGO_URL",
     "MONGODB_URL",

@@ -10,18 +10,24 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from foliot.domain.errors import Invalid
-from foliot.settings import access, keys, reading, wakes
+from foliot.settings import access, address_book, keys, reading, rpc, wakes
 from foliot.settings.access import Access
+from foliot.settings.address_book import Services
+from foliot.settings.articles import Scraping
 from foliot.settings.broker import Carrying
 from foliot.settings.database import database_url, masked, sqlite_file, sqlite_path
 from foliot.settings.declared import Declared, about
 from foliot.settings.limits import TenantLimits
 from foliot.settings.reading import Secret, SettingsError
+from foliot.settings.rpc import Rpc
+from foliot.settings.scrapyd import Crawling
+from foliot.settings.sinks import Sinks
+from foliot.settings.tasks import Tasking
 from foliot.settings.wakes import Waking
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(Access, TenantLimits, Carrying, Waking):
+class Settings(Access, TenantLimits, Carrying, Waking, Services, Crawling, Scraping, Sinks, Rpc, Tasking):
     """How this Foliot runs. Made by `load`, which checks. Durations are as given: the engine applies `time_scale`."""
 
     home: Path = field(
@@ -166,7 +172,8 @@ class Settings(Access, TenantLimits, Carrying, Waking):
     log_dir: Path | None = field(
         default=None,
         metadata=about(
-            "Directory of a rotating log file besides the terminal. Default: none.",
+            "Directory of rotating log files besides the terminal: `foliot.log` of `foliot up`, `api.log`, `grpc.log`, "
+            "`scheduler.log`, `worker.log`; a second worker writes `worker-2.log`, and so on. Default: none.",
             "FOLIOT_LOG_DIR",
             "LOG_DIR",
             read=reading.directory,
@@ -218,6 +225,8 @@ class Settings(Access, TenantLimits, Carrying, Waking):
         layers.complaints += keys.complaints(environ, (key for declared in cls.declared() for key in declared.keys))
         layers.complaints += access.complaints(values, layers.given, environ)
         layers.complaints += wakes.complaints(values, layers.given)
+        layers.complaints += rpc.complaints(values, layers.given)
+        layers.complaints += address_book.complaints(values, environ)
         if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
             layers.complain(
                 "FOLIOT_HEARTBEAT_SECONDS", "must be at most half of FOLIOT_LEASE_SECONDS", values["heartbeat_seconds"]
@@ -227,12 +236,14 @@ class Settings(Access, TenantLimits, Carrying, Waking):
         values["home"] = values["home"] or _data_home(environ)
         values["database_url"] = values["database_url"] or sqlite_file(values["home"] / "foliot.db")
         values["redis_url"] = wakes.joined(values)
+        values["services"] = address_book.joined(values, environ)
         return cls(**values)
 
     @classmethod
     def declared(cls) -> list[Declared]:
         """Every setting, in the order of the reference."""
-        inherited = {each.name for each in (*fields(Access), *fields(TenantLimits), *fields(Carrying), *fields(Waking))}
+        rooms = (Access, TenantLimits, Carrying, Waking, Services, Crawling, Scraping, Sinks, Rpc, Tasking)
+        inherited = {each.name for room in rooms for each in fields(room)}
         return [
             Declared(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
             for each in sorted(fields(cls), key=lambda each: each.name in inherited)

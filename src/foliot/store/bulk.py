@@ -67,6 +67,7 @@ def _pg_parameters(
 _PG_CONFLICT = {
     "": "",
     "ignore": " ON CONFLICT DO NOTHING",
+    "keep": " ON CONFLICT DO NOTHING",
     "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE"
     " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
     "sum": " ON CONFLICT (name, slot) DO UPDATE SET value = tallies.value + excluded.value",
@@ -76,6 +77,8 @@ _PG_CONFLICT = {
 MARIA_CONFLICT = {
     "": "",
     "ignore": " ON DUPLICATE KEY UPDATE tenant_id = tenant_id",
+    # The same for a table without tenants.
+    "keep": " ON DUPLICATE KEY UPDATE host = host",
     # `count` must come first: assignments are made left to right.
     "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
     "sum": " ON DUPLICATE KEY UPDATE value = value + VALUES(value)",

@@ -14,12 +14,18 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Contended, Unavailable
+from foliot.store.articles import SqlArticles
 from foliot.store.caps import Caps
-from foliot.store.claims import SqlClaims, Versions
+from foliot.store.claims import SqlClaims
+from foliot.store.crawls import SqlCrawls
+from foliot.store.declared import SqlDeclarations
 from foliot.store.dialects import DIALECTS, Dialect, Engines
 from foliot.store.firing import SqlFiring
+from foliot.store.holding import Holding, Versions
 from foliot.store.keys import SqlKeys
 from foliot.store.offers import SqlOffers
+from foliot.store.parked import SqlParked
+from foliot.store.prices import SqlPrices
 from foliot.store.queues import SqlQueues
 from foliot.store.requests import SqlRequests
 from foliot.store.runs import SqlRuns
@@ -36,8 +42,8 @@ _OUR_FAULT = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
 _BROKEN_CHECKS = frozenset({4025, 3819})
 """What MariaDB and MySQL answer to a broken CHECK; their driver takes it for trouble with the connection."""
 
-_UNDONE = frozenset({"40001", "40P01", 1205, 1213})
-"""Deadlocks and failed serialisations: nothing has happened, and asking again is safe."""
+_UNDONE = frozenset({"40001", "40P01", "55P03", 1205, 1213})
+"""Deadlocks, failed serialisations, and locks not given in time: nothing has happened, and asking again is safe."""
 
 _SILENT = "the database did not answer"
 _UNDONE_FOR_ANOTHER = "the database undid this for another's sake"
@@ -50,6 +56,7 @@ class SqlTransaction:
     firing: SqlFiring
     claims: SqlClaims
     offers: SqlOffers
+    parked: SqlParked
     schedules: SqlSchedules
     runs: SqlRuns
     requests: SqlRequests
@@ -59,6 +66,10 @@ class SqlTransaction:
     trail: SqlTrail
     tenants: SqlTenants
     queues: SqlQueues
+    crawls: SqlCrawls
+    articles: SqlArticles
+    prices: SqlPrices
+    declarations: SqlDeclarations
     conn: AsyncConnection
 
 
@@ -130,10 +141,12 @@ class Database:
             await self.dialect.confine(conn, tenant_id)
 
     def _transaction(self, conn: AsyncConnection) -> SqlTransaction:
+        holding = Holding(conn, self.dialect, self.bind_clock, self._versions)
         return SqlTransaction(
             firing=SqlFiring(conn, self.dialect, self.bind_clock),
-            claims=SqlClaims(conn, self.dialect, self.bind_clock, self._versions, self.caps),
+            claims=SqlClaims(conn, self.dialect, holding, self.caps),
             offers=SqlOffers(conn, self.dialect, self.caps),
+            parked=SqlParked(conn, self.dialect, holding),
             schedules=SqlSchedules(conn, self.dialect),
             runs=SqlRuns(conn, self.dialect),
             requests=SqlRequests(conn, self.dialect),
@@ -143,6 +156,10 @@ class Database:
             trail=SqlTrail(conn, self.dialect),
             tenants=SqlTenants(conn, self.dialect),
             queues=SqlQueues(conn, self.dialect),
+            crawls=SqlCrawls(conn, self.dialect),
+            articles=SqlArticles(conn, self.dialect, self.bind_clock),
+            prices=SqlPrices(conn, self.dialect),
+            declarations=SqlDeclarations(conn, self.dialect),
             conn=conn,
         )
 

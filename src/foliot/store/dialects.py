@@ -54,8 +54,12 @@ Change = tuple[Table, Columns, Columns]
 STATEMENT_TIMEOUT = 10
 IDLE_WRITER = 2
 """A frozen process must not hide the rows it locked."""
+LOCK_WAIT = 1
+"""Less than that: who waits for a frozen process gives its own rows up first, so that no two such waits add up."""
 IDLE_READER = 60
 """Whoever only looks locks nothing, and may think between two looks."""
+MARIA_ROWS = 2000
+"""In one statement: the driver writes the values into its text, which takes its time."""
 DISCREET = {"hide_parameters": True}
 """What a failed statement was to write is no business of whoever reads the log."""
 CONNECT_TIMEOUT = 5
@@ -153,6 +157,7 @@ class PostgreSQL(Dialect):
                 "random_page_cost": "1.1",
                 "statement_timeout": f"{STATEMENT_TIMEOUT}s",
                 "idle_in_transaction_session_timeout": f"{idle}s",
+                "lock_timeout": f"{LOCK_WAIT}s",
                 "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",
             }
             waits = {"timeout": CONNECT_TIMEOUT, "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT}
@@ -261,7 +266,7 @@ class MariaDB(Dialect):
             settings = [
                 "time_zone='+00:00'",
                 "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-                "innodb_lock_wait_timeout=5",
+                f"innodb_lock_wait_timeout={LOCK_WAIT}",
             ]
             if maria:
                 settings += [f"max_statement_time={STATEMENT_TIMEOUT}", f"idle_transaction_timeout={idle}"]
@@ -281,10 +286,16 @@ class MariaDB(Dialect):
 
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
         names = tuple(columns)
-        made = rows(self.name, table, columns)
+        every = rows(self.name, table, columns)
+        for start in range(0, len(every), MARIA_ROWS):
+            await self._insert(conn, table, names, every[start : start + MARIA_ROWS], MARIA_CONFLICT[conflict])
+
+    async def _insert(
+        self, conn: AsyncConnection, table: Table, names: tuple[str, ...], made: list[Any], conflict: str
+    ) -> None:
         # The driver would split a large executemany; one statement with all the rows is what is wanted.
         marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
-        sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{MARIA_CONFLICT[conflict]}"  # noqa: S608 -- names are ours
+        sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{conflict}"  # noqa: S608 -- names are ours
         await conn.exec_driver_sql(sql, tuple(value for row in made for value in row))
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:

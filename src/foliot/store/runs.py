@@ -203,7 +203,7 @@ class SqlRuns:
 
     async def append(self, entries: Sequence[tuple[Fence, Sequence[Line]]]) -> set[str]:
         by_id = dict(zip((fence.run_id for fence, _ in entries), entries, strict=True))
-        columns = (runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.event_seq)
+        columns = (runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.attempt, runs.c.event_seq)
         query = select(*columns, runs.c.log_bytes, runs.c.log_dropped)
         query = query.where(self.dialect.among(runs.c.id, list(by_id)), runs.c.state == RunState.RUNNING)
         held = []
@@ -252,6 +252,7 @@ def _view(row: Any) -> RunView:
         parent_id=row.parent_id,
         resolved_by=row.resolved_by,
         action=row.action,
+        handle=row.handle,
     )
 
 

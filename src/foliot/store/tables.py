@@ -1,7 +1,7 @@
 """Every table, with the constraints that keep two writers honest even when the code is not.
 
-Hot columns (`next_at`, `lane`, `lease_until`, `open_of`, `buffered_of`) are NULL when cold, so their indexes stay as
-small as the work at hand, also on MariaDB, which has no partial indexes.
+Hot columns (`next_at`, `lane`, `lease_until`, `poll_at`, `open_of`, `buffered_of`) are NULL when cold, so their
+indexes stay as small as the work at hand, also on MariaDB, which has no partial indexes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def tenant() -> Column[str]:
     return Column("tenant_id", key(64), nullable=False)
 
 
-def _where(column: str) -> dict[str, object]:
+def where_set(column: str) -> dict[str, object]:
     """A partial index where the database knows them."""
     condition = text(f"{column} IS NOT NULL")
     return {"postgresql_where": condition, "sqlite_where": condition}
@@ -86,8 +86,8 @@ schedules = Table(
     CheckConstraint(one_of("type", Type), name="type"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     CheckConstraint("next_at IS NULL OR status = 'active'", name="cursor"),
-    Index("ix_schedules_next_at", "next_at", **_where("next_at")),  # type: ignore[arg-type]
-    Index("ix_schedules_fault", "fault_next_at", **_where("fault_next_at")),  # type: ignore[arg-type]
+    Index("ix_schedules_next_at", "next_at", **where_set("next_at")),  # type: ignore[arg-type]
+    Index("ix_schedules_fault", "fault_next_at", **where_set("fault_next_at")),  # type: ignore[arg-type]
     Index(None, "tenant_id", "id"),
     Index(None, "status", "tenant_id"),
 )
@@ -170,6 +170,12 @@ runs = Table(
     Column("token", key(40)),
     Column("lease_until", Moment),
     Column("worker", key(200)),
+    # What is needed to look after an effect that goes on elsewhere; readable until the run's next attempt.
+    Column("handle", Document),
+    # When to look at a parked run again; also at one that was ended from outside, until its effect is let go.
+    Column("poll_at", Moment),
+    # How often in a row whoever held it after its note has vanished.
+    Column("lost_looks", SmallInteger, nullable=False, server_default="0"),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
     # Events are numbered without gaps; 1 is the creation.
     Column("event_seq", BigInteger, nullable=False, server_default="1"),
@@ -199,20 +205,22 @@ runs = Table(
     CheckConstraint("lane IS NULL OR state IN ('queued', 'retrying')", name="lane"),
     CheckConstraint("buffered_of IS NULL OR (state = 'queued' AND lane IS NULL)", name="buffered"),
     CheckConstraint("lease_until IS NULL OR state = 'running'", name="lease"),
+    CheckConstraint("poll_at IS NULL OR (handle IS NOT NULL AND lease_until IS NULL)", name="parked"),
     CheckConstraint(f"open_of IS NULL OR {one_of('state', sorted(OPEN))}", name="open"),
     CheckConstraint(f"(finished_at IS NULL) = ({one_of('state', sorted(OPEN))})", name="finished"),
-    Index("ix_runs_ready", "lane", "tenant_id", "order_key", **_where("lane")),  # type: ignore[arg-type]
-    Index("ix_runs_offered", "offered_at", **_where("offered_at")),  # type: ignore[arg-type]
-    Index("ix_runs_lease", "lease_until", **_where("lease_until")),  # type: ignore[arg-type]
-    Index("ix_runs_open", "open_of", **_where("open_of")),  # type: ignore[arg-type]
-    Index("ix_runs_parent", "parent_id", **_where("parent_id")),  # type: ignore[arg-type]
-    Index("ix_runs_buffered", "buffered_of", **_where("buffered_of")),  # type: ignore[arg-type]
+    Index("ix_runs_ready", "lane", "tenant_id", "order_key", **where_set("lane")),  # type: ignore[arg-type]
+    Index("ix_runs_offered", "offered_at", **where_set("offered_at")),  # type: ignore[arg-type]
+    Index("ix_runs_lease", "lease_until", **where_set("lease_until")),  # type: ignore[arg-type]
+    Index("ix_runs_poll", "poll_at", **where_set("poll_at")),  # type: ignore[arg-type]
+    Index("ix_runs_open", "open_of", **where_set("open_of")),  # type: ignore[arg-type]
+    Index("ix_runs_parent", "parent_id", **where_set("parent_id")),  # type: ignore[arg-type]
+    Index("ix_runs_buffered", "buffered_of", **where_set("buffered_of")),  # type: ignore[arg-type]
     Index(None, "tenant_id", "id"),
     Index(None, "tenant_id", "state", "id"),
     Index(None, "schedule_id", "id"),
     # Only ended runs: on PostgreSQL every change of an open run would write to these indexes anew.
-    Index("ix_runs_queue", "tenant_id", "queue", "id", **_where("finished_at")),  # type: ignore[arg-type]
-    Index("ix_runs_kind", "tenant_id", "kind", "id", **_where("finished_at")),  # type: ignore[arg-type]
+    Index("ix_runs_queue", "tenant_id", "queue", "id", **where_set("finished_at")),  # type: ignore[arg-type]
+    Index("ix_runs_kind", "tenant_id", "kind", "id", **where_set("finished_at")),  # type: ignore[arg-type]
     # Runs change their indexed columns three times in a life; room on the page keeps that cheap.
     postgresql_with={"fillfactor": "70"},
 )

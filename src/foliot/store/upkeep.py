@@ -20,7 +20,10 @@ from foliot.domain.run import OPEN, RunState
 from foliot.domain.schedule import Status, load_spec
 from foliot.domain.trigger import Trigger
 from foliot.store import tallies
+from foliot.store.article_tables import article_jobs, items
 from foliot.store.clock import wall
+from foliot.store.crawl_tables import crawl_items
+from foliot.store.crawls import forget_expired
 from foliot.store.dialects import Dialect
 from foliot.store.tables import attempts, ledger, log_chunks, nodes, requests, runs, schedules, versions
 
@@ -32,13 +35,16 @@ class SqlUpkeep:
     conn: AsyncConnection
     dialect: Dialect
 
-    async def prune(self, before: datetime, limit: int, after: str = "") -> tuple[int, str | None]:
+    async def prune(
+        self, before: datetime, limit: int, after: str = "", tenant_id: str | None = None
+    ) -> tuple[int, str | None]:
         """Ids sort by time, so the key finds the oldest runs; but a node whose clock is wrong makes wrong ids.
 
         What stays is looked at once in each walk through the table, never again and again at its beginning.
         """
         walk = (runs.c.id > after, runs.c.id < floor_id(RUN, before))
-        query = select(*_PRUNED).where(*walk).order_by(runs.c.id).limit(limit)
+        mine = () if tenant_id is None else (runs.c.tenant_id == tenant_id,)
+        query = select(*_PRUNED).where(*walk, *mine).order_by(runs.c.id).limit(limit)
         looked = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
         old = [row for row in looked if row.created_at < before and _may_go(row)]
         if old:
@@ -49,7 +55,7 @@ class SqlUpkeep:
         await self._remember([row for row in old if row.scheduled_for is not None])
         await tallies.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
         ids = [row.id for row in old]
-        for table in (log_chunks, attempts):
+        for table in (log_chunks, crawl_items, items, article_jobs, attempts):
             await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
         await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
 
@@ -108,6 +114,7 @@ class SqlUpkeep:
             keys = [row.request_key for row in group]
             where = (requests.c.tenant_id == tenant_id, self.dialect.among(requests.c.request_key, keys))
             await self.conn.execute(delete(requests).where(*where, requests.c.created_at < before))
+        await forget_expired(self.conn, self.dialect, before, limit)
         return len(old)
 
     async def report(
@@ -158,16 +165,29 @@ class SqlUpkeep:
             "schedules": {Status(status).value: count for status, count in by_status},
             "runs": await self._open(mine),
             "queues": await self.queues(tenant_id),
+            "parked": await self.parked(tenant_id),
         }
+
+    async def parked(self, tenant_id: str | None = None) -> Mapping[str, Any]:
+        mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
+        waiting = select(func.count(), func.min(runs.c.poll_at)).where(
+            runs.c.poll_at.is_not(None), runs.c.finished_at.is_(None), *mine
+        )
+        count, oldest = (await self.conn.execute(waiting)).one()
+        looked_at = select(func.count()).where(runs.c.lease_until.is_not(None), runs.c.handle.is_not(None), *mine)
+        return {"count": count + (await self.conn.scalar(looked_at) or 0), "oldest": oldest}
 
     async def _open(self, mine: Sequence[ColumnElement[bool]]) -> dict[str, int]:
         """Open runs by state, through the indexes of the work at hand: what has ended is never read."""
         claimable = select(runs.c.state, func.count()).where(runs.c.lane.is_not(None), *mine).group_by(runs.c.state)
         counts = Counter({RunState(state).value: count for state, count in await self.conn.execute(claimable)})
-        for state, column in ((RunState.QUEUED, runs.c.buffered_of), (RunState.RUNNING, runs.c.lease_until)):
-            counts[state.value] += (
-                await self.conn.scalar(select(func.count()).select_from(runs).where(column.is_not(None), *mine)) or 0
-            )
+        for state, column in (
+            (RunState.QUEUED, runs.c.buffered_of),
+            (RunState.RUNNING, runs.c.lease_until),
+            (RunState.RUNNING, runs.c.poll_at),
+        ):
+            there = (column.is_not(None), runs.c.finished_at.is_(None), *mine)
+            counts[state.value] += await self.conn.scalar(select(func.count()).select_from(runs).where(*there)) or 0
         return {state: count for state, count in counts.items() if count}
 
     async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
@@ -196,11 +216,14 @@ _PRUNED = (
     runs.c.created_at,
     runs.c.state,
     runs.c.resolved_by,
+    runs.c.poll_at,
 )
 
 
 def _may_go(row: Any) -> bool:
-    """Open runs stay, and so does a dead letter until a replay of it succeeds."""
+    """Open runs stay, ended ones whose effect nobody let go yet, and a dead letter until a replay of it succeeds."""
+    if row.poll_at is not None:
+        return False
     return row.state not in OPEN and (row.state != RunState.DEAD_LETTER or row.resolved_by is not None)
 
 

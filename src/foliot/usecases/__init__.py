@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from foliot.domain.ids import new_id
 from foliot.ports import Actions, Clock, Feed, Reach, Store, Vault
 from foliot.ports.keys import Pepper
+from foliot.ports.tasks import Preset
+from foliot.ports.tasks import Tasks as KnownTasks
+from foliot.usecases.articles import FRESH, Articles
 from foliot.usecases.audit import Audit
 from foliot.usecases.chain import Chain
+from foliot.usecases.crawls import CACHED_FOR, Crawls
 from foliot.usecases.dead_letters import DeadLetters
-from foliot.usecases.health import Wellbeing
+from foliot.usecases.declaring import Declaring
+from foliot.usecases.health import Crawler, Wellbeing
 from foliot.usecases.instants import Instants
+from foliot.usecases.jobs import Jobs
 from foliot.usecases.keys import Keys
 from foliot.usecases.limits import Limiter
+from foliot.usecases.presets import Presets
 from foliot.usecases.previews import Previews
 from foliot.usecases.queues import Queues
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
 from foliot.usecases.secrets import Secrets
+from foliot.usecases.tasks import NO_TASKS, Tasks
 from foliot.usecases.tenants import CheckAllow, Tenants
 from foliot.usecases.tickets import Tickets
 from foliot.usecases.trail import Trail
@@ -38,6 +47,10 @@ class UseCases:
     previews: Previews
     runs: Runs
     dead_letters: DeadLetters
+    crawls: Crawls
+    jobs: Jobs
+    tasks: Tasks
+    presets: Presets
     keys: Keys
     tickets: Tickets
     tenants: Tenants
@@ -45,6 +58,7 @@ class UseCases:
     secrets: Secrets
     trail: Trail
     queues: Queues
+    articles: Articles
     workers: Workers
     chain: Chain
     audit: Audit
@@ -60,6 +74,8 @@ class UseCases:
         actions: Actions,
         *,
         default_zone: str = "UTC",
+        crawls_cached_for: timedelta = CACHED_FOR,
+        articles_fresh_for: timedelta = FRESH,
         pepper: Pepper | None = None,
         vault: Vault | None = None,
         limiter: Limiter | None = None,
@@ -67,21 +83,61 @@ class UseCases:
         disk: Callable[[], Mapping[str, Any]] | None = None,
         remarks: Callable[[], Sequence[str]] | None = None,
         reach: Callable[[], Reach] | None = None,
+        tasks: KnownTasks = NO_TASKS,
+        presets: Mapping[str, Preset] | None = None,
+        crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
     ) -> UseCases:
         limiter = limiter or Limiter(store=store, clock=clock)
+        schedules = Schedules(
+            store=store,
+            clock=clock,
+            feed=feed,
+            actions=actions,
+            limiter=limiter,
+            new_id=new_id,
+            default_zone=default_zone,
+        )
+        runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
         return cls(
-            schedules=Schedules(
+            schedules=schedules,
+            instants=Instants(store=store, clock=clock),
+            previews=Previews(store=store, clock=clock, default_zone=default_zone),
+            runs=runs,
+            crawls=Crawls(
                 store=store,
                 clock=clock,
                 feed=feed,
-                actions=actions,
                 limiter=limiter,
+                schedules=schedules,
                 new_id=new_id,
-                default_zone=default_zone,
+                cached_for=crawls_cached_for,
             ),
-            instants=Instants(store=store, clock=clock),
-            previews=Previews(store=store, clock=clock, default_zone=default_zone),
-            runs=Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            articles=Articles(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                schedules=schedules,
+                new_id=new_id,
+                fresh=articles_fresh_for,
+            ),
+            jobs=Jobs(store=store, runs=runs, schedules=schedules),
+            tasks=Tasks(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                schedules=schedules,
+                known=tasks,
+                new_id=new_id,
+            ),
+            presets=Presets(
+                store=store,
+                feed=feed,
+                tasks=tasks,
+                declaring=Declaring(schedules=schedules),
+                presets=presets or {},
+            ),
             dead_letters=DeadLetters(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper),
             tickets=Tickets(store=store, clock=clock, pepper=pepper),
@@ -93,6 +149,6 @@ class UseCases:
             workers=Workers(store=store, clock=clock, feed=feed),
             chain=Chain(store=store, clock=clock),
             audit=Audit(store=store),
-            health=Wellbeing(store=store, clock=clock, disk=disk, remarks=remarks, reach=reach),
+            health=Wellbeing(store=store, clock=clock, disk=disk, remarks=remarks, reach=reach, crawlers=crawlers),
             feed=feed,
         )

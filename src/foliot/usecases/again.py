@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -11,7 +12,9 @@ from foliot.domain.errors import Contended
 P = ParamSpec("P")
 T = TypeVar("T")
 
-TRIES = 5
+TRIES = 20
+PATIENCE = 10.0
+"""Seconds after which whoever still stands in the way has the last word."""
 
 
 def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
@@ -19,11 +22,14 @@ def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
 
     @wraps(ask)
     async def asked(*args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + PATIENCE
         for _ in range(TRIES - 1):
             try:
                 return await ask(*args, **kwargs)
             except Contended:
-                continue
+                if loop.time() >= until:
+                    raise
         return await ask(*args, **kwargs)
 
     return asked

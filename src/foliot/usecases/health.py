@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Unavailable
@@ -17,6 +17,8 @@ from foliot.ports import Clock, Queue, Reach, Store
 SCHEDULERS = frozenset({"up", "scheduler"})
 WORKERS = frozenset({"up", "scheduler", "worker"})
 MAX_FAULTS = 20
+OVERDUE = timedelta(seconds=60)
+"""A look at a parked run that comes so late stands out."""
 CANCELLED = RunState.CANCELLED.value
 
 
@@ -52,6 +54,20 @@ class Carrier:
     error: str | None
 
 
+class Crawler(Protocol):
+    """A Scrapyd on which crawls run."""
+
+    @property
+    def url(self) -> str:
+        """Without user and password."""
+        ...
+
+    @property
+    def error(self) -> str | None: ...
+
+    def as_dict(self) -> Mapping[str, Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """Every dependency, and what stands out."""
@@ -68,6 +84,9 @@ class Health:
     feed: Reach | None = None
     broker: Carrier | None = None
     """None where no scheduler uses one."""
+    crawlers: Sequence[Crawler] = ()
+    parked: Mapping[str, Any] | None = None
+    """Runs whose effect goes on elsewhere: how many, and when the next look is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +107,7 @@ class Numbers:
     in_flight: Mapping[str, int] = field(default_factory=dict)
     """By queue."""
     paused: frozenset[str] = frozenset()
+    parked: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,27 +122,34 @@ class Wellbeing:
     """What else of this process stands out."""
     reach: Callable[[], Reach] | None = None
     """How far its wakes go."""
+    crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None
+    """Asks the Scrapyd nodes how they are."""
 
     async def detailed(self, caller: Caller) -> Health:
         demand(caller, Verb.READ, Thing.HOUSE)
-        began = self.clock.monotonic()
+        began, now = self.clock.monotonic(), self.clock.now()
         try:
             async with self.store.read() as tx:
-                nodes = [_node(row) for row in await tx.upkeep.nodes(self.clock.now() - SEEN)]
+                nodes = [_node(row) for row in await tx.upkeep.nodes(now - SEEN)]
                 latency = (self.clock.monotonic() - began) * 1000
                 queues = await tx.upkeep.queues()
                 said = await tx.queues.said()
                 damaged = await tx.schedules.faults(MAX_FAULTS)
+                parked = await tx.upkeep.parked()
         except Unavailable as error:
             return Health("down", ["the database does not answer"], error=str(error))
         feed = self.reach() if self.reach else None
         broker = _broker(nodes)
+        crawlers = await self.crawlers() if self.crawlers else ()
         problems = [
             *_missing(nodes, queues),
             *_paused(said, queues),
             *_stuck(broker),
+            *_unsunk(nodes),
             *_damage(damaged),
+            *_overdue(parked, now),
             *_away(feed),
+            *(f"the Scrapyd at {each.url} cannot be used: {each.error}" for each in crawlers if each.error),
             *(self.remarks() if self.remarks else ()),
         ]
         return Health(
@@ -135,6 +162,8 @@ class Wellbeing:
             disk=None if self.disk is None else self.disk(),
             feed=feed,
             broker=broker,
+            crawlers=crawlers,
+            parked=parked,
         )
 
     async def numbers(self, caller: Caller) -> Numbers:
@@ -170,6 +199,7 @@ class Wellbeing:
             free=sum(int(node.report.get("free") or 0) for node in workers),
             in_flight=in_flight,
             paused=frozenset(queue.name for queue in said if queue.paused_at is not None),
+            parked=counts["parked"]["count"],
         )
 
 
@@ -211,10 +241,24 @@ def _stuck(broker: Carrier | None) -> list[str]:
     return ["the broker does not take runs: they wait, and are handed over when it is back"]
 
 
+def _unsunk(nodes: Sequence[Node]) -> list[str]:
+    """A sink that takes nothing loses nothing, but whoever reads there waits."""
+    said = {str(report["error"]) for node in nodes if (report := node.report.get("mongodb") or {}).get("error")}
+    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]
+
+
 def _away(feed: Reach | None) -> list[str]:
     if feed is None or feed.connected:
         return []
     return [f"the feed ({feed.kind}) is away: this process and the others see each other's changes up to 1 s late"]
+
+
+def _overdue(parked: Mapping[str, Any], now: datetime) -> list[str]:
+    oldest: datetime | None = parked["oldest"]
+    if oldest is None or now - oldest < OVERDUE:
+        return []
+    late = int((now - oldest).total_seconds())
+    return [f"nobody looks at a parked run: its look has been due for {late} s; is a worker for its queue running?"]
 
 
 def _damage(damaged: Sequence[tuple[str, str]]) -> list[str]:

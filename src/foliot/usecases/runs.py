@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.article import KIND as ARTICLES
 from foliot.domain.errors import Conflict
 from foliot.domain.event import Event
 from foliot.domain.ids import RUN
 from foliot.domain.queue import same_queue
 from foliot.domain.run import Origin, RunState
-from foliot.ports import RUNS_TOPIC, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
+from foliot.ports import PARKED_TOPIC, RUNS_TOPIC, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
@@ -58,6 +59,10 @@ class Runs:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
+            run = await find_run(tx, caller, run_id)
+            if run.kind == ARTICLES and not run.state.final:
+                # Before the run is locked: whoever finishes an article locks in this order.
+                await tx.articles.forsake([run_id], now)
             run = await find_run(tx, caller, run_id, lock=True)
             if run.state.final and run.state is not RunState.CANCELLED:
                 raise Conflict(f"run {run_id} has ended: {run.state.value}")
@@ -71,7 +76,7 @@ class Runs:
                     await record(tx, caller, now, Change("cancel", Thing.RUN, run_id, was, became))
             (run,) = await with_attempts(tx, [run])
             await once.keep(tx, caller, run)
-        self.feed.wake(RUNS_TOPIC, run_topic(run_id))
+        self.feed.wake(RUNS_TOPIC, PARKED_TOPIC, run_topic(run_id))
         return run
 
     @again

@@ -10,6 +10,7 @@ from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.draft import document, merge, read_action, read_draft
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.domain.ids import RUN, SCHEDULE
+from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
 from foliot.domain.run import MANUAL_QUEUE, Origin
 from foliot.domain.schedule import Schedule, Status
@@ -26,13 +27,23 @@ from foliot.ports import (
     Store,
     Transaction,
 )
+from foliot.ports.tasks import HasDefaults
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
+from foliot.usecases.examining import objection
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.trail import Change, edited, masked, portrait, record
 
 MAX_REASON = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The id of a schedule that is about to be, and whose it will be."""
+
+    schedule_id: str
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,36 +62,44 @@ class Schedules:
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
+        objects = await objection(self.actions, caller, raw, self.check)
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            schedule_id = self.new_id(SCHEDULE)
-            draft = read_draft(raw, self.check, Standing(schedule_id, now, self.default_zone))
-            schedule = Schedule(
-                id=schedule_id,
-                tenant_id=caller.tenant_id,
-                user_id=caller.user_id,
-                name=draft.name,
-                description=draft.description,
-                tags=draft.tags,
-                spec=draft.spec,
-                action=draft.action,
-                status=Status.ACTIVE,
-                version=1,
-                next_at=draft.spec.trigger.next_after(now),
-                last_run_at=None,
-                fired=0,
-                paused_reason="",
-                fault=None,
-                created_at=now,
-                updated_at=now,
-            )
-            await tx.schedules.add(schedule)
-            await self.limiter.schedule(tx, caller, limits)
-            await tx.schedules.turn_span(schedule, now, active=True)
-            await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
+            schedule = await self.add(tx, caller, raw, limits, Owner(self.new_id(SCHEDULE), caller.user_id))
+            if objects is not None:
+                raise objects
             await once.keep(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    async def add(self, tx: Transaction, caller: Caller, raw: object, limits: Limits, owner: Owner) -> Schedule:
+        """Create one inside a larger change; whoever does wakes the scheduler afterwards."""
+        now = self.clock.now()
+        draft = read_draft(self._defaulted(raw), self.check, Standing(owner.schedule_id, now, self.default_zone))
+        schedule = Schedule(
+            id=owner.schedule_id,
+            tenant_id=caller.tenant_id,
+            user_id=owner.user_id,
+            name=draft.name,
+            description=draft.description,
+            tags=draft.tags,
+            spec=draft.spec,
+            action=draft.action,
+            status=Status.ACTIVE,
+            version=1,
+            next_at=draft.spec.trigger.next_after(now),
+            last_run_at=None,
+            fired=0,
+            paused_reason="",
+            fault=None,
+            created_at=now,
+            updated_at=now,
+        )
+        await tx.schedules.add(schedule)
+        await self.limiter.schedule(tx, caller, limits)
+        await tx.schedules.turn_span(schedule, now, active=True)
+        await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
         return schedule
 
     async def get(self, caller: Caller, schedule_id: str) -> Schedule:
@@ -99,15 +118,23 @@ class Schedules:
         """The whole document anew."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
+        objects = await objection(self.actions, caller, raw, self.check)
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
-            changed = await self._rewrite(tx, held, raw)
-            if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
-                await self.limiter.schedule(tx, caller, limits)
-            was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
-            replaced = Change("replace", Thing.SCHEDULE, changed.id, was, portrait(changed))
-            await record(tx, caller, held.now, replaced)
+            changed = await self.rewrite(tx, caller, held, raw, limits)
+            if objects is not None:
+                raise objects
         self.feed.wake(SCHEDULES_TOPIC)
+        return changed
+
+    async def rewrite(self, tx: Transaction, caller: Caller, held: Held, raw: object, limits: Limits) -> Schedule:
+        """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
+        changed = await self._rewrite(tx, held, self._defaulted(raw))
+        if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
+            await self.limiter.schedule(tx, caller, limits)
+        was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
+        replaced = Change("replace", Thing.SCHEDULE, changed.id, was, portrait(changed))
+        await record(tx, caller, held.now, replaced)
         return changed
 
     @again
@@ -115,9 +142,12 @@ class Schedules:
         """Only what the patch names; the result is read whole, by the rules of a new one."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
+        objects = await self._objection_to_patch(caller, schedule_id, raw)
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             changed = await self._rewrite(tx, held, merge(document(held.sound()), raw))
+            if objects is not None:
+                raise objects
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
                 await self.limiter.schedule(tx, caller, limits)
             await record(tx, caller, held.now, edited("patch", held.schedule, changed))
@@ -172,15 +202,19 @@ class Schedules:
             if schedule.status is Status.DELETED:
                 return
             _compare(schedule, match)
-            held = await hold(tx, schedule, self.clock.now())
-            await turn(tx, replace(held.schedule, status=Status.DELETED), held.now)
-            waiting = await tx.runs.open_ids(schedule_id, waiting_only=True)
-            if waiting:
-                await tx.runs.cancel(waiting, held.now, "its schedule was deleted")
-            was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
-            became = {"status": Status.DELETED.value, "cancelled_runs": len(waiting)}
-            await record(tx, caller, held.now, Change("delete", Thing.SCHEDULE, schedule_id, was, became))
+            await self.remove(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+
+    async def remove(self, tx: Transaction, caller: Caller, schedule: Schedule) -> None:
+        """Delete one, which is locked, inside a larger change; whoever does wakes those who care afterwards."""
+        held = await hold(tx, schedule, self.clock.now())
+        await turn(tx, replace(held.schedule, status=Status.DELETED), held.now)
+        waiting = await tx.runs.open_ids(schedule.id, waiting_only=True)
+        if waiting:
+            await tx.runs.cancel(waiting, held.now, "its schedule was deleted")
+        was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
+        became = {"status": Status.DELETED.value, "cancelled_runs": len(waiting)}
+        await record(tx, caller, held.now, Change("delete", Thing.SCHEDULE, schedule.id, was, became))
 
     @again
     async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
@@ -228,6 +262,31 @@ class Schedules:
         if action is None:
             raise Invalid("kind", f"must be one of {', '.join(sorted(self.actions.kinds()))}", got=kind[:100])
         return action.check(config)
+
+    def _defaulted(self, raw: object) -> object:
+        """The request, with what its action says where it says nothing itself."""
+        config = raw.get("action") if isinstance(raw, Mapping) else None
+        if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
+            return raw
+        action = self.actions.get(str(config.get("kind")))
+        if not isinstance(action, HasDefaults):
+            return raw
+        given = {name: value for name, value in raw.items() if value is not None}
+        made = {**action.defaults(config), **given}
+        for name, value in action.defaults(config).items():
+            if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
+                made[name] = {**value, **given[name]}
+        return made
+
+    async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
+        """Whoever leaves the action alone is not asked about it."""
+        if not isinstance(raw, Mapping) or not isinstance(raw.get("action"), Mapping):
+            return None
+        async with self.store.read(caller.tenant_id) as tx:
+            schedule = await tx.schedules.get(caller.tenant_id, schedule_id)
+        if schedule is None or schedule.fault is not None:
+            return None
+        return await objection(self.actions, caller, merge(document(schedule), raw), self.check)
 
     async def _hold(self, tx: Transaction, caller: Caller, schedule_id: str, match: str | None = None) -> Held:
         schedule = await find_schedule(tx, caller, schedule_id, lock=True)

@@ -50,7 +50,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workers:
-    """List, drain and restart."""
+    """List, ping, drain and restart."""
 
     store: Store
     clock: Clock
@@ -61,6 +61,17 @@ class Workers:
         async with self.store.read() as tx:
             now = self.clock.now()
             return [read_worker(row, now) for row in await tx.upkeep.nodes()]
+
+    @again
+    async def ping(self, caller: Caller, once: Once = EACH_TIME) -> Sequence[Worker]:
+        """Ask every process to report at once, and say how they stood before: one that lives reports anew."""
+        found = await self.list(caller)
+        if once.key is not None:
+            async with self.store.begin() as tx:
+                await once.begin(tx, caller, self.clock.now())
+                await once.keep(tx, caller, found)
+        self.feed.wake(*(node_topic(one.id) for one in found if one.state is not NodeState.STALE))
+        return found
 
     @again
     async def ask(self, caller: Caller, node_id: str, wish: Wish, once: Once = EACH_TIME) -> Worker:

@@ -15,16 +15,24 @@ from pydantic.json_schema import models_json_schema
 
 from foliot import __version__
 from foliot.doors.rest import (
+    articles,
+    crawl,
     dead_letters,
     health,
+    jobs,
     keys,
     metrics,
     models_access,
+    models_articles,
+    models_jobs,
+    presets,
     problems,
     queues,
     runs,
     schedules,
     secrets,
+    sockets,
+    tasks,
     tenants,
     tickets,
     trail,
@@ -83,6 +91,12 @@ def create_app(
     for room in (
         schedules,
         runs,
+        crawl,
+        articles,
+        jobs,
+        sockets,
+        tasks,
+        presets,
         dead_letters,
         queues,
         workers,
@@ -109,7 +123,8 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document, with the models of bodies that the domain reads."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        read: list[type[BaseModel]] = [*REQUESTS, *models_access.REQUESTS, *tenants.REQUESTS, Problem]
+        rooms = (models_access, models_articles, models_jobs, tenants, tasks, presets)
+        read: list[type[BaseModel]] = [*REQUESTS, *(model for room in rooms for model in room.REQUESTS), Problem]
         _, extra = models_json_schema(
             [(model, "validation") for model in read], ref_template="#/components/schemas/{model}"
         )

@@ -20,6 +20,8 @@ from foliot.usecases import UseCases
 from foliot.usecases.once import MAX_KEY, Once
 
 MAX_BODY = 1024 * 1024
+MAX_BATCH = 16 * MAX_BODY
+"""Of a request that brings many things at once."""
 MAX_LIMIT = 500
 
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
@@ -56,32 +58,41 @@ class Asked:
         return Once(self.key, self.fingerprint, status, lambda result: render(result).decode(), headers, secret)
 
 
-async def _read(request: Request) -> bytes:
+async def _read(request: Request, most: int = MAX_BODY) -> bytes:
     """The body, refused as soon as it is known to be too large."""
     declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and len(declared) < 20 and int(declared) > MAX_BODY:
-        raise BadBody("too_large", "a request body may have 1 MiB")
+    refusal = BadBody("too_large", f"a request body may have {most // MAX_BODY} MiB")
+    if declared.isdecimal() and len(declared) < 20 and int(declared) > most:
+        raise refusal
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
-        if len(body) > MAX_BODY:
-            raise BadBody("too_large", "a request body may have 1 MiB")
+        if len(body) > most:
+            raise refusal
     return bytes(body)
 
 
-async def _asked(
-    request: Request,
-    key: Annotated[
-        str | None,
-        Header(
-            alias="Idempotency-Key",
-            description="Repeating a request with the same key and body has one effect and the same answer, for 24 h.",
-        ),
-    ] = None,
-) -> Asked:
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="Repeating a request with the same key and body has one effect and the same answer, for 24 h.",
+    ),
+]
+
+
+async def _asked(request: Request, key: Key = None) -> Asked:
+    return await _ask(request, key, MAX_BODY)
+
+
+async def _batch_asked(request: Request, key: Key = None) -> Asked:
+    return await _ask(request, key, MAX_BATCH)
+
+
+async def _ask(request: Request, key: str | None, most: int) -> Asked:
     if key is not None and not (len(key) <= MAX_KEY and _VISIBLE.fullmatch(key)):
         raise Invalid("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters", got=key)
-    body = await _read(request)
+    body = await _read(request, most)
     digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
     digest.update(body)
     return Asked(_parse(body), digest.hexdigest(), key)
@@ -109,6 +120,7 @@ async def _edited(request: Request) -> Any:
 
 
 Body = Annotated[Asked, Depends(_asked)]
+Batch = Annotated[Asked, Depends(_batch_asked)]
 Document = Annotated[Any, Depends(_edited)]
 
 

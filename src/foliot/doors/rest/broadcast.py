@@ -43,6 +43,27 @@ def frame(event: Event) -> bytes:
     )
 
 
+def end(run: RunView) -> bytes:
+    """The last word of a stream of events."""
+    told = {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
+    return b"event: end\ndata: %s\n\n" % render.dumps(told)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How a run is told to those who follow it."""
+
+    name: str
+    """Runs told under the same name are told in the same words."""
+    frame: Callable[[Event], bytes]
+    """An event on the wire; nothing for one that this view leaves out."""
+    end: Callable[[RunView], bytes]
+    """The last word, once the run has ended."""
+
+
+EVENTS = View("events", frame, end)
+
+
 @dataclass(slots=True)
 class Broadcast:
     """The newest events of one run, as bytes. Events are numbered without gaps, so a number is a place."""
@@ -54,21 +75,27 @@ class Broadcast:
     seq: int
     """The last event that was read."""
     ease: Ease
+    view: View = EVENTS
     followers: int = 0
     ended: RunView | None = None
     failed: str | None = None
     """Why there will be no more, in words for those who follow."""
+    _floor: int = field(init=False)
+    """Everything after this event, as far as it was read, is at hand."""
     _seqs: list[int] = field(default_factory=list)
     _frames: list[bytes] = field(default_factory=list)
     _weight: int = 0
     _joined: tuple[int, int, bytes] = (-1, -1, b"")
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
 
+    def __post_init__(self) -> None:
+        self._floor = self.seq
+
     def after(self, seq: int) -> tuple[int, bytes] | None:
         """The last number and all events after that one; None when they are no longer at hand."""
         if seq >= self.seq:
             return seq, b""
-        if not self._seqs or seq + 1 < self._seqs[0]:
+        if seq < self._floor:
             return None
         if self._joined[:2] != (seq, self.seq):
             # Most followers are at the same place.
@@ -105,7 +132,9 @@ class Broadcast:
     async def _read_once(self) -> float:
         """How long to rest after it."""
         try:
-            run, events = await self.cases.runs.events(self.caller, self.run_id, self.seq, BATCH)
+            # Whoever stops us in the middle must not take the store's connection along.
+            reading = self.cases.runs.events(self.caller, self.run_id, self.seq, BATCH)
+            run, events = await asyncio.shield(reading)
         except Unavailable:
             return LOOK
         if events:
@@ -117,16 +146,18 @@ class Broadcast:
         return 0.0 if more or self.ended else LOOK
 
     def _keep(self, events: Sequence[Event]) -> None:
-        frames = [frame(event) for event in events]
-        self._seqs += [event.seq for event in events]
-        self._frames += frames
-        self._weight += sum(map(len, frames))
+        told = [(event.seq, made) for event in events if (made := self.view.frame(event))]
+        self._seqs += [seq for seq, _ in told]
+        self._frames += [made for _, made in told]
+        self._weight += sum(len(made) for _, made in told)
         self.seq = events[-1].seq
         drop = max(0, len(self._frames) - KEPT)
         self._weight -= sum(map(len, self._frames[:drop]))
         while self._weight > HEAVY:
             self._weight -= len(self._frames[drop])
             drop += 1
+        if drop:
+            self._floor = self._seqs[drop - 1]
         del self._seqs[:drop], self._frames[:drop]
 
 
@@ -136,14 +167,16 @@ class Broadcasts:
 
     stopping: asyncio.Event
     ease: Ease
-    _of: dict[tuple[str, str], tuple[Broadcast, Sequence[asyncio.Task[Any]]]] = field(default_factory=dict)
+    _of: dict[tuple[str, str, str], tuple[Broadcast, Sequence[asyncio.Task[Any]]]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def join(self, cases: UseCases, caller: Caller, run: RunView) -> AsyncIterator[Broadcast]:
+    async def join(
+        self, cases: UseCases, caller: Caller, run: RunView, view: View = EVENTS
+    ) -> AsyncIterator[Broadcast]:
         """Follow as long as the block lasts; the last one to leave ends the reading."""
-        key = caller.tenant_id, run.id
+        key = caller.tenant_id, run.id, view.name
         if key not in self._of:
-            made = Broadcast(cases, caller, run.id, max(0, run.event_seq - KEPT), self.ease)
+            made = Broadcast(cases, caller, run.id, max(0, run.event_seq - KEPT), self.ease, view)
             stopped = asyncio.create_task(self.stopping.wait())
             stopped.add_done_callback(lambda _: made.ring())
             self._of[key] = made, [asyncio.create_task(made.read(), name=f"foliot-broadcast-{run.id}"), stopped]

@@ -33,7 +33,7 @@ class Guard:
             refused = None
             if len(headers.getlist("host")) != 1 or _name(host) not in self.hosts:
                 refused = problem("foreign_host", "in local mode the Host header must name this machine")
-            elif not (_same(origin, host) if origin is not None else _own(headers, scope)):
+            elif not (same_origin(origin, host) if origin is not None else _own(headers, scope)):
                 refused = problem("foreign_origin", "in local mode the Origin must be Foliot's own address")
             if refused is not None:
                 await refused(scope, receive, send)
@@ -73,5 +73,5 @@ def _own(headers: Headers, scope: Scope) -> bool:
     return scope.get("method") == "GET" and headers.get("sec-fetch-mode", "").lower() == "navigate"
 
 
-def _same(origin: str, host: str) -> bool:
+def same_origin(origin: str, host: str) -> bool:
     return origin.lower() in {f"http://{host}".lower(), f"https://{host}".lower()}

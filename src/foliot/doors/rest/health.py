@@ -54,11 +54,13 @@ def _health(seen: Health) -> dict[str, Any]:
         },
         "feed": None if seen.feed is None else asdict(seen.feed),
         "broker": None if seen.broker is None else asdict(seen.broker),
+        "scrapyd": [each.as_dict() for each in seen.crawlers],
         "nodes": [_node(node) for node in seen.nodes],
         "queues": [
             {"queue": name, "depth": queue["depth"], "oldest": rfc3339(_moment(queue))}
             for name, queue in sorted((seen.queues or {}).items())
         ],
+        "parked": None if seen.parked is None else {**seen.parked, "oldest": rfc3339(_moment(seen.parked))},
         "damaged": [{"schedule_id": schedule_id, "fault": fault} for schedule_id, fault in seen.damaged],
     }
 

@@ -121,6 +121,7 @@ class _Snapshot(Collector):
             runs.add_metric([state.value], counts.get(state, 0))
         yield runs
         yield GaugeMetricFamily("foliot_run_count", "All runs kept.", sum(counts.values()))
+        yield GaugeMetricFamily("foliot_parked", "Runs whose effect goes on elsewhere.", self.numbers.parked)
         good = counts.get(RunState.SUCCESS, 0) + counts.get(RunState.PARTIAL, 0)
         judged = good + counts.get(RunState.FAILED, 0) + counts.get(RunState.DEAD_LETTER, 0)
         yield GaugeMetricFamily(

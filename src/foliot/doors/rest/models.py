@@ -119,6 +119,8 @@ class Run(Model):
     state: RunState
     buffered: bool
     """Waits for its predecessor."""
+    parked: bool
+    """Its effect goes on elsewhere; it takes no slot."""
     cancel_requested: bool
     scheduled_for: datetime | None
     """Its instant; none when somebody asked for the run."""
@@ -292,6 +294,13 @@ class QueueHealth(Model):
     oldest: datetime | None
 
 
+class ParkedHealth(Model):
+    """Runs whose effect goes on elsewhere, and when the next look at one is due, or was."""
+
+    count: int
+    oldest: datetime | None
+
+
 class Damage(Model):
     """A schedule whose row was damaged."""
 
@@ -315,6 +324,18 @@ class BrokerHealth(Model):
     error: str | None
 
 
+class ScrapydHealth(Model):
+    """A Scrapyd on which crawls run, asked just now; without it crawls go to the others, or wait."""
+
+    url: str
+    name: str
+    status: Literal["ok", "down"]
+    pending: int | None
+    running: int | None
+    latency_ms: float | None
+    error: str | None
+
+
 class Health(Model):
     """Every dependency, and what stands out."""
 
@@ -324,8 +345,10 @@ class Health(Model):
     database: DatabaseHealth
     feed: FeedHealth | None
     broker: BrokerHealth | None
+    scrapyd: list[ScrapydHealth]
     nodes: list[NodeHealth]
     queues: list[QueueHealth]
+    parked: ParkedHealth | None
     damaged: list[Damage]
 
 

@@ -84,6 +84,7 @@ def run(one: RunView) -> dict[str, Any]:
         "origin": one.origin.value,
         "state": one.state.value,
         "buffered": one.buffered,
+        "parked": one.parked,
         "cancel_requested": one.cancel_requested,
         "scheduled_for": rfc3339(one.scheduled_for),
         "ready_at": rfc3339(one.ready_at),

@@ -109,7 +109,7 @@ async def events(
     streamed = wants_stream(request)
     run, found = await cases.runs.events(caller, run_id, after, 1 if streamed else limit)
     if streamed:
-        return await streams.follow(request.app, cases, caller, run, after)
+        return await streams.follow(request.app, cases, caller, streams.Followed(run, after))
     last = found[-1].seq if found else after
     following = str(last) if last < run.event_seq else None
     return render.answer({"items": [render.event(one) for one in found], "next_cursor": following})

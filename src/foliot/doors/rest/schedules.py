@@ -26,9 +26,10 @@ from foliot.doors.rest.asking import (
 )
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN
-from foliot.doors.rest.paging import Cursor, Cursors, OfThisList, Paged
+from foliot.doors.rest.paging import Cursor, OfThisList, Paged
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
+from foliot.usecases.cursors import Cursors
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 

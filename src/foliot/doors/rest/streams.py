@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -14,8 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from foliot.domain.access import Caller
 from foliot.domain.errors import TooMany, Unavailable
-from foliot.doors.rest import render
-from foliot.doors.rest.broadcast import Broadcasts, eased, frame
+from foliot.doors.rest.broadcast import EVENTS, Broadcasts, View, eased
 from foliot.ports import Identity, RunView
 from foliot.usecases import UseCases
 
@@ -60,13 +59,30 @@ class Streams:
 class Telling(StreamingResponse):
     """A stream that counts for its tenant from before its first byte until it ends, however it ends."""
 
-    def __init__(self, told: AsyncIterator[bytes], streams: Streams, tenant_id: str) -> None:
-        super().__init__(told, headers=_HEADERS, media_type="text/event-stream")
+    def __init__(
+        self,
+        told: AsyncIterator[bytes],
+        streams: Streams,
+        tenant_id: str,
+        *,
+        headers: Mapping[str, str] = _HEADERS,
+        media_type: str = "text/event-stream",
+    ) -> None:
+        super().__init__(told, headers=headers, media_type=media_type)
         self.streams, self.tenant_id = streams, tenant_id
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self.streams.counted(self.tenant_id):
             await super().__call__(scope, receive, send)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A run, the number of the last event that its reader has seen, and how it is told."""
+
+    run: RunView
+    after: int = 0
+    view: View = EVENTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +96,46 @@ class Reader:
         return self.identity is None or await self.identity.still(self.caller)
 
 
-async def follow(app: FastAPI, cases: UseCases, caller: Caller, run: RunView, after: int) -> StreamingResponse:
-    """A stream of what comes after that number. Whether there is such a run was asked before."""
+async def room(app: FastAPI, cases: UseCases, caller: Caller) -> Streams:
+    """The streams of this app; `TooMany` when there is no room for one more of this tenant's."""
     streams: Streams = app.state.streams
     limits = await cases.limiter.of(caller.tenant_id)
     cases.limiter.stream(limits, streams.of[caller.tenant_id])
     if streams.open >= MOST:
         raise TooMany(f"this process has {MOST} streams open", retry_after=5)
-    told = _told(streams, cases, Reader(app.state.identity, caller), run, after)
-    return Telling(told, streams, caller.tenant_id)
+    return streams
 
 
-async def _told(streams: Streams, cases: UseCases, reader: Reader, run: RunView, after: int) -> AsyncIterator[bytes]:
-    clock = cases.health.clock
+async def follow(
+    app: FastAPI, cases: UseCases, caller: Caller, followed: Followed, headers: Mapping[str, str] | None = None
+) -> StreamingResponse:
+    """A stream of what comes after a number. Whether there is such a run was asked before."""
+    streams = await room(app, cases, caller)
+    told = _told(streams, cases, Reader(app.state.identity, caller), followed)
+    return Telling(told, streams, caller.tenant_id, headers={**_HEADERS, **(headers or {})})
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What a download is, and what its file is called."""
+
+    media_type: str
+    name: str
+
+
+async def download(
+    app: FastAPI, cases: UseCases, caller: Caller, told: AsyncIterator[bytes], named: Named
+) -> StreamingResponse:
+    """Something long that ends by itself, for which its reader may take its time."""
+    streams = await room(app, cases, caller)
+    headers = {**_HEADERS, "Content-Disposition": f'attachment; filename="{named.name}"'}
+    return Telling(told, streams, caller.tenant_id, headers=headers, media_type=named.media_type)
+
+
+async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Followed) -> AsyncIterator[bytes]:
+    clock, run, after, view = cases.health.clock, followed.run, followed.after, followed.view
     spoken = asked = clock.monotonic()
-    async with streams.broadcasts.join(cases, reader.caller, run) as broadcast:
+    async with streams.broadcasts.join(cases, reader.caller, run, view) as broadcast:
         while not streams.stopping.is_set():
             if clock.monotonic() - asked >= RECHECK:
                 asked = clock.monotonic()
@@ -102,16 +143,20 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, run: RunView,
                     yield b": what you showed no longer counts; come back with something that does\n\n"
                     return
             moved = broadcast.moved
-            last, told = broadcast.after(after) or await _read(cases, reader.caller, run.id, after)
+            last, told = broadcast.after(after) or await _read(cases, reader.caller, followed, after)
             if told:
                 after, spoken = last, clock.monotonic()
                 yield told
+                continue
+            if last > after:
+                # Nothing of it is for this view.
+                after = last
                 continue
             if broadcast.failed is not None:
                 yield b": %s\n\n" % broadcast.failed.encode()
                 return
             if broadcast.ended is not None and after >= broadcast.seq:
-                yield _end(broadcast.ended)
+                yield view.end(broadcast.ended)
                 return
             await _rest(moved)
             if clock.monotonic() - spoken >= KEEP_ALIVE:
@@ -120,22 +165,17 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, run: RunView,
         yield b": the server is stopping; come back with Last-Event-ID\n\n"
 
 
-async def _read(cases: UseCases, caller: Caller, run_id: str, after: int) -> tuple[int, bytes]:
+async def _read(cases: UseCases, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
     """What the broadcast has no longer at hand, for the one who is that far behind."""
     try:
-        _, events = await cases.runs.events(caller, run_id, after, BATCH)
+        # A reader that leaves in the middle must not take the store's connection along.
+        _, events = await asyncio.shield(cases.runs.events(caller, followed.run.id, after, BATCH))
     except Unavailable:
         return after, b""
-    return (events[-1].seq, b"".join(map(frame, events))) if events else (after, b"")
+    return (events[-1].seq, b"".join(map(followed.view.frame, events))) if events else (after, b"")
 
 
 async def _rest(moved: asyncio.Event) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(LOOK):
             await moved.wait()
-
-
-def _end(run: RunView) -> bytes:
-    return b"event: end\ndata: %s\n\n" % render.dumps(
-        {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
-    )

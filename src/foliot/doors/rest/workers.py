@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -68,6 +69,20 @@ async def list_(cases: Cases, caller: Who) -> Response:
 
 
 @router.post(
+    "/ping",
+    dependencies=[permits(Verb.READ, Thing.HOUSE)],
+    response_model=WorkerList,
+    summary="Ping workers",
+)
+async def ping(cases: Cases, caller: Who, asked: Body) -> Response:
+    """Every process is asked to report at once. The answer is the list as it was: who lives has a later `seen_at` soon.
+
+    Without a feed that reaches it, a process reports every five seconds all the same.
+    """
+    return render.answer(_listed(await cases.workers.ping(caller, asked.once(200, _all))))
+
+
+@router.post(
     "/{node_id}/drain",
     dependencies=[permits(Verb.WRITE, Thing.HOUSE)],
     response_model=WorkerModel,
@@ -89,6 +104,14 @@ async def drain(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Resp
 async def restart(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Response:
     """It takes no new runs, finishes those it has, and begins anew, under another id in this list."""
     return render.answer(_worker(await cases.workers.ask(caller, node_id, Wish.RESTART, asked.once(200, _whole))))
+
+
+def _listed(found: Sequence[Worker]) -> dict[str, Any]:
+    return {"items": [_worker(one) for one in found], "next_cursor": None}
+
+
+def _all(found: Sequence[Worker]) -> bytes:
+    return render.dumps(_listed(found))
 
 
 def _worker(one: Worker) -> dict[str, Any]:

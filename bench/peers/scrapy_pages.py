@@ -1,0 +1,76 @@
+"""Scrapy over the same pages: fetches them, and reads them when it is told how.
+
+python bench/peers/scrapy_pages.py URL COUNT [library | ours]
+
+library   trafilatura as its manual has it: fast, with metadata
+ours      the function that Foliot reads pages with
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import AsyncIterator
+from time import perf_counter
+from typing import Any
+
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+from foliot.actions.articles.extraction import extract
+
+where, count, reading = sys.argv[1], int(sys.argv[2]), "".join(sys.argv[3:])
+seen = {"pages": 0, "articles": 0}
+clock: dict[str, float] = {}
+
+
+class Pages(scrapy.Spider):
+    """Asks for each page once."""
+
+    name = "pages"
+
+    async def start(self) -> AsyncIterator[Any]:
+        clock["began"] = perf_counter()
+        for number in range(count):
+            yield scrapy.Request(f"{where}{number}")
+
+    def parse(self, response: Any) -> None:
+        seen["pages"] += 1
+        if reading == "ours":
+            content_type = response.headers["Content-Type"].decode()
+            seen["articles"] += "content" in extract(response.body, content_type, response.url)
+        elif reading == "library":
+            seen["articles"] += bool(_library(response.text, response.url))
+
+    def closed(self, reason: str) -> None:
+        clock["ended"] = perf_counter()
+
+
+def _library(page: str, url: str) -> str | None:
+    from trafilatura import bare_extraction
+
+    found: Any = bare_extraction(page, url=url, with_metadata=True, include_comments=False, fast=True)
+    return None if found is None else found.text
+
+
+def main() -> None:
+    if reading:
+        _library("<p>Whatever takes long only once is not counted.</p>", where)
+    settings = {
+        "LOG_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "ROBOTSTXT_OBEY": False,
+        "DOWNLOAD_DELAY": 0,
+        "CONCURRENT_REQUESTS": 32,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 32,
+    }
+    process = CrawlerProcess(settings)
+    process.crawl(Pages)
+    process.start()
+    if seen != {"pages": count, "articles": count if reading else 0}:
+        raise SystemExit(f"{count} pages were asked for: {seen}")
+    print(json.dumps({"per_second": count / (clock["ended"] - clock["began"])}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""The articles action: a job notes what it wants, is parked, and ends when nothing is pending any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from foliot.actions.articles.config import Targets, read_config
+from foliot.domain.article import KIND, Counts
+from foliot.domain.run import Cancelled, Failed, Outcome, Parked, Problem, Succeeded
+from foliot.ports import ARTICLES_TOPIC, Context, Feed, Look, Store
+from foliot.ports.articles import Wish
+
+AGAIN = timedelta(seconds=2)
+"""The last article's end brings the next look; this is for when that got lost."""
+
+
+class Articles:
+    """Has a list of pages fetched and read, whoever does it."""
+
+    kind = KIND
+    timeout = timedelta(seconds=60)
+    """For noting what is wanted: the job itself takes as long as its articles do."""
+
+    def __init__(self, *, store: Store, feed: Feed, targets: Targets) -> None:
+        self._store = store
+        self._feed = feed
+        self._targets = targets
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration in its stored form, or `Invalid` naming each bad URL."""
+        return read_config(config, self._targets)
+
+    async def perform(self, ctx: Context) -> Outcome:
+        """Note what is wanted, unless that was done when the job was asked for."""
+        async with self._store.begin() as tx:
+            known = await tx.articles.counts([ctx.run_id])
+            if ctx.run_id in known:
+                counts = known[ctx.run_id]
+            else:
+                max_age = timedelta(seconds=ctx.config.get("max_age_seconds") or 0)
+                wanted = [Wish.of(one) for one in ctx.config.get("articles") or ()]
+                counts = await tx.articles.submit(ctx.tenant_id, ctx.run_id, wanted, ctx.now, max_age)
+        self._feed.wake(ARTICLES_TOPIC)
+        ctx.log(f"{counts.total:,} articles: {counts.cached:,} are fresh, {counts.pending:,} to fetch")
+        return verdict(counts) or Parked({}, AGAIN)
+
+    async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
+        """What has become of each; those that are to end want nothing any more."""
+        ids = [look.ctx.run_id for look in looks]
+        ending = [look.ctx.run_id for look in looks if look.cancel or look.ended]
+        async with self._store.begin() as tx:
+            if ending:
+                await tx.articles.forsake(ending, looks[0].ctx.now)
+            known = await tx.articles.counts(ids)
+        answers: dict[str, Outcome] = {}
+        for run_id in ids:
+            counts = known.get(run_id, Counts())
+            if run_id in ending:
+                answers[run_id] = Cancelled("cancelled on request")
+            else:
+                answers[run_id] = verdict(counts) or Parked({}, AGAIN)
+        return answers
+
+
+def verdict(counts: Counts) -> Succeeded | Failed | Cancelled | None:
+    """How a job ended; None while something is pending."""
+    if counts.pending:
+        return None
+    if counts.cancelled:
+        return Cancelled("cancelled on request")
+    result = {"total": counts.total, "completed": counts.completed, "cached": counts.cached, "failed": counts.failed}
+    if counts.failed and not counts.completed:
+        said = f"None of the {counts.total:,} articles could be read."
+        return Failed(Problem("no_article_read", said), permanent=True, response=result)
+    return Succeeded(result=result, partial=counts.failed > 0)

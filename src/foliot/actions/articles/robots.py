@@ -1,0 +1,51 @@
+"""What a host allows, as its robots.txt says (RFC 9309)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import lru_cache
+
+from protego import Protego
+
+from foliot.domain.run import Problem
+from foliot.ports import Reply
+from foliot.ports.articles import Allowance, Missed
+
+AGENT = "Foliot"
+"""The name that a robots.txt addresses us by."""
+MOST_BYTES = 500 * 1024
+LONGEST_DELAY = timedelta(minutes=5)
+"""A host that asks for more patience than this is given this much."""
+
+
+@lru_cache(maxsize=512)
+def _rules(text: str) -> Protego:
+    return Protego.parse(text)
+
+
+def allows(text: str | None, url: str) -> bool:
+    """Whether we may fetch this page. A robots.txt that nobody can read forbids nothing."""
+    return not text or _rules(text).can_fetch(url, AGENT)
+
+
+def crawl_delay(text: str) -> timedelta | None:
+    """How long the host wants us to wait between two requests."""
+    if not text:
+        return None
+    rules = _rules(text)
+    delay = rules.crawl_delay(AGENT) or 0.0
+    rate = rules.request_rate(AGENT)
+    if rate is not None and rate.requests:
+        delay = max(delay, rate.seconds / rate.requests)
+    return min(timedelta(seconds=delay), LONGEST_DELAY) if delay > 0 else None
+
+
+def judge(reply: Reply) -> Allowance | Missed:
+    """2xx says what is allowed; 4xx means that everything is; a host in trouble is asked again later."""
+    if 200 <= reply.status < 300:
+        text = reply.body[:MOST_BYTES].decode("utf-8", "replace").replace("\x00", "")
+        return Allowance(text, crawl_delay(text))
+    if reply.status == 429 or reply.status >= 500:
+        said = f"The host answered {reply.status} when asked for its robots.txt, so nothing was fetched from it."
+        return Missed(problem=Problem("robots_unavailable", said))
+    return Allowance("")

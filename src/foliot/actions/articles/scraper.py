@@ -1,0 +1,103 @@
+"""Fetches an article if its host allows, and has it read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from foliot.actions.articles import robots
+from foliot.actions.articles.extraction import NO_TEXT, SIGN_IN
+from foliot.actions.articles.fetching import Fetched, Fetcher
+from foliot.actions.articles.verdict import header, judge, never
+from foliot.domain.run import Problem
+from foliot.ports import Clock
+from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
+from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
+
+READING = timedelta(seconds=30)
+"""For reading one page."""
+MOST_VALIDATOR = 1000
+MISSING = {
+    NO_TEXT: never("no_text", "Nothing on the page reads like an article; it may want a browser."),
+    SIGN_IN: never("sign_in", "The page asks for a sign-in."),
+}
+
+
+class Silence:
+    """What is said while a page is read is nobody's business."""
+
+    def log(self, message: str, level: str) -> None: ...
+
+    def progress(self, data: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageScraper:
+    """One page at a time, as often as asked for at once."""
+
+    fetcher: Fetcher
+    pool: Pool
+    clock: Clock
+    reading: timedelta = READING
+    readers: asyncio.Semaphore
+    """As many as the pool has processes: the wait for one is not the page's own time."""
+    _silence: Silence = field(default_factory=Silence)
+
+    async def robots(self, taken: Taken) -> Allowance | Missed:
+        """What the host of this article allows."""
+        fetched = await self.fetcher.robots(taken)
+        return fetched if isinstance(fetched, Missed) else robots.judge(fetched.reply)
+
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
+        """The article, or why there is none."""
+        fetched = await self.fetcher.page(taken, _known(taken))
+        if isinstance(fetched, Missed):
+            return fetched
+        return judge(fetched.reply, self.clock.now()) or await self._read(taken, fetched)
+
+    async def _read(self, taken: Taken, fetched: Fetched) -> Extracted | Missed:
+        reply = fetched.reply
+        call = Call(
+            module="foliot.actions.articles.extraction",
+            function="read",
+            task="",
+            parameters={"content_type": header(reply.headers, "content-type"), "url": fetched.url},
+            attempt=_attempt(taken),
+            body=reply.body,
+        )
+        try:
+            async with self.readers:
+                told = await self.pool.call(call, self._silence, self.reading)
+        except TimeoutError:
+            return never("unreadable", f"The page could not be read within {self.reading.total_seconds():g} s.")
+        except ProcessDied:
+            # Somebody else may have used up the memory: whether it was the page shows when it is read again.
+            return Missed(problem=Problem("unreadable", "The page brought its reader down."))
+        if told.error is not None:
+            return never("unreadable", f"The page could not be read: {told.error[:300]}")
+        if "missing" in told.result:
+            return MISSING[told.result["missing"]]
+        return Extracted(
+            **told.result,
+            etag=header(reply.headers, "etag")[:MOST_VALIDATOR] or None,
+            last_modified=header(reply.headers, "last-modified")[:64] or None,
+        )
+
+
+def _known(taken: Taken) -> dict[str, str]:
+    known = {"If-None-Match": taken.etag, "If-Modified-Since": taken.last_modified}
+    return {name: value for name, value in known.items() if value}
+
+
+def _attempt(taken: Taken) -> Attempt:
+    return Attempt(
+        run_id=taken.fence.run_id,
+        tenant_id=taken.tenant_id,
+        schedule_id=None,
+        attempt=taken.attempt,
+        max_attempts=taken.attempt,
+        scheduled_for=None,
+    )

@@ -1,0 +1,41 @@
+"""One spelling for each page: what people paste in many forms is one article."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit, urlunsplit
+
+from w3lib.url import canonicalize_url
+
+MOST_URL = 8192
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_TRACKING = re.compile(
+    r"(?:^|&)(?:utm_[a-z_]+|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|mc_cid|mc_eid|igshid|_ga|_gl)=[^&]*",
+    re.IGNORECASE,
+)
+
+
+class BadUrl(ValueError):
+    """Not the URL of a page; says what would be."""
+
+
+def one_spelling(text: object) -> str:
+    """The URL of the page that this one names; `BadUrl` when it names none."""
+    if not isinstance(text, str) or not text.strip():
+        raise BadUrl("must be the URL of a page, as in https://example.com/news/1")
+    stripped = text.strip()
+    if len(stripped) > MOST_URL:
+        raise BadUrl(f"must be at most {MOST_URL} characters")
+    try:
+        parts = urlsplit(canonicalize_url(stripped))
+        host, port = parts.hostname, parts.port
+    except (ValueError, UnicodeError):
+        raise BadUrl("must be a URL that can be read, as in https://example.com/news/1") from None
+    if parts.scheme not in _DEFAULT_PORTS or not host:
+        raise BadUrl("must begin with http:// or https:// and name a host")
+    if parts.username is not None or parts.password is not None:
+        raise BadUrl("must not hold a user or a password")
+    name = f"[{host}]" if ":" in host else host.rstrip(".")
+    netloc = name if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{name}:{port}"
+    query = _TRACKING.sub("", parts.query).lstrip("&")
+    return urlunsplit((parts.scheme, netloc, parts.path or "/", query, ""))

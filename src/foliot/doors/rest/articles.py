@@ -1,0 +1,56 @@
+"""The route that asks for articles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from foliot.domain.access import Thing, Verb
+from foliot.doors.rest import models_articles, render
+from foliot.doors.rest.asking import Batch, Cases
+from foliot.doors.rest.bodies import body
+from foliot.doors.rest.who import Who, permits
+from foliot.usecases.articles import Submitted
+from foliot.usecases.jobs import article_status
+
+router = APIRouter(prefix="/jobs", tags=["Articles"])
+
+
+@router.post(
+    "/submit",
+    dependencies=[permits(Verb.RUN, Thing.ARTICLE)],
+    status_code=201,
+    response_model=models_articles.SubmittedJob,
+    openapi_extra=body(models_articles.SubmitRequest),
+    summary="Have articles scraped",
+)
+async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
+    """Up to 10,000 pages, the most urgent first, each fetched once for everybody who wants it at the same time.
+
+    What was scraped within `max_age_seconds` (else `ARTICLE_CACHE_TTL`) is there at once; `ignore_cache` fetches anew.
+    """
+    made = await cases.articles.submit(caller, asked.document, asked.once(201, _written, _located))
+    return render.answer(submitted(made), 201, _located(made))
+
+
+def submitted(made: Submitted) -> dict[str, Any]:
+    """The answer as JSON."""
+    counts = made.counts
+    fresh = counts.total - counts.cached
+    return {
+        "job_id": made.run.id,
+        "status": article_status(made.run.state).value,
+        "total_articles": counts.total,
+        "new_articles": fresh,
+        "cached_articles": counts.cached,
+        "message": f"Job submitted: {fresh} articles to fetch, {counts.cached} from the cache.",
+    }
+
+
+def _written(made: Submitted) -> bytes:
+    return render.dumps(submitted(made))
+
+
+def _located(made: Submitted) -> dict[str, str]:
+    return {"Location": f"/jobs/{made.run.id}/status"}

@@ -1,0 +1,69 @@
+"""Articles in the hands of one process: each a task with a lease, and what its answer comes to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+
+from foliot.domain.retry import GiveUp, RetryPolicy
+from foliot.domain.run import Failed
+from foliot.ports.articles import Allowance, Extracted, Missed, News, Scraped, Taken, Unchanged
+
+Answered = Allowance | Extracted | Unchanged | Missed
+
+
+@dataclass(slots=True, eq=False)
+class Fetch:
+    """One article in the hands of this process."""
+
+    taken: Taken
+    leased_at: float
+    task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    lost: bool = False
+    """Its lease ended, or somebody took it away: whatever comes of it is not written."""
+
+    @property
+    def article_id(self) -> str:
+        return self.taken.fence.run_id
+
+    def lose(self) -> None:
+        """It is no longer ours."""
+        self.lost = True
+        if self.task is not None:
+            self.task.cancel()
+
+    def hold(self, asked_at: float, seconds: float) -> None:
+        """The lease holds for so long from `asked_at`; before it ends, the fetch is stopped."""
+        self.let_go()
+        self.leased_at = asked_at
+        self.timer = asyncio.get_running_loop().call_at(asked_at + seconds, self.lose)
+
+    def let_go(self) -> None:
+        """Nobody waits for the end of its lease any more."""
+        if self.timer is not None:
+            self.timer.cancel()
+
+
+def handed_back(taken: Taken, now: datetime) -> Scraped:
+    """Nothing came of it, and nobody is to blame."""
+    return Scraped(fence=taken.fence, host=taken.host, at=now, handed_back=True)
+
+
+def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> Scraped:
+    """What is to be written of an attempt."""
+    fence, host = taken.fence, taken.host
+    match answer:
+        case Extracted():
+            return Scraped(fence=fence, host=host, at=now, page=answer, news=News(well=True))
+        case Unchanged():
+            return Scraped(fence=fence, host=host, at=now, unchanged=True, news=News(well=True))
+        case Allowance(robots, crawl_delay):
+            news = News(robots=robots, crawl_delay=crawl_delay)
+            return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)
+        case Missed(problem=problem, permanent=permanent, retry_after=after, pause=pause):
+            failure = Failed(problem, permanent=permanent, retry_after=after)
+            verdict = policy.decide(fence.run_id, taken.attempt, attempts, failure, now)
+            retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
+            return Scraped(fence=fence, host=host, at=now, problem=problem, retry_at=retry_at, news=News(pause=pause))

@@ -1,0 +1,134 @@
+"""Writes down what became of articles, in groups, keeps their leases, and takes them back from the dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.retry import GiveUp
+from foliot.domain.run import Fence, Lost
+from foliot.engine.fetches import Fetch
+from foliot.engine.gatherer import SHORTEST, Gatherer
+from foliot.ports import ARTICLES_TOPIC, PAGES_TOPIC, PARKED_TOPIC, Clock, Feed, Store, run_topic
+from foliot.ports.articles import Scraped, Told
+
+GROUP = 200
+CROWD = 50
+"""So many endings wait for nobody."""
+SWEEP = 200
+FLUSHES = 20
+"""Groups that a process which stops tries to write."""
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What one round did."""
+
+    written: int
+    lost: int
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Filer:
+    """One transaction per group; nothing is forgotten while the database is away."""
+
+    clock: Clock
+    store: Store
+    feed: Feed
+    gatherer: Gatherer
+    heartbeat: float
+    sweep: float
+    gather: float = 0.1
+    """A small group waits until this long after the last one, if there is more to come."""
+    name: str = "filer"
+    topics: Sequence[str] = (PAGES_TOPIC,)
+    _wrote_at: float = float("-inf")
+    _swept_at: float = float("-inf")
+
+    async def run_once(self) -> Filed:
+        early = self._early()
+        written = 0 if early else await self._write()
+        await self._renew()
+        lost = await self._take_back()
+        rest = early or (0.0 if self.gatherer.endings else min(self.heartbeat, self.sweep) / 2)
+        return Filed(written, lost, rest)
+
+    def _early(self) -> float:
+        """How long what has ended still waits for company."""
+        if not self.gatherer.fetches or len(self.gatherer.endings) >= CROWD:
+            return 0.0
+        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
+        return early if self.gatherer.endings and early > SHORTEST else 0.0
+
+    async def _write(self) -> int:
+        """Written twice is written once, so everything stays until it is acknowledged."""
+        group = self.gatherer.endings[:GROUP]
+        if not group:
+            return 0
+        async with self.store.begin() as tx:
+            told = await tx.articles.finish(group, self.clock.now(), self.gatherer.how.manners)
+        self._wrote_at = asyncio.get_running_loop().time()
+        del self.gatherer.endings[: len(group)]
+        self._tell(told)
+        return len(group)
+
+    async def flush(self) -> None:
+        """Write the last endings of a process that stops; what cannot be written is taken back by others."""
+        for _ in range(FLUSHES):
+            if not self.gatherer.endings:
+                return
+            with suppress(Unavailable):
+                await self._write()
+
+    def _lost(self, fence: Fence, host: str, attempt: int, now: datetime) -> Scraped:
+        how = self.gatherer.how
+        verdict = how.policy.decide(fence.run_id, attempt, how.attempts, Lost(), now)
+        retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
+        return Scraped(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
+
+    def _tell(self, told: Told) -> None:
+        topics = [run_topic(run_id) for run_id in told.jobs]
+        if told.finished:
+            topics.append(PARKED_TOPIC)
+        # What was handed back, or waits for its host, can be taken by anybody.
+        self.feed.wake(*topics, ARTICLES_TOPIC)
+
+    async def _renew(self) -> None:
+        now = asyncio.get_running_loop().time()
+        due: list[Fetch] = [
+            fetch for fetch in self.gatherer.fetches.values() if fetch.leased_at + self.heartbeat <= now
+        ]
+        if not due:
+            return
+        async with self.store.begin() as tx:
+            fences = [fetch.taken.fence for fetch in due]
+            held = await tx.articles.extend(fences, self.gatherer.lease, self.clock.now())
+        for fetch in due:
+            if fetch.article_id in held:
+                self.gatherer.renew(fetch, now)
+            else:
+                fetch.lose()
+
+    async def _take_back(self) -> int:
+        loop_now = asyncio.get_running_loop().time()
+        if loop_now - self._swept_at < self.sweep:
+            return 0
+        self._swept_at = loop_now
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            expired = await tx.articles.lock_expired(now, SWEEP)
+            endings = [self._lost(*one, now) for one in expired]
+            told = await tx.articles.finish(endings, now, self.gatherer.how.manners) if endings else None
+        if told is not None:
+            log.warning("took articles back from a lost worker", action="articles_lost", count=len(endings))
+            self._tell(told)
+        return len(endings)

@@ -1,0 +1,175 @@
+"""Takes articles whose hosts are free and has them fetched, many at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from foliot.domain.article import QUEUE, Manners
+from foliot.domain.ids import new_id
+from foliot.domain.retry import RetryPolicy
+from foliot.domain.run import Problem
+from foliot.engine.executor import MARGIN
+from foliot.engine.fetches import Answered, Fetch, ending, handed_back
+from foliot.ports import ARTICLES_TOPIC, PAGES_TOPIC, Clock, Feed, Store
+from foliot.ports.articles import Missed, Scraped, Scraper, Taken
+
+SHORTEST = 0.005
+GATHER = 0.02
+"""Seconds between two takes; each costs the database the same, however little is taken."""
+LINGER = 0.1
+"""And when only few could be taken."""
+FREE_TOPIC = f"{PAGES_TOPIC}:free"
+"""Fetches have ended here: others can begin."""
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathering:
+    """How this process fetches articles."""
+
+    scraper: Scraper
+    slots: int = 32
+    manners: Manners = field(default_factory=Manners)
+    attempts: int = 3
+    policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(delay_seconds=5))
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """How many articles one round took."""
+
+    taken: int
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Gatherer:
+    """One for each process that executes; the rows decide who has what, so any number is harmless."""
+
+    clock: Clock
+    store: Store
+    feed: Feed
+    how: Gathering
+    worker: str
+    lease: timedelta
+    longest_rest: float
+    queues: Collection[str] | None = None
+    name: str = "gatherer"
+    topics: Sequence[str] = (ARTICLES_TOPIC, FREE_TOPIC)
+    fetches: dict[str, Fetch] = field(default_factory=dict)
+    endings: list[Scraped] = field(default_factory=list)
+    """What waits to be written; the filer empties it."""
+    closing: bool = False
+    _took_at: float = float("-inf")
+    _more: bool = False
+    """Only for want of a slot was no more taken: whoever lands makes it worth another look."""
+
+    @property
+    def free(self) -> int:
+        # What is not written yet counts: a database that is away must not be outrun.
+        return self.how.slots - len(self.fetches) - len(self.endings) // 4
+
+    async def run_once(self) -> Took:
+        if self.closing or (self.queues is not None and QUEUE not in self.queues):
+            return Took(0, self.longest_rest)
+        wanted = self.free
+        if wanted <= 0:
+            self._more = True
+            return Took(0, self.longest_rest)
+        early = self._took_at + self._pause(wanted) - asyncio.get_running_loop().time()
+        if early > 0:
+            return Took(0, early)
+        now = self.clock.now()
+        if not self._more:
+            async with self.store.glance() as tx:
+                next_at = await tx.articles.next_at(now)
+            if next_at is None or next_at > now:
+                return Took(0, self._rest(next_at, now))
+        taken = await self._take(now, wanted)
+        self._more = len(taken) == wanted
+        if taken:
+            return Took(len(taken), SHORTEST)
+        async with self.store.glance() as tx:
+            freed = await tx.articles.freed_at(now)
+        return Took(0, self._rest(freed, now))
+
+    def _pause(self, wanted: int) -> float:
+        """How long after the last take this many are worth another."""
+        slots = self.how.slots
+        return SHORTEST if wanted * 2 >= slots else GATHER if wanted * 4 >= slots else LINGER
+
+    def _rest(self, at: datetime | None, now: datetime) -> float:
+        if at is None:
+            return self.longest_rest
+        return min(max((at - now).total_seconds(), SHORTEST), self.longest_rest)
+
+    async def _take(self, now: datetime, limit: int) -> Sequence[Taken]:
+        # Our own clock starts before the database's does, so our lease ends before the database's.
+        asked_at = asyncio.get_running_loop().time()
+        async with self.store.begin() as tx:
+            # An acknowledgement that got lost leaves these to their lease's end: nothing was asked of their hosts.
+            taken = await tx.articles.take(now, limit, self.worker, self.lease, new_id("tok"), self.how.manners)
+        self._took_at = asyncio.get_running_loop().time()
+        for one in taken:
+            self._start(one, asked_at)
+        return taken
+
+    def _start(self, taken: Taken, asked_at: float) -> None:
+        fetch = Fetch(taken, asked_at)
+        self.fetches[fetch.article_id] = fetch
+        fetch.task = asyncio.create_task(self._fetch(fetch))
+        fetch.task.add_done_callback(lambda _: self._land(fetch))
+        self.renew(fetch, asked_at)
+
+    def renew(self, fetch: Fetch, asked_at: float) -> None:
+        """The lease holds from `asked_at`."""
+        fetch.hold(asked_at, self.lease.total_seconds() * (1 - MARGIN))
+
+    async def _fetch(self, fetch: Fetch) -> None:
+        taken = fetch.taken
+        try:
+            await asyncio.sleep(max((taken.start_at - self.clock.now()).total_seconds(), 0))
+            scraper = self.how.scraper
+            answer: Answered = await (scraper.robots(taken) if taken.robots_due else scraper.scrape(taken))
+        except asyncio.CancelledError:
+            if not fetch.lost:
+                self._put(handed_back(taken, self.clock.now()))
+            raise
+        except Exception as error:
+            log.exception("an article could not be read", action="scraper_crashed", article_id=fetch.article_id)
+            answer = Missed(problem=Problem("scraper_crashed", f"{type(error).__name__}: {error}"[:500]))
+        if not fetch.lost:
+            self._put(ending(taken, answer, self.clock.now(), self.how.policy, self.how.attempts))
+
+    def _put(self, ending: Scraped) -> None:
+        self.endings.append(ending)
+        self.feed.wake(PAGES_TOPIC)
+
+    def _land(self, fetch: Fetch) -> None:
+        fetch.let_go()
+        if self.fetches.get(fetch.article_id) is fetch:
+            del self.fetches[fetch.article_id]
+        if self._more:
+            self.feed.wake(FREE_TOPIC)
+        if not self.fetches:
+            self.feed.wake(PAGES_TOPIC)
+
+    async def drain(self, grace: float | None) -> int:
+        """Let what is being fetched finish; hand back what does not within the grace, if there is one."""
+        self.closing = True
+        tasks = [fetch.task for fetch in self.fetches.values() if fetch.task is not None]
+        if tasks:
+            await asyncio.wait(tasks, timeout=grace)
+        late = [fetch for fetch in self.fetches.values() if fetch.task is not None]
+        for fetch in late:
+            if fetch.task is not None:
+                fetch.task.cancel()
+        if late:
+            await asyncio.wait([fetch.task for fetch in late if fetch.task is not None], timeout=5)
+        return len(late)

@@ -1,0 +1,80 @@
+"""Wires the fetching of articles: what fetches them, who reads them, how politely, and where else they are written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from foliot.actions.articles.fetching import Fetcher
+from foliot.actions.articles.scraper import PageScraper
+from foliot.domain.article import Manners
+from foliot.egress import HttpEgress
+from foliot.engine.gatherer import Gathering
+from foliot.ports import Clock, Store
+from foliot.settings import Settings
+from foliot.workers.pool import ProcessPool
+
+if TYPE_CHECKING:
+    from foliot.sinks.copier import Copier
+    from foliot.sinks.mongo import MongoArticles
+
+PAGES_EACH = 2000
+"""After so many pages a reader is replaced."""
+GRACE = 0.1
+"""Seconds; a page that cannot be read is not read any better for waiting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How this process fetches articles, and the processes that read them."""
+
+    how: Gathering
+    pool: ProcessPool
+
+    async def close(self) -> None:
+        await self.pool.close()
+
+
+def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
+    """Nothing is started before the first page."""
+    # Of its own: a heavy task must not keep pages waiting.
+    # One more than can compute: while it is handed its next page, the others do.
+    readers = (os.cpu_count() or 1) + 1
+    pool = ProcessPool(size=readers, most=PAGES_EACH, grace=GRACE)
+    fetcher = Fetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
+    rate = settings.host_rate
+    how = Gathering(
+        scraper=PageScraper(fetcher=fetcher, pool=pool, clock=clock, readers=asyncio.Semaphore(readers)),
+        slots=settings.scrape_concurrency,
+        manners=Manners(
+            interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency
+        ),
+        attempts=settings.scrape_attempts,
+    )
+    return Reading(how, pool)
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """What brings articles to MongoDB."""
+
+    copier: Copier
+    sink: MongoArticles
+
+    async def close(self) -> None:
+        await self.sink.close()
+
+
+def copying(settings: Settings, store: Store, clock: Clock) -> Copying | None:
+    """None where no MongoDB is named. Nothing is opened before the first article."""
+    if settings.mongo_uri is None:
+        return None
+    # The driver takes its time to import.
+    from foliot.sinks.copier import Copier
+    from foliot.sinks.mongo import MongoArticles
+
+    sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
+    return Copying(Copier(clock=clock, store=store, sink=sink), sink)

@@ -1,0 +1,261 @@
+"""What is asked of the store about articles, and of whoever fetches them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from foliot.domain.article import Counts, ItemState, Manners
+from foliot.domain.run import DEFAULT_PRIORITY, Fence, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """One article that a job asks for."""
+
+    url: str
+    """Normalised: two spellings of one page are one article."""
+    url_hash: str
+    host: str
+    source: str = ""
+    category: str = ""
+    priority: int = DEFAULT_PRIORITY
+
+    @classmethod
+    def of(cls, article: Mapping[str, Any]) -> Wish:
+        """As an action keeps it, with its URL in one spelling."""
+        url = str(article["url"])
+        return cls(
+            url=url,
+            url_hash=hashlib.sha256(url.encode()).hexdigest(),
+            host=url.partition("://")[2].partition("/")[0],
+            source=article.get("source") or "",
+            category=article.get("category") or "",
+            priority=article.get("priority") or DEFAULT_PRIORITY,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """An article in the hands of one attempt."""
+
+    fence: Fence
+    """Its `run_id` is the article's id."""
+    tenant_id: str
+    url: str
+    host: str
+    attempt: int
+    start_at: datetime
+    """Its host is not to be asked before this moment."""
+    etag: str | None = None
+    last_modified: str | None = None
+    robots: str | None = None
+    """What the host allows; None while nobody has asked it."""
+    robots_due: bool = False
+    """This turn belongs to the question what the host allows; the page comes with a later one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """What a page says."""
+
+    title: str | None = None
+    content: str | None = None
+    author: str | None = None
+    published_at: str | None = None
+    language: str | None = None
+    canonical_url: str | None = None
+    image: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """What an answer taught about its host."""
+
+    pause: timedelta | None = None
+    """The host asked for this much silence."""
+    robots: str | None = None
+    crawl_delay: timedelta | None = None
+    well: bool = False
+    """It answered as it should."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scraped:
+    """How an attempt at an article ended, ready to be written: exactly one of the four ways."""
+
+    fence: Fence
+    host: str
+    at: datetime
+    page: Extracted | None = None
+    unchanged: bool = False
+    """The page is as it was."""
+    problem: Problem | None = None
+    retry_at: datetime | None = None
+    """When to try again; None when there is no other try."""
+    handed_back: bool = False
+    """Nothing was asked for: the article returns to its queue and keeps its attempt."""
+    lost: bool = False
+    """Written for an attempt that vanished, by whoever took its article back: its fence ends with it."""
+    news: News = News()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a group of endings changed."""
+
+    accepted: frozenset[str] = frozenset()
+    jobs: Sequence[str] = ()
+    """Jobs that have moved."""
+    finished: Sequence[str] = ()
+    """Those of them that wait for nothing any more."""
+    later: Sequence[datetime] = ()
+    """When articles will be tried again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """One article of one job, as people see it."""
+
+    article_id: str
+    position: int
+    url: str
+    source: str
+    category: str
+    priority: int
+    state: ItemState
+    at: datetime | None
+    error: Mapping[str, Any] | None
+    page: Extracted
+    scraped_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in the order in which articles change."""
+
+    at: datetime
+    article_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An article that was read at some time, where it stands in that order, and when it was read."""
+
+    mark: Mark
+    scraped_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticleView:
+    """What is known of an article that was read, whoever asked for it."""
+
+    id: str
+    tenant_id: str
+    url: str
+    host: str
+    page: Extracted
+    scraped_at: datetime
+    reference_count: int
+    retry_count: int
+    created_at: datetime
+    updated_at: datetime
+
+
+class Articles(Protocol):
+    """Articles, the jobs that want them, and the hosts they are fetched from."""
+
+    async def submit(
+        self, tenant_id: str, run_id: str, wishes: Sequence[Wish], now: datetime, max_age: timedelta
+    ) -> Counts:
+        """Note what a job wants, once: what was scraped within `max_age` is there at once, the rest waits its turn."""
+        ...
+
+    async def counts(self, run_ids: Sequence[str]) -> Mapping[str, Counts]: ...
+
+    async def take(
+        self, now: datetime, limit: int, worker: str, lease: timedelta, token: str, manners: Manners
+    ) -> Sequence[Taken]:
+        """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up."""
+        ...
+
+    async def held(self, token: str, ids: Sequence[str]) -> Sequence[str]: ...
+
+    async def next_at(self, now: datetime) -> datetime | None:
+        """When the first article that waits may be taken, if its host is free; None when nothing waits."""
+        ...
+
+    async def freed_at(self, now: datetime) -> datetime | None:
+        """When the next host that wants silence will have had it."""
+        ...
+
+    async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]: ...
+
+    async def finish(self, endings: Sequence[Scraped], now: datetime, manners: Manners) -> Told: ...
+
+    async def lock_expired(self, now: datetime, limit: int) -> Sequence[tuple[Fence, str, int]]:
+        """Articles whose lease ran out, locked: fence, host, attempt."""
+        ...
+
+    async def forsake(self, run_ids: Sequence[str], now: datetime) -> Mapping[str, int]:
+        """These jobs want nothing any more; says how many items each still waited for."""
+        ...
+
+    async def items(
+        self, run_id: str, *, after: int = 0, skip: int = 0, limit: int, failed: bool | None = None
+    ) -> Sequence[ItemView]:
+        """Those at positions after this one, in order; only those that failed, or only those that were read."""
+        ...
+
+    async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:
+        """Articles of all tenants that have been read, in the order in which they changed, after this place."""
+        ...
+
+    async def views(self, ids: Sequence[str]) -> Sequence[ArticleView]:
+        """Those of these that have been read."""
+        ...
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Forget articles that no job knows and nobody has asked for since."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missed:
+    """Why there is no page, in words, and what to do about it."""
+
+    problem: Problem
+    permanent: bool = False
+    retry_after: timedelta | None = None
+    pause: timedelta | None = None
+    """How long the whole host is to be left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The page is as it was when it was last fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a host allows, as its robots.txt says; the text is kept for every worker."""
+
+    robots: str
+    crawl_delay: timedelta | None = None
+
+
+class Scraper(Protocol):
+    """Fetches and reads pages, politely."""
+
+    async def robots(self, taken: Taken) -> Allowance | Missed:
+        """Ask the host of this article what it allows. A host that has nothing to say allows everything."""
+        ...
+
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
+        """Fetch the page, if its host allows, and read it."""
+        ...

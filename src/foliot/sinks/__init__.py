@@ -1,0 +1,1 @@
+"""Where results go besides the database, which stays what counts."""

@@ -1,0 +1,218 @@
+"""How attempts at articles end: written once, for every job that waits, with its counters and its events."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.article import QUEUE, ArticleStatus, Counts, ItemState
+from foliot.domain.event import EventType, Line
+from foliot.domain.run import OPEN, RunState, order_key
+from foliot.ports.articles import Scraped, Told
+from foliot.store import article_jobs
+from foliot.store.article_tables import articles, items
+from foliot.store.dialects import Dialect
+from foliot.store.logs import Scribe, told_columns
+from foliot.store.tables import log_chunks, runs
+
+_HELD = (
+    articles.c.id,
+    articles.c.epoch,
+    articles.c.token,
+    articles.c.lease_until,
+    articles.c.attempt,
+    articles.c.priority,
+    articles.c.retry_count,
+)
+
+Held = tuple[Any, Scraped]
+
+
+@cache
+def _held(dialect: Dialect) -> Select[Any]:
+    return dialect.lock(select(*_HELD).where(dialect.listed(articles.c.id, "ids")).order_by(articles.c.id))
+
+
+@cache
+def _waiting(dialect: Dialect) -> Select[Any]:
+    query = select(items.c.run_id, items.c.position, items.c.waits_for).where(dialect.listed(items.c.waits_for, "ids"))
+    return dialect.lock(query.order_by(items.c.run_id, items.c.position))
+
+
+@cache
+def _jobs(dialect: Dialect) -> Select[Any]:
+    columns = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped", "handle", "poll_at")
+    query = select(*(runs.c[name] for name in columns)).where(dialect.listed(runs.c.id, "ids"))
+    return dialect.lock(query.order_by(runs.c.id))
+
+
+async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scraped], now: datetime) -> Told:
+    """Record a batch; an ending that does not carry the current fence changes nothing."""
+    by_id = {ending.fence.run_id: ending for ending in endings}
+    held: list[Held] = []
+    repeated = set()
+    for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
+        ending = by_id[row.id]
+        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+            continue
+        if row.lease_until is not None:
+            held.append((row, ending))
+        else:
+            # Our own fence on an article at rest: written before, and the acknowledgement got lost.
+            repeated.add(row.id)
+    accepted = frozenset({row.id for row, _ in held} | repeated)
+    if not held:
+        return Told(accepted)
+    waiting = (await conn.execute(_waiting(dialect), {"ids": [row.id for row, _ in held]})).all()
+    wanted = {item.waits_for for item in waiting}
+    later = await _write(conn, dialect, held, wanted, now)
+    over = {row.id: ending for row, ending in held if _over(ending)}
+    jobs = await _move_jobs(conn, dialect, [item for item in waiting if item.waits_for in over], over, now)
+    return Told(accepted, list(jobs), [run_id for run_id, one in jobs.items() if one.pending == 0], later)
+
+
+def _over(ending: Scraped) -> bool:
+    """Whether the article is settled for those who wait for it."""
+    return ending.page is not None or ending.unchanged or (ending.retry_at is None and not ending.handed_back)
+
+
+def _good(ending: Scraped) -> bool:
+    return ending.page is not None or ending.unchanged
+
+
+async def _write(
+    conn: AsyncConnection, dialect: Dialect, held: Sequence[Held], wanted: set[str], now: datetime
+) -> list[datetime]:
+    """What was read, and what becomes of the articles; those that were read are written in one go."""
+    read = [one for one in held if one[1].page is not None]
+    later = [] if not read else await _write_work(conn, dialect, read, wanted, now, _pages(read))
+    if rest := [one for one in held if one[1].page is None]:
+        later += await _write_work(conn, dialect, rest, wanted, now, {})
+    return later
+
+
+def _pages(held: Sequence[Held]) -> dict[str, list[Any]]:
+    pages = [ending.page for _, ending in held]
+    names = ("title", "content", "etag", "last_modified")
+    values: dict[str, list[Any]] = {name: [getattr(page, name) for page in pages] for name in names}
+    return values | {"about": [article_jobs.about(page) for page in pages if page is not None]}
+
+
+async def _write_work(
+    conn: AsyncConnection,
+    dialect: Dialect,
+    held: Sequence[Held],
+    wanted: set[str],
+    now: datetime,
+    pages: Mapping[str, list[Any]],
+) -> list[datetime]:
+    """Back to the queue, or to rest."""
+    values: dict[str, list[Any]] = {
+        name: []
+        for name in ("status", "lane", "ready_at", "order_key", "attempt", "retry_count", "error", "scraped_at")
+    }
+    later: list[datetime] = []
+    scraped_at = await _scraped_at(conn, dialect, [row.id for row, ending in held if not _good(ending)])
+    for row, ending in held:
+        again = not _over(ending) and row.id in wanted
+        ready = ending.retry_at or now
+        if again and ending.retry_at is not None:
+            later.append(ready)
+        made = (
+            _status(ending).value,
+            QUEUE if again else None,
+            ready,
+            order_key(ready, row.priority),
+            row.attempt - ending.handed_back,
+            row.retry_count + (ending.retry_at is not None),
+            None if ending.problem is None else ending.problem.as_dict(),
+            now if _good(ending) else scraped_at.get(row.id),
+        )
+        for column, value in zip(values.values(), made, strict=True):
+            column.append(value)
+    count = len(held)
+    # Whoever lost its lease must not mistake our ending for its own.
+    values["token"] = [None if ending.lost else row.token for row, ending in held]
+    values |= {"lease_until": [None] * count, "worker": [None] * count, "updated_at": [now] * count}
+    keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
+    await dialect.update(conn, articles, keys, {**values, **pages})
+    return later
+
+
+async def _scraped_at(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> dict[str, datetime | None]:
+    """What was read of a page before stays readable when a later visit fails."""
+    if not ids:
+        return {}
+    query = select(articles.c.id, articles.c.scraped_at).where(dialect.among(articles.c.id, ids))
+    return {row.id: row.scraped_at for row in await conn.execute(query)}
+
+
+def _status(ending: Scraped) -> ArticleStatus:
+    if _good(ending):
+        return ArticleStatus.SCRAPED
+    return ArticleStatus.FAILED if _over(ending) else ArticleStatus.PENDING
+
+
+async def _move_jobs(
+    conn: AsyncConnection, dialect: Dialect, flipped: Sequence[Any], over: Mapping[str, Scraped], now: datetime
+) -> dict[str, Counts]:
+    """Each job moves by exactly the items that were flipped here."""
+    if not flipped:
+        return {}
+    states = [ItemState.DONE if _good(over[item.waits_for]) else ItemState.FAILED for item in flipped]
+    many = len(flipped)
+    values: dict[str, list[Any]] = {
+        "state": [state.value for state in states],
+        "waits_for": [None] * many,
+        "error": [_error(over[item.waits_for]) for item in flipped],
+        "at": [now] * many,
+    }
+    keys = {"run_id": [item.run_id for item in flipped], "position": [item.position for item in flipped]}
+    await dialect.update(conn, items, keys, values)
+    counts = await article_jobs.counts(conn, dialect, sorted({item.run_id for item in flipped}), lock=True)
+    lines: dict[str, list[Line]] = defaultdict(list)
+    for item, state in zip(flipped, states, strict=True):
+        counts[item.run_id] = counts[item.run_id].after(state)
+        lines[item.run_id].append(_line(item.waits_for, state, counts[item.run_id], now))
+    await article_jobs.save_counts(conn, dialect, counts)
+    await _tell(conn, dialect, lines, {run_id for run_id, one in counts.items() if one.pending == 0}, now)
+    return counts
+
+
+def _error(ending: Scraped) -> dict[str, Any] | None:
+    return None if ending.problem is None else ending.problem.as_dict()
+
+
+def _line(article_id: str, state: ItemState, counts: Counts, now: datetime) -> Line:
+    data = {
+        "article_id": article_id,
+        "status": (ArticleStatus.SCRAPED if state is ItemState.DONE else ArticleStatus.FAILED).value,
+        "completed": counts.completed,
+        "failed": counts.failed,
+        "total": counts.total,
+    }
+    return Line(now, EventType.PROGRESS, data=data)
+
+
+async def _tell(
+    conn: AsyncConnection, dialect: Dialect, lines: Mapping[str, Sequence[Line]], finished: set[str], now: datetime
+) -> None:
+    """Number the news among the events of each job's run, and have finished ones looked at now."""
+    scribe, rows, tolds = Scribe.new(), [], []
+    for row in await conn.execute(_jobs(dialect), {"ids": sorted(lines)}):
+        if RunState(row.state) in OPEN:
+            rows.append(row)
+            tolds.append(scribe.tell(row, lines[row.id]))
+    if not rows:
+        return
+    if scribe.columns["run_id"]:
+        await dialect.insert(conn, log_chunks, scribe.columns)
+    values = told_columns(tolds)
+    values["poll_at"] = [now if row.poll_at is not None and row.id in finished else row.poll_at for row in rows]
+    await dialect.update(conn, runs, {"id": [row.id for row in rows]}, values)

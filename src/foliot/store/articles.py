@@ -1,0 +1,210 @@
+"""Articles pass from hand to hand: taken with their host's leave, renewed, and finished for all who want them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Update, bindparam, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners
+from foliot.domain.run import Fence
+from foliot.ports.articles import ArticleView, Changed, ItemView, Mark, Scraped, Taken, Told, Wish
+from foliot.store import article_endings, article_jobs, article_views, hosts
+from foliot.store.article_picks import Pick, picks
+from foliot.store.article_tables import articles
+from foliot.store.article_tables import hosts as host_rows
+from foliot.store.columns import Moment
+from foliot.store.dialects import Dialect
+from foliot.store.holding import until
+
+_TAKEABLE = (
+    articles.c.id,
+    articles.c.tenant_id,
+    articles.c.url,
+    articles.c.host,
+    articles.c.attempt,
+    articles.c.epoch,
+    articles.c.etag,
+    articles.c.last_modified,
+    articles.c.scraped_at,
+)
+
+
+@cache
+def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part of the cache's key
+    now = bindparam("b_now", type_=Moment())
+    return (
+        update(articles)
+        .where(dialect.listed(articles.c.id, "ids"), articles.c.lane.is_not(None))
+        .values(
+            epoch=articles.c.epoch + 1,
+            attempt=articles.c.attempt + 1,
+            status=ArticleStatus.SCRAPING.value,
+            lane=None,
+            token=bindparam("b_token"),
+            worker=bindparam("b_worker"),
+            lease_until=until(dialect, own_clock),
+            attempted_at=now,
+            updated_at=now,
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SqlArticles:
+    """What the engine and people ask of articles."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+    bind_clock: bool
+
+    # --- jobs ---------------------------------------------------------------------------------------------------------
+
+    async def submit(
+        self, tenant_id: str, run_id: str, wishes: Sequence[Wish], now: datetime, max_age: timedelta
+    ) -> Counts:
+        return await article_jobs.submit(self.conn, self.dialect, (tenant_id, run_id), wishes, now, max_age)
+
+    async def counts(self, run_ids: Sequence[str]) -> Mapping[str, Counts]:
+        return await article_jobs.counts(self.conn, self.dialect, run_ids)
+
+    async def forsake(self, run_ids: Sequence[str], now: datetime) -> Mapping[str, int]:
+        return await article_jobs.forsake(self.conn, self.dialect, run_ids, now)
+
+    async def items(
+        self, run_id: str, *, after: int = 0, skip: int = 0, limit: int, failed: bool | None = None
+    ) -> Sequence[ItemView]:
+        return await article_jobs.read_items(self.conn, run_id, (after, skip, limit), failed=failed)
+
+    async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:
+        return await article_views.changed(self.conn, after, limit)
+
+    async def views(self, ids: Sequence[str]) -> Sequence[ArticleView]:
+        return await article_views.views(self.conn, self.dialect, ids)
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        return await article_jobs.prune(self.conn, self.dialect, before, limit)
+
+    # --- work ---------------------------------------------------------------------------------------------------------
+
+    async def take(
+        self, now: datetime, limit: int, worker: str, lease: timedelta, token: str, manners: Manners
+    ) -> Sequence[Taken]:
+        wanted = await picks(self.conn, self.dialect, now, limit)
+        if not wanted:
+            return []
+        names = sorted({pick.host for pick in wanted})
+        rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners)
+        chosen = _seated(wanted, rooms, limit)
+        query = select(*_TAKEABLE).where(
+            self.dialect.among(articles.c.id, list(chosen)), articles.c.lane.is_not(None), articles.c.ready_at <= now
+        )
+        rows = (await self.conn.execute(self.dialect.lock(query.order_by(articles.c.id), skip=True))).all()
+        if not rows:
+            return []
+        bound: dict[str, Any] = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
+        await self.conn.execute(_take(self.dialect, self._own_clock), bound | self._lease(lease, now))
+        used: dict[str, tuple[hosts.Room, int]] = {}
+        taken = []
+        rank = {article_id: at for at, article_id in enumerate(chosen)}
+        for row in sorted(rows, key=lambda row: rank[row.id]):
+            room = rooms[row.host]
+            count = used.get(row.host, (room, 0))[1]
+            used[row.host] = room, count + 1
+            taken.append(_taken(row, room, room.starts[count], token))
+        await hosts.use(self.conn, self.dialect, used)
+        return taken
+
+    async def held(self, token: str, ids: Sequence[str]) -> Sequence[str]:
+        query = select(articles.c.id).where(
+            self.dialect.among(articles.c.id, ids), articles.c.token == token, articles.c.lease_until.is_not(None)
+        )
+        return list((await self.conn.execute(query)).scalars())
+
+    async def next_at(self, now: datetime) -> datetime | None:
+        waiting = select(func.min(articles.c.ready_at)).where(articles.c.lane == QUEUE)
+        ready: datetime | None = (await self.conn.execute(waiting)).scalar()
+        return ready
+
+    async def freed_at(self, now: datetime) -> datetime | None:
+        free = select(func.min(host_rows.c.next_at)).where(host_rows.c.next_at > now)
+        freed: datetime | None = (await self.conn.execute(free)).scalar()
+        return freed
+
+    async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
+        ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
+        ours = (
+            self.dialect.among(articles.c.id, ids),
+            self.dialect.among(articles.c.token, tokens),
+            articles.c.lease_until.is_not(None),
+        )
+        renewed = update(articles).where(*ours).values(lease_until=until(self.dialect, self._own_clock))
+        await self.conn.execute(renewed, self._lease(lease, now))
+        held = {
+            (row.id, row.epoch, row.token)
+            for row in await self.conn.execute(select(articles.c.id, articles.c.epoch, articles.c.token).where(*ours))
+        }
+        return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
+
+    async def finish(self, endings: Sequence[Scraped], now: datetime, manners: Manners) -> Told:
+        told = await article_endings.finish(self.conn, self.dialect, endings, now)
+        news = defaultdict(list)
+        for ending in endings:
+            if ending.fence.run_id in told.accepted:
+                news[ending.host].append(ending.news)
+        await hosts.learn(self.conn, self.dialect, news, now, manners)
+        return told
+
+    async def lock_expired(self, now: datetime, limit: int) -> Sequence[tuple[Fence, str, int]]:
+        clock = None if self.bind_clock else self.dialect.now()
+        query = select(articles.c.id, articles.c.epoch, articles.c.token, articles.c.host, articles.c.attempt).where(
+            articles.c.lease_until < (now if clock is None else clock)
+        )
+        query = query.order_by(articles.c.id).limit(limit)
+        rows = await self.conn.execute(self.dialect.lock(query, skip=True))
+        return [(Fence(row.id, row.epoch, row.token), row.host, row.attempt) for row in rows]
+
+    @property
+    def _own_clock(self) -> bool:
+        return self.bind_clock or self.dialect.now() is None
+
+    def _lease(self, lease: timedelta, now: datetime) -> dict[str, Any]:
+        if self._own_clock:
+            return {"b_until": now + lease}
+        return {"b_micros": int(lease.total_seconds() * 1_000_000)}
+
+
+def _seated(wanted: Sequence[Pick], rooms: Mapping[str, hosts.Room], limit: int) -> list[str]:
+    """The first of these that their hosts have room for."""
+    left = {name: len(room.starts) for name, room in rooms.items()}
+    chosen: list[str] = []
+    for pick in wanted:
+        if len(chosen) == limit:
+            break
+        if left.get(pick.host, 0) > 0 and pick.article_id not in chosen:
+            left[pick.host] -= 1
+            chosen.append(pick.article_id)
+    return chosen
+
+
+def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str) -> Taken:
+    # Only who has the page can be told that it has not changed.
+    known = row.scraped_at is not None
+    return Taken(
+        fence=Fence(row.id, row.epoch + 1, token),
+        tenant_id=row.tenant_id,
+        url=row.url,
+        host=row.host,
+        attempt=row.attempt + 1,
+        start_at=start_at,
+        etag=row.etag if known else None,
+        last_modified=row.last_modified if known else None,
+        robots=room.robots,
+        robots_due=room.robots_due,
+    )

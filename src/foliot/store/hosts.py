@@ -1,0 +1,144 @@
+"""The patience of hosts: whoever fetches from one takes its next moments here, whichever process it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.article import Manners, allowance, quicker, slower
+from foliot.ports.articles import News
+from foliot.store.article_tables import articles, hosts
+from foliot.store.dialects import Dialect
+
+ROBOTS_KEPT = timedelta(hours=12)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a host can bear now."""
+
+    host: str
+    starts: Sequence[datetime]
+    """When each request may start; none while its patience is used up."""
+    interval: timedelta
+    robots: str | None
+    robots_due: bool
+
+
+async def blocked(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> set[str]:
+    """Which of these hosts want silence at this moment."""
+    query = select(hosts.c.host).where(dialect.among(hosts.c.host, names), hosts.c.next_at > now)
+    return set((await conn.execute(query)).scalars())
+
+
+async def rooms(
+    conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime, manners: Manners
+) -> dict[str, Room]:
+    """What these hosts can bear, locked; a host that somebody else is taking from right now is left out."""
+    ordered = sorted(names)
+    query = dialect.lock(select(hosts).where(dialect.among(hosts.c.host, ordered)).order_by(hosts.c.host), skip=True)
+    rows = (await conn.execute(query)).all()
+    if len(rows) < len(ordered) and await _make(conn, dialect, ordered, now):
+        rows = (await conn.execute(query)).all()
+    busy = await _in_flight(conn, dialect, [row.host for row in rows])
+    return {row.host: _room(row, busy.get(row.host, 0), now, manners) for row in rows}
+
+
+async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> bool:
+    """A new host is made with patience; two who make it at once make one. Whether there was one."""
+    known = set((await conn.execute(select(hosts.c.host).where(dialect.among(hosts.c.host, names)))).scalars())
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        await dialect.insert(conn, hosts, {"host": unknown, "next_at": [now] * len(unknown)}, conflict="keep")
+    return bool(unknown)
+
+
+async def _in_flight(conn: AsyncConnection, dialect: Dialect, names: Sequence[str]) -> dict[str, int]:
+    """Counted anew each time: a worker that vanished gives its share back when its leases end."""
+    if not names:
+        return {}
+    query = select(articles.c.host, func.count().label("busy")).where(
+        articles.c.lease_until.is_not(None), dialect.among(articles.c.host, names)
+    )
+    return {row.host: row.busy for row in await conn.execute(query.group_by(articles.c.host))}
+
+
+def _room(row: Any, busy: int, now: datetime, manners: Manners) -> Room:
+    interval = _interval(row, manners)
+    due = row.robots_at is None or row.robots_at < now - ROBOTS_KEPT
+    most = 0 if row.next_at > now else allowance(manners, interval, busy)
+    # One asks what is allowed, and nobody else until it is known.
+    most = min(most, 1) if due and not busy else 0 if due else most
+    return Room(row.host, [now + interval * at for at in range(most)], interval, row.robots, due)
+
+
+def _interval(row: Any, manners: Manners) -> timedelta:
+    stated: timedelta = max(row.interval_ms, row.crawl_delay_ms) * _MILLISECOND
+    return max(manners.interval, stated)
+
+
+async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple[Room, int]]) -> None:
+    """Move each host's next moment behind the last of so many starts."""
+    moved = {
+        host: room.starts[count - 1] + room.interval for host, (room, count) in taken.items() if count and room.interval
+    }
+    if moved:
+        await dialect.update(conn, hosts, {"host": list(moved)}, {"next_at": list(moved.values())})
+
+
+async def learn(
+    conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[News]], now: datetime, manners: Manners
+) -> None:
+    """What answers taught about their hosts; most teach nothing, and cost nothing."""
+    telling = {
+        host: told
+        for host, told in news.items()
+        if any(one.pause or one.robots is not None or one.well for one in told)
+    }
+    if not telling:
+        return
+    query = select(hosts).where(dialect.among(hosts.c.host, sorted(telling))).order_by(hosts.c.host)
+    silent = [host for host, told in telling.items() if not any(one.pause or one.robots is not None for one in told)]
+    if len(silent) == len(telling):
+        # Everybody is content: only hosts that were slowed down have anything to change.
+        query = query.where(hosts.c.interval_ms > 0)
+    changed: dict[str, list[Any]] = {
+        "next_at": [],
+        "interval_ms": [],
+        "crawl_delay_ms": [],
+        "robots": [],
+        "robots_at": [],
+    }
+    names = []
+    for row in await conn.execute(dialect.lock(query)):
+        names.append(row.host)
+        for column, value in zip(changed.values(), _learnt(row, telling[row.host], now, manners), strict=True):
+            column.append(value)
+    if names:
+        await dialect.update(conn, hosts, {"host": names}, changed)
+
+
+def _learnt(row: Any, told: Sequence[News], now: datetime, manners: Manners) -> tuple[Any, ...]:
+    next_at, interval = row.next_at, row.interval_ms * _MILLISECOND
+    delay, robots, robots_at = row.crawl_delay_ms, row.robots, row.robots_at
+    asked = False
+    for one in told:
+        if one.pause:
+            next_at = max(next_at, now + one.pause)
+            # A host that asks ten of us at once for patience has asked once.
+            interval = interval if asked else slower(max(interval, manners.interval))
+            asked = True
+        elif one.well and not asked and interval:
+            interval = quicker(interval, manners.interval)
+        if one.robots is not None:
+            robots, robots_at = one.robots, now
+            delay = int((one.crawl_delay or timedelta()) / _MILLISECOND)
+    if interval <= max(manners.interval, timedelta(milliseconds=20)):
+        interval = timedelta()
+    return next_at, int(interval / _MILLISECOND), delay, robots, robots_at

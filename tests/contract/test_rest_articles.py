@@ -1,0 +1,221 @@
+"""Articles through the HTTP door: submitted, followed, read, cancelled."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import orjson
+import pytest
+
+from foliot.domain.article import Manners
+from foliot.domain.run import Problem
+from foliot.doors.rest import create_app, models_articles, models_jobs
+from foliot.ports.articles import Extracted, News, Scraped
+from tests.asgi import Client
+from tests.contract.test_rest_schedules import is_problem
+from tests.world import World, open_world
+
+FREE = Manners(together=1000)
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with open_world() as made:
+        yield made
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return Client(create_app(world.cases))
+
+
+def wishes(count: int) -> list[dict[str, Any]]:
+    return [{"url": f"https://news.test/{at}", "source": "test", "category": "news"} for at in range(count)]
+
+
+async def submit(client: Client, count: int = 3, **changes: Any) -> str:
+    answer = await client.post("/jobs/submit", {"articles": wishes(count), **changes})
+    assert answer.status == 201, answer.text
+    models_articles.SubmittedJob.model_validate(answer.json)
+    job_id: str = answer.json["job_id"]
+    return job_id
+
+
+async def gather(world: World, *, failing: str = "", title: str = "A title") -> list[str]:
+    """What the engine does, until nothing waits; answers the URLs in the order they were taken."""
+    fetched: list[str] = []
+    for _ in range(10):
+        now = world.clock.now()
+        async with world.store.begin() as tx:
+            taken = await tx.articles.take(now, 100, "worker", timedelta(seconds=30), "tok", FREE)
+            endings = []
+            for one in taken:
+                if one.robots_due:
+                    endings.append(
+                        Scraped(fence=one.fence, host=one.host, at=now, handed_back=True, news=News(robots=""))
+                    )
+                elif failing and failing in one.url:
+                    gone = Problem("http_404", "There is no such page.")
+                    endings.append(Scraped(fence=one.fence, host=one.host, at=now, problem=gone))
+                    fetched.append(one.url)
+                else:
+                    page = Extracted(title=title, content=f"Text of {one.url}", author="Ada", language="en")
+                    endings.append(Scraped(fence=one.fence, host=one.host, at=now, page=page))
+                    fetched.append(one.url)
+            await tx.articles.finish(endings, now, FREE)
+        if not taken:
+            break
+    return fetched
+
+
+async def test_a_job_is_accepted_and_says_what_it_found(client: Client, world: World) -> None:
+    first = (await client.post("/jobs/submit", {"articles": wishes(2)})).json
+    await gather(world)
+    second = await client.post("/jobs/submit", {"articles": wishes(3)})
+
+    assert (first["status"], first["new_articles"], first["cached_articles"]) == ("PENDING", 2, 0)
+    assert (second.json["total_articles"], second.json["new_articles"], second.json["cached_articles"]) == (3, 1, 2)
+    assert second.headers["location"] == f"/jobs/{second.json['job_id']}/status"
+
+
+async def test_the_status_counts(client: Client, world: World) -> None:
+    job_id = await submit(client, 4)
+    before = (await client.get(f"/jobs/{job_id}/status")).json
+    await gather(world, failing="/1")
+    after = (await client.get(f"/jobs/{job_id}/status")).json
+
+    models_jobs.Job.model_validate(after)
+    counted = ("total_articles", "completed", "failed", "pending")
+    assert tuple(before[name] for name in counted) == (4, 0, 0, 4)
+    assert tuple(after[name] for name in counted) == (4, 3, 1, 0)
+    assert (before["kind"], before["status"]) == ("articles", "PENDING")
+
+
+async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Client, world: World) -> None:
+    job_id = await submit(client, 5)
+    early = (await client.get(f"/jobs/{job_id}/results")).json
+    await gather(world, failing="/1")
+    page = (await client.get(f"/jobs/{job_id}/results?limit=2&skip=1")).json
+    whole = (await client.get(f"/jobs/{job_id}/results?limit=50")).json
+
+    models_articles.ArticleResults.model_validate(whole)
+    assert (early["results"], early["failed_articles"], early["total_articles"]) == ([], [], 5)
+    assert [one["url"] for one in page["results"]] == ["https://news.test/2", "https://news.test/3"]
+    assert (whole["successful"], whole["failed"]) == (4, 1)
+    assert whole["results"][0] | {"article_id": "", "scraped_at": ""} == {
+        "article_id": "",
+        "url": "https://news.test/0",
+        "source": "test",
+        "category": "news",
+        "title": "A title",
+        "content": "Text of https://news.test/0",
+        "author": "Ada",
+        "published_at": None,
+        "language": "en",
+        "canonical_url": None,
+        "image": None,
+        "scraped_at": "",
+        "cached": False,
+    }
+    assert [(one["url"], one["error"], one["code"]) for one in whole["failed_articles"]] == [
+        ("https://news.test/1", "There is no such page.", "http_404")
+    ]
+
+
+async def test_all_of_it_is_a_download(client: Client, world: World) -> None:
+    job_id = await submit(client, 3)
+    await gather(world, failing="/1", title="=1+1")
+
+    lines = await client.get(f"/jobs/{job_id}/results", accept="application/x-ndjson")
+    table = await client.get(f"/jobs/{job_id}/results?format=csv")
+
+    told = [orjson.loads(line) for line in lines.text.splitlines()]
+    rows = list(csv.DictReader(StringIO(table.text)))
+    assert [one["error"] for one in told] == [None, "There is no such page.", None]
+    assert [row["url"] for row in rows] == [one["url"] for one in told]
+    assert rows[0]["title"] == "'=1+1", "a spreadsheet must not compute what a web page wrote"
+
+
+async def test_every_bad_and_every_repeated_url_is_named_and_nothing_is_kept(client: Client, world: World) -> None:
+    urls = ["nope", "https://a.test/1", "HTTPS://A.test:443/1#x", "https://u:p@a.test/", "ftp://a.test/", 7]
+    answer = await client.post("/jobs/submit", {"articles": [{"url": url} for url in urls]})
+
+    is_problem(answer, 422, "invalid")
+    assert [one["field"] for one in answer.json["errors"]] == [f"articles.{at}.url" for at in (0, 2, 3, 4, 5)]
+    assert (await client.get("/jobs/")).json == {"jobs": [], "total": 0}
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "articles"),
+        ({"articles": []}, "articles"),
+        ({"articles": "https://a.test/"}, "articles"),
+        ({"articles": [{"url": "https://a.test/", "priority": 11}]}, "articles.0.priority"),
+        ({"articles": [{"url": "https://a.test/", "prio": 1}]}, "articles.0.prio"),
+        ({"articles": [{"url": "https://a.test/"}], "max_age_seconds": -1}, "max_age_seconds"),
+        ({"articles": [{"url": "https://a.test/"}], "max_age_seconds": 5, "ignore_cache": True}, "max_age_seconds"),
+        ({"articles": [{"url": "https://a.test/"}], "ignore": True}, "ignore"),
+        ({"articles": [{"url": f"https://a.test/{at}"} for at in range(10_001)]}, "articles"),
+    ],
+    ids=["none", "empty", "text", "priority", "typo", "age", "both", "unknown", "many"],
+)
+async def test_a_request_that_breaks_a_rule_is_refused_in_words(client: Client, body: object, field: str) -> None:
+    answer = await client.post("/jobs/submit", body)
+
+    is_problem(answer, 422, "invalid")
+    assert answer.json["errors"][0]["field"] == field
+
+
+async def test_the_same_key_makes_one_job(client: Client) -> None:
+    body = {"articles": wishes(2)}
+    one = await client.post("/jobs/submit", body, **{"idempotency-key": "k"})
+    other = await client.post("/jobs/submit", body, **{"idempotency-key": "k"})
+
+    assert one.json == other.json
+    assert (await client.get("/jobs")).json["total"] == 1
+
+
+async def test_ignoring_the_cache_fetches_anew(client: Client, world: World) -> None:
+    await submit(client, 2)
+    await gather(world)
+    answer = await client.post("/jobs/submit", {"articles": wishes(2), "ignore_cache": True})
+
+    assert answer.json["cached_articles"] == 0
+    assert len(await gather(world)) == 2
+
+
+async def test_a_cancelled_job_says_how_much_was_left_out(client: Client, world: World) -> None:
+    job_id = await submit(client, 7)
+
+    answer = await client.delete(f"/jobs/{job_id}")
+    again = await client.delete(f"/jobs/{job_id}")
+
+    assert answer.json == {
+        "job_id": job_id,
+        "status": "CANCELLED",
+        "message": "Job cancelled. Removed 7 pending tasks.",
+    }
+    assert (again.status, (await client.get(f"/jobs/{job_id}/status")).json["status"]) == (400, "CANCELLED")
+    assert await gather(world) == []
+    assert (await client.delete("/jobs/run_" + "0" * 32)).status == 404
+
+
+async def test_crawls_and_articles_are_in_one_list(client: Client) -> None:
+    articles = await submit(client, 1)
+    crawl = (await client.post("/crawl", {"spider": "seo", "start_urls": ["https://a.test/"]})).json["job_id"]
+
+    found = (await client.get("/jobs/?status_filter=PENDING")).json
+
+    assert [one["job_id"] for one in found["jobs"]] == [crawl, articles]
+    assert found["total"] == 2
+
+
+async def test_a_page_of_a_thousand_bytes_each_is_accepted_beyond_a_mebibyte(client: Client) -> None:
+    many = [{"url": f"https://news.test/{at}?{'x' * 400}"} for at in range(3000)]
+
+    assert (await client.post("/jobs/submit", {"articles": many})).status == 201

@@ -1,0 +1,256 @@
+"""Articles through a real engine on a real database: fetched once, in order, politely, whoever dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from foliot.actions.articles import Articles
+from foliot.domain.access import LOCAL
+from foliot.domain.article import Counts, Manners
+from foliot.domain.node import Role
+from foliot.domain.run import Problem, RunState
+from foliot.engine.engine import Engine, Pace
+from foliot.engine.gatherer import Gathering
+from foliot.feed.memory import MemoryFeed
+from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
+from foliot.store.clock import StoreClock
+from foliot.store.database import Database
+from foliot.store.migrate import migrate
+from foliot.testing import GivenActions
+from foliot.usecases import UseCases
+from foliot.usecases.articles import Submitted
+from foliot.workers.embedded import EmbeddedWorkers
+
+FREE = Manners(together=1000)
+
+
+class Anywhere:
+    """Lets every URL through."""
+
+    def check(self, url: str) -> None: ...
+
+
+@dataclass
+class Library:
+    """Answers for every page, and writes down who asked."""
+
+    answer: Callable[[Taken], Extracted | Unchanged | Missed] = lambda taken: Extracted(title="T", content=taken.url)
+    delay: float = 0.0
+    asked: list[str] = field(default_factory=list)
+    robots_asked: Counter[str] = field(default_factory=Counter)
+
+    async def robots(self, taken: Taken) -> Allowance | Missed:
+        self.robots_asked[taken.host] += 1
+        return Allowance("")
+
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
+        self.asked.append(taken.url)
+        await asyncio.sleep(self.delay)
+        return self.answer(taken)
+
+
+@dataclass
+class House:
+    """Doors and as many engines as wanted, over one database."""
+
+    store: Database
+    cases: UseCases
+    feed: MemoryFeed
+    clock: StoreClock
+    actions: GivenActions
+    engines: list[Engine] = field(default_factory=list)
+
+    async def engine(self, library: Library, *, slots: int = 50, manners: Manners = FREE, attempts: int = 3) -> Engine:
+        engine = Engine(
+            node_id=f"node-{len(self.engines)}",
+            clock=self.clock,
+            store=self.store,
+            feed=self.feed,
+            actions=self.actions,
+            pace=Pace(scale=0.1, retention=None),
+            workers_of=lambda executor: EmbeddedWorkers(executor, 10),
+            role=Role.UP,
+            gathering=Gathering(scraper=library, slots=slots, manners=manners, attempts=attempts),
+        )
+        await engine.start()
+        self.engines.append(engine)
+        return engine
+
+    async def submit(self, urls: list[Any], **changes: Any) -> Submitted:
+        return await self.cases.articles.submit(LOCAL, {"articles": urls, **changes})
+
+    async def ended(self, run_id: str, seconds: float = 40) -> RunState:
+        async with asyncio.timeout(seconds):
+            while True:
+                run = await self.cases.runs.get(LOCAL, run_id)
+                if run.state.final:
+                    return run.state
+                await asyncio.sleep(0.05)
+
+    async def counts(self, run_id: str) -> Counts:
+        found: Mapping[str, Counts] = await self.cases.articles.counts(LOCAL, [run_id])
+        return found[run_id]
+
+
+@asynccontextmanager
+async def house(url: str) -> AsyncIterator[House]:
+    await migrate(url)
+    store, clock, feed = Database(url), StoreClock(), MemoryFeed()
+    await feed.start()
+    actions = GivenActions.of(Articles(store=store, feed=feed, targets=Anywhere()))
+    made = House(store, UseCases.of(store, clock, feed, actions), feed, clock, actions)
+    try:
+        yield made
+    finally:
+        for engine in made.engines:
+            await engine.stop(1)
+        await store.close()
+
+
+def pages(count: int, host: str = "news.test") -> list[str]:
+    return [f"https://{host}/{number}" for number in range(count)]
+
+
+async def test_a_job_is_done_when_its_last_article_is(database_url: str) -> None:
+    async with house(database_url) as here:
+        library = Library()
+        await here.engine(library)
+        made = await here.submit(pages(100))
+
+        assert await here.ended(made.run.id) is RunState.SUCCESS
+        assert await here.counts(made.run.id) == Counts(total=100, done=100)
+        assert Counter(library.asked) == Counter(pages(100))
+        assert library.robots_asked == {"news.test": 1}
+        run = await here.cases.runs.get(LOCAL, made.run.id)
+        assert run.result == {"total": 100, "completed": 100, "cached": 0, "failed": 0}
+
+
+async def test_failures_are_tried_again_and_end_in_words(sqlite_database_url: str) -> None:
+    tries: Counter[str] = Counter()
+
+    def answer(taken: Taken) -> Extracted | Missed:
+        tries[taken.url] += 1
+        if taken.url.endswith("/1"):
+            return Missed(problem=Problem("http_404", "The page is gone."), permanent=True)
+        if taken.url.endswith("/2") and tries[taken.url] < 3:
+            return Missed(problem=Problem("http_503", "Busy."), retry_after=timedelta(milliseconds=10))
+        return Extracted(title="T", content="text")
+
+    async with house(sqlite_database_url) as here:
+        await here.engine(Library(answer))
+        made = await here.submit(pages(4))
+
+        assert await here.ended(made.run.id) is RunState.PARTIAL
+        failed = await here.cases.articles.items(LOCAL, made.run.id, after=0, limit=10, failed=True)
+        assert [(one.url, one.error) for one in failed] == [
+            ("https://news.test/1", {"code": "http_404", "message": "The page is gone."})
+        ]
+        assert tries["https://news.test/2"] == 3
+
+
+async def test_two_jobs_at_once_have_each_page_fetched_once(server_database_url: str) -> None:
+    async with house(server_database_url) as here:
+        library = Library(delay=0.01)
+        for _ in range(2):
+            await here.engine(library)
+        one, other = await asyncio.gather(here.submit(pages(300)), here.submit(list(reversed(pages(300)))))
+
+        assert {await here.ended(one.run.id), await here.ended(other.run.id)} == {RunState.SUCCESS}
+        assert set(Counter(library.asked).values()) == {1}
+        assert (await here.counts(one.run.id), await here.counts(other.run.id)) == (Counts(total=300, done=300),) * 2
+
+
+async def test_the_urgent_come_first_and_nobody_waits_for_ever(sqlite_database_url: str) -> None:
+    async with house(sqlite_database_url) as here:
+        library = Library(delay=0.005)
+        articles = [{"url": url, "priority": 1 + 4 * (at % 3)} for at, url in enumerate(pages(60))]
+        made = await here.submit(articles)
+        await here.engine(library, slots=1)
+
+        assert await here.ended(made.run.id) is RunState.SUCCESS
+        bands = [1 + 4 * (int(url.rpartition("/")[2]) % 3) for url in library.asked]
+        assert bands == sorted(bands)
+
+
+async def test_a_cancelled_job_leaves_the_queue_and_others_go_on(sqlite_database_url: str) -> None:
+    async with house(sqlite_database_url) as here:
+        library = Library(delay=0.05)
+        await here.engine(library, slots=2)
+        gone, stays = await here.submit(pages(200)), await here.submit(pages(10))
+
+        await here.cases.runs.cancel(LOCAL, gone.run.id)
+
+        assert await here.ended(stays.run.id) is RunState.SUCCESS
+        assert await here.ended(gone.run.id) is RunState.CANCELLED
+        counts = await here.counts(gone.run.id)
+        assert counts.pending == 0
+        assert counts.cancelled > 0
+        assert len(library.asked) < 200
+
+
+async def test_what_a_dead_worker_had_is_fetched_again_and_nothing_else(server_database_url: str) -> None:
+    async with house(server_database_url) as here:
+        stuck, library = Library(delay=3600), Library()
+        dying = await here.engine(stuck, slots=20)
+        made = await here.submit(pages(100))
+        async with asyncio.timeout(20):
+            while len(stuck.asked) < 20:
+                await asyncio.sleep(0.02)
+        # As a power failure would: nothing is handed back, and no lease renewed.
+        await dying.loop.stop()
+        here.engines.clear()
+        await here.engine(library)
+
+        assert await here.ended(made.run.id, 60) is RunState.SUCCESS
+        assert Counter(library.asked) == Counter(pages(100))
+        assert await here.counts(made.run.id) == Counts(total=100, done=100)
+        for fetch in list(dying._gatherer.fetches.values()) if dying._gatherer is not None else []:
+            fetch.lost = True
+            if fetch.task is not None:
+                fetch.task.cancel()
+
+
+async def test_a_worker_that_leaves_hands_its_articles_back(sqlite_database_url: str) -> None:
+    async with house(sqlite_database_url) as here:
+        slow, library = Library(delay=3600), Library()
+        leaving = await here.engine(slow, slots=5)
+        made = await here.submit(pages(8))
+        async with asyncio.timeout(20):
+            while len(slow.asked) < 5:
+                await asyncio.sleep(0.02)
+        await leaving.stop(0.05)
+        here.engines.clear()
+        await here.engine(library)
+
+        assert await here.ended(made.run.id) is RunState.SUCCESS
+        async with here.store.read() as tx:
+            items = await tx.articles.items(made.run.id, after=0, limit=10)
+        assert {one.error for one in items} == {None}
+        assert len(library.asked) == 8
+
+
+async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
+    async with house(sqlite_database_url) as here:
+        library = Library()
+        await here.engine(library)
+        first = await here.submit(pages(3))
+        await here.ended(first.run.id)
+        schedule = await here.cases.schedules.create(
+            LOCAL,
+            {
+                "name": "Every morning",
+                "type": "cron",
+                "cron_expr": "0 6 * * *",
+                "action": {"kind": "articles", "articles": [{"url": url} for url in pages(3)]},
+            },
+        )
+        run = await here.cases.schedules.run_now(LOCAL, schedule.id)
+
+        assert await here.ended(run.id) is RunState.SUCCESS
+        assert Counter(library.asked) == Counter(dict.fromkeys(pages(3), 2))

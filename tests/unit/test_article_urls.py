@@ -1,0 +1,52 @@
+"""One spelling for each page."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foliot.actions.articles.urls import BadUrl, one_spelling
+
+
+@pytest.mark.parametrize(
+    ("given_", "expected"),
+    [
+        ("HTTP://Example.com:80/a/../b?b=2&a=1#part", "http://example.com/b?a=1&b=2"),
+        ("https://example.com", "https://example.com/"),
+        ("https://example.com:443/x", "https://example.com/x"),
+        ("https://example.com:8443/x", "https://example.com:8443/x"),
+        ("https://example.com./x", "https://example.com/x"),
+        ("  https://example.com/x  ", "https://example.com/x"),
+        ("https://example.com/?utm_source=a&id=7&fbclid=zz", "https://example.com/?id=7"),
+        ("https://exämple.com/", "https://xn--exmple-cua.com/"),
+        ("http://[2001:DB8::1]:8000/x", "http://[2001:db8::1]:8000/x"),
+        ("https://example.com/%7Euser/a%20b", "https://example.com/~user/a%20b"),
+    ],
+)
+def test_spellings_of_one_page_are_one(given_: str, expected: str) -> None:
+    assert one_spelling(given_) == expected
+    assert one_spelling(expected) == expected
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "nope", "//example.com/", "ftp://example.com/", "https://", "https://u:p@example.com/", None, 7,
+            "http://[::1", "https://example.com:99999/", "https://example.com/" + "x" * 9000]
+)  # fmt: skip
+def test_what_names_no_page_is_refused(bad: object) -> None:
+    with pytest.raises(BadUrl):
+        one_spelling(bad)
+
+
+@given(
+    host=st.from_regex(r"[a-z]{1,8}\.test", fullmatch=True),
+    path=st.lists(st.from_regex(r"[a-zA-Z0-9%~ ._-]{0,6}", fullmatch=True), max_size=4),
+    query=st.dictionaries(st.from_regex(r"[a-z]{1,4}", fullmatch=True), st.text(max_size=5), max_size=3),
+)
+def test_a_spelling_is_its_own_spelling(host: str, path: list[str], query: dict[str, str]) -> None:
+    text = f"https://{host}/{'/'.join(path)}?" + "&".join(f"{name}={value}" for name, value in query.items())
+    try:
+        once = one_spelling(text)
+    except BadUrl:
+        return
+    assert one_spelling(once) == once

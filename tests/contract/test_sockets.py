@@ -138,6 +138,27 @@ async def test_a_reader_that_drops_and_comes_back_misses_nothing(world: World) -
     assert len({one["article_id"] for one in heard}) == 30
 
 
+async def test_whoever_comes_late_hears_the_end_last(world: World) -> None:
+    job_id = await submit(world, 3)
+    await gather(world, 3)
+    await end(world, job_id)
+    async with serving(create_app(world.cases)) as base, connect(f"{base}/ws/jobs/{job_id}?after=1") as socket:
+        heard = await rest_of(socket)
+
+    assert [one["status"] for one in heard] == ["IN_PROGRESS"] * 4 + ["COMPLETED"]
+
+
+async def test_whoever_sends_bytes_and_leaves_is_not_followed_any_more(world: World) -> None:
+    app = create_app(world.cases)
+    async with serving(app) as base:
+        async with connect(f"{base}/ws") as socket:
+            await socket.send(b"bytes")
+            await socket.ping()
+        async with asyncio.timeout(20):
+            while app.state.streams.open:
+                await asyncio.sleep(0.05)
+
+
 async def test_the_whole_tenants_jobs_begin_with_those_that_are_active(world: World) -> None:
     one = await submit(world, 2)
     async with serving(create_app(world.cases)) as base, connect(f"{base}/ws") as socket:

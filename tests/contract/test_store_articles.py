@@ -10,11 +10,13 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from sqlalchemy import text, update
 
-from foliot.domain.article import KIND, Counts, ItemState, Manners
+from foliot.domain.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
 from foliot.domain.run import Problem, RunState
 from foliot.ports.articles import Extracted, News, Scraped, Taken, Told, Wish
+from foliot.store import article_jobs
 from foliot.store.database import Database
 from foliot.store.tables import runs
 from foliot.usecases.again import again
@@ -227,6 +229,69 @@ async def test_a_flood_at_a_silent_host_hides_nobody(store: Database) -> None:
 
     assert len(others) == 10
     assert all(one.host != "news.test" for one in others)
+
+
+async def test_a_host_that_bears_nothing_now_hides_nobody(store: Database) -> None:
+    await submit(store, [wish(at, priority=1) for at in range(300)])
+    await submit(store, [wish(at, host=f"h{at}.test", priority=9) for at in range(20)])
+    await know(store)
+    shy = Manners(together=3)
+    await take(store, 3, manners=shy)
+
+    others = await take(store, 10, manners=shy, token="tok_2")
+
+    assert len(others) == 10
+    assert all(one.host != "news.test" for one in others)
+
+
+async def test_a_host_without_a_word_is_asked_again_soon(store: Database) -> None:
+    await submit(store, [wish(at) for at in range(3)])
+    (asking,) = await take(store)
+    await settle(store, [back(asking, robots=NO_WORD)])
+
+    meanwhile = await take(store, now=NOON + SECOND, token="tok_2")
+    await settle(store, [back(one) for one in meanwhile], now=NOON + SECOND)
+    later = await take(store, now=NOON + NO_WORD_KEPT + 2 * SECOND, token="tok_3")
+
+    assert {one.robots for one in meanwhile} == {NO_WORD}
+    assert [one.robots_due for one in later] == [True]
+
+
+async def test_the_rest_of_a_job_can_be_wanted_again(store: Database) -> None:
+    run_id, _ = await submit(store, [wish(1), wish(2, source="s", priority=2)])
+    await know(store)
+    taken = await take(store)
+    await settle(store, [good(one) if one.url.endswith("/1") else bad(one) for one in taken])
+
+    async with store.read() as tx:
+        rest = await tx.articles.wishes(run_id)
+
+    assert list(rest) == [wish(2, source="s", priority=2)]
+
+
+async def test_a_job_that_ended_elsewhere_is_found_and_waits_for_nothing(store: Database) -> None:
+    run_id, _ = await submit(store, [wish(1)])
+    async with store.begin() as tx:
+        ended = {"state": "cancelled", "lane": None, "finished_at": NOON, "final_seq": 2}
+        await tx.conn.execute(update(runs).where(runs.c.id == run_id).values(**ended))
+        found = await tx.articles.orphans(10)
+        await tx.articles.forsake(found, NOON)
+
+    assert list(found) == [run_id]
+    assert await take(store) == []
+
+
+async def test_long_articles_come_in_small_pages(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(article_jobs, "MOST_TEXT", 70)
+    run_id, _ = await submit(store, [wish(at) for at in range(6)])
+    await know(store)
+    await settle(store, [good(one) for one in await take(store)])
+
+    async with store.read() as tx:
+        first = await tx.articles.items(run_id, limit=10)
+        second = await tx.articles.items(run_id, skip=len(first), limit=10)
+
+    assert [one.position for one in [*first, *second]] == [1, 2, 3, 4]
 
 
 async def test_each_tenant_has_its_share(store: Database) -> None:

@@ -19,6 +19,7 @@ from foliot.ports import PARKED_TOPIC, Claimed, Coming, Parking, Tenant
 from foliot.store.crawl_items import read_items
 from foliot.store.database import Database
 from foliot.store.endings import cancel_runs
+from foliot.store.parked import OVERDUE
 from foliot.testing import open_store
 from tests.givens import (
     LEASE,
@@ -472,6 +473,19 @@ async def test_one_that_may_have_cost_a_watcher_its_life_is_looked_at_alone(stor
     (looked,) = await take_again(store, groups[1][0], later)
     assert await park(store, parking(looked, later)) == {looked.fence.run_id}
     assert (await row_of(store, looked.fence.run_id))["lost_looks"] == 0, "it survived: nothing is held against it"
+
+
+async def test_a_suspect_does_not_wait_for_ever_while_others_are_due(store: Database) -> None:
+    suspect = await parked(store, NOON)
+    await take(store, NOON, suspect.fence.run_id)
+    lost_at = NOON + 2 * LEASE
+    await sweep(store, lost_at)
+    later = lost_at + OVERDUE
+    safe = await parked(store, NOON)
+
+    (first,) = await take(store, later, suspect.fence.run_id, safe.fence.run_id, token="tok_1")
+
+    assert first.fence.run_id == suspect.fence.run_id
 
 
 async def take_again(store: Database, run_id: str, now: datetime) -> list[Claimed]:

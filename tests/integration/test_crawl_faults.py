@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import socket
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -315,6 +316,144 @@ async def test_a_cancelled_crawl_on_a_dead_node_does_not_stay_running(
     outcome = await lost(run, clock)
     assert isinstance(outcome, Cancelled)
     assert "may still run" in outcome.reason
+
+
+async def test_whoever_has_lost_the_run_asks_nobody_to_start_it_again(
+    here: Crawling, faulty: Faulty, clock: StoppedClock
+) -> None:
+    run = here.run("any")
+    await run.start()
+    faulty.jobs, faulty.files, run.stale = {}, {}, True
+    clock.advance(PACE.certain + timedelta(seconds=1))
+
+    assert await here.crawl.look([run.asked()]) == {}
+    assert faulty.asked["schedule.json"] == 1
+
+
+async def test_that_a_crawl_is_asked_for_again_is_written_down_before(
+    here: Crawling, faulty: Faulty, clock: StoppedClock
+) -> None:
+    run = here.run("any")
+    await run.start()
+    faulty.jobs, faulty.files = {}, {}
+    clock.advance(PACE.certain + timedelta(seconds=1))
+    known: list[dict[str, Any]] = []
+
+    async def starts(_: web.Request) -> web.Response:
+        known.extend(run.notes)
+        return web.json_response({"status": "ok", "jobid": run.run_id})
+
+    faulty.instead["schedule.json"] = starts
+    await run.look()
+
+    assert [note["starts"] for note in known] == [1, 2]
+
+
+async def test_a_run_cut_off_while_its_crawl_is_being_started_is_let_go_when_that_is_certain(
+    here: Crawling, faulty: Faulty, clock: StoppedClock
+) -> None:
+    run = here.run("any")
+    await run.start()
+    jobs, faulty.jobs, run.ended = faulty.jobs, {}, True
+    assert isinstance(await run.look(), Parked), "Scrapyd may be about to start it"
+    faulty.jobs = jobs
+    assert isinstance(await run.look(), Parked)
+    assert faulty.asked["cancel.json"] == 1
+    faulty.jobs = {}
+
+    assert isinstance(await run.look(), Cancelled)
+
+
+async def test_a_run_cut_off_whose_crawl_was_never_started_is_let_go_in_the_end(
+    here: Crawling, faulty: Faulty, clock: StoppedClock
+) -> None:
+    run = here.run("any")
+    await run.start()
+    faulty.jobs, run.ended = {}, True
+    clock.advance(PACE.certain + timedelta(seconds=1))
+
+    assert isinstance(await run.look(), Cancelled)
+
+
+@pytest.mark.parametrize("silent", [True, False])
+async def test_a_refusal_is_final_only_when_every_node_has_refused(
+    silent: bool, faulty: Faulty, clock: StoppedClock
+) -> None:
+    faulty.instead["schedule.json"] = wrong
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        down = [f"http://127.0.0.1:{nobody.getsockname()[1]}"] if silent else []
+        async with crawling([faulty.url, *down], clock=clock) as here:
+            outcome = await here.run("any").start()
+
+    assert isinstance(outcome, Failed)
+    assert (outcome.problem.code, outcome.permanent) == (("no_node", False) if silent else ("crawl_refused", True))
+    assert "OSError: disk" in outcome.problem.message
+    assert ("1 of 2 did not answer" in outcome.problem.message) is silent
+
+
+@pytest.mark.parametrize(("cancel", "ended"), [(False, False), (True, False), (False, True)])
+async def test_a_damaged_handle_ends_its_own_run_and_no_other(
+    cancel: bool, ended: bool, here: Crawling, faulty: Faulty
+) -> None:
+    damaged, whole = (here.run("any", run_id=f"run_{number}") for number in (1, 2))
+    for run in (damaged, whole):
+        await run.start()
+    damaged.handle, damaged.cancel, damaged.ended = {"jobid": "run_1"}, cancel, ended
+
+    outcomes = await here.crawl.look([damaged.asked(), whole.asked()])
+
+    assert isinstance(outcomes["run_2"], Parked)
+    outcome = outcomes["run_1"]
+    if cancel or ended:
+        assert isinstance(outcome, Cancelled)
+    else:
+        assert (code(outcome), isinstance(outcome, Failed) and outcome.permanent) == ("handle_unreadable", True)
+        assert "under the name run_1, stop it there" in damaged.text[-1]
+
+
+async def test_what_an_earlier_attempt_has_copied_is_not_copied_again(
+    here: Crawling, faulty: Faulty, clock: StoppedClock
+) -> None:
+    said = b"".join(HEAD + b"Crawled (200) <GET http://x/%d>\n" % number for number in range(10_000))
+    half = len(HEAD) - 5
+    faulty.files["logs"] = OPENED + said + HEAD[:half]
+    run = here.run("any")
+    await run.start()
+    await run.look()
+    again = here.run("any")
+    again.attempt = 2
+    assert isinstance(await again.start(), Parked)
+    for _ in range(10):
+        assert isinstance(await again.look(), Parked)
+    assert again.waits, "there is no more for now"
+    assert not any("Crawled" in text for text in again.text)
+    assert again.steps[-1]["pages"] == 10_000
+    faulty.files["logs"] = OPENED + said + HEAD + b"Crawled (200) <GET http://y/>\n" + CLOSED
+    faulty.jobs[run.run_id] = "finished"
+
+    assert isinstance(await again.end(), Succeeded)
+    assert [text for text in again.text if "Crawled" in text] == ["[scrapy.core.engine] Crawled (200) <GET http://y/>"]
+    assert sum(f"The first {len(OPENED + said) + half} bytes" in text for text in again.text) == 1
+    assert again.items == [{"a": 1}], "items belong to an attempt"
+    assert faulty.asked["schedule.json"] == 1
+
+
+@pytest.mark.parametrize("state", ["pending", "running"])
+async def test_of_an_earlier_crawl_without_a_log_nothing_is_left_out(
+    state: str, here: Crawling, faulty: Faulty
+) -> None:
+    files, faulty.files = faulty.files, {}
+    faulty.jobs["run_1"] = state
+    run = here.run("any")
+    run.attempt = 2
+    await run.start()
+    await run.look()
+    faulty.files, faulty.jobs["run_1"] = files, "finished"
+
+    assert isinstance(await run.end(), Succeeded)
+    assert "[scrapy.core.engine] Spider opened" in run.text
+    assert not any("not copied again" in text for text in run.text)
 
 
 async def test_of_a_log_of_a_gigabyte_the_beginning_and_the_end_are_kept(faulty: Faulty, clock: StoppedClock) -> None:

@@ -235,6 +235,39 @@ async def test_a_worker_that_leaves_hands_its_articles_back(sqlite_database_url:
         assert len(library.asked) == 8
 
 
+async def test_a_job_that_failed_can_be_run_again_for_what_it_lacks(database_url: str) -> None:
+    gone = {"https://news.test/1"}
+
+    def answer(taken: Taken) -> Extracted | Missed:
+        if taken.url in gone:
+            return Missed(problem=Problem("http_404", "The page is gone."), permanent=True)
+        return Extracted(title="T", content="text")
+
+    async with house(database_url) as here:
+        library = Library(answer)
+        await here.engine(library)
+        first = await here.submit(pages(3))
+        assert await here.ended(first.run.id) is RunState.PARTIAL
+        gone.clear()
+        again = await here.cases.runs.retry(LOCAL, first.run.id)
+
+        assert await here.ended(again.id) is RunState.SUCCESS
+        assert await here.counts(again.id) == Counts(total=1, done=1)
+
+
+async def test_a_page_that_cannot_be_stored_fails_alone(sqlite_database_url: str) -> None:
+    def answer(taken: Taken) -> Extracted:
+        odd: Any = object() if taken.url.endswith("/1") else "T"
+        return Extracted(title=odd, content="text")
+
+    async with house(sqlite_database_url) as here:
+        await here.engine(Library(answer))
+        made = await here.submit(pages(5))
+
+        assert await here.ended(made.run.id) is RunState.PARTIAL
+        assert await here.counts(made.run.id) == Counts(total=5, done=4, failed=1)
+
+
 async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
     async with house(sqlite_database_url) as here:
         library = Library()

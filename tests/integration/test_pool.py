@@ -184,6 +184,19 @@ async def test_one_that_is_cancelled_and_deaf_is_killed(pool: ProcessPool) -> No
     assert not is_there(heard.steps[0]["pid"])
 
 
+async def test_one_that_reads_nothing_any_more_is_killed_all_the_same(pool: ProcessPool) -> None:
+    pid = (await call(pool, "add", a=1, b=1)).result["pid"]
+    os.kill(pid, signal.SIGSTOP)
+
+    # More than a pipe holds: neither the call nor the request to stop can be written to its end.
+    stuck = asyncio.create_task(pool.call(asked("returns", value="x" * 1_000_000), Heard(), timedelta(seconds=1)))
+    await asyncio.wait([stuck], timeout=30)
+
+    assert stuck.done()
+    assert isinstance(stuck.exception(), TimeoutError)
+    assert not is_there(pid)
+
+
 async def test_a_thread_that_a_call_leaves_behind_does_not_talk_into_the_next_one(pool: ProcessPool) -> None:
     first = await call(pool, "writes_on")
     heard = Heard()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from foliot import TaskContext, task
+from foliot.actions.task.running import WAITING, ToRun
 from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.errors import Forbidden
 from foliot.domain.event import Event, EventType
@@ -19,6 +22,7 @@ from foliot.domain.run import RunState
 from foliot.engine.flight import Stop
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context, RunView
+from foliot.ports.tasks import Attempt
 from foliot.store.database import Database
 from foliot.tasks import Partial
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
@@ -148,6 +152,75 @@ async def test_a_surprise_is_a_failed_attempt_with_its_trace_in_the_log(store: D
     assert "test_task_action.py" in line.message
 
 
+async def test_leaving_by_sys_exit_is_a_failed_attempt_and_ends_neither_loop_nor_slot(store: Database) -> None:
+    @task(retries=0)
+    async def leaves() -> None:
+        sys.exit(3)
+
+    @task(retries=0)
+    def leaves_thread() -> None:
+        sys.exit(4)
+
+    @task(retries=0)
+    def interrupts() -> None:
+        raise KeyboardInterrupt
+
+    place = Place.of(store, leaves, leaves_thread, interrupts)
+    said = {
+        name: (await asyncio.wait_for(place.action.perform(attempt(place, name)), 50)).problem.message
+        for name in ("leaves", "leaves_thread", "interrupts")
+    }
+
+    assert said == {
+        "leaves": "RuntimeError: the task called sys.exit(3)",
+        "leaves_thread": "RuntimeError: the task called sys.exit(4)",
+        "interrupts": "KeyboardInterrupt: ",
+    }
+
+
+async def test_what_json_cannot_hold_spoils_neither_the_run_nor_its_log(store: Database) -> None:
+    @task(retries=0)
+    def odd(ctx: TaskContext) -> str:
+        ctx.logger.info("half: \ud83d")
+        ctx.progress(price=Decimal("1.50"), half="\ud83d", much=10**30)
+        return "done"
+
+    @task(retries=0)
+    def wrong() -> None:
+        raise ValueError("half: \ud83d")
+
+    place = Place.of(store, odd, wrong)
+    run, failed = await place.run("odd"), await place.run("wrong")
+
+    assert (run.state, run.result) == (RunState.SUCCESS, "done")
+    kept = [(event.message, event.data) for event in await place.events(run) if event.type in {"log", "progress"}]
+    assert kept == [("half: ?", None), ("", {"price": "1.50", "half": "?", "much": 1e30})]
+    assert failed.error == {"code": "task_failed", "message": "ValueError: half: ?"}
+
+
+async def test_the_delay_that_a_task_declares_counts_for_a_run_without_a_schedule(store: Database) -> None:
+    @task(retries=2, retry_delay=300)
+    def down() -> None:
+        raise ValueError("not there")
+
+    place = Place.of(store, down)
+    run = await place.run("down")
+    first = run.ready_at - place.clock.now()
+    place.clock.advance(first)
+    await drain(store, place.clock, place.action)
+    second = (await place.cases.runs.get(LOCAL, run.id)).ready_at - place.clock.now()
+
+    assert run.state is RunState.RETRYING
+    assert timedelta(seconds=270) <= first <= timedelta(seconds=330)
+    assert timedelta(seconds=540) <= second <= timedelta(seconds=600)
+
+
+@pytest.mark.parametrize("delay", [-1, 8 * 24 * 3600])
+def test_a_delay_that_no_schedule_could_have_is_refused_where_it_is_declared(delay: float) -> None:
+    with pytest.raises(ValueError, match="retry_delay: must be from 0 to 604800 seconds"):
+        task("odd", retry_delay=delay)
+
+
 async def test_a_part_that_failed_makes_the_run_partial(store: Database) -> None:
     @task
     async def some() -> Partial:
@@ -176,6 +249,9 @@ async def test_a_heavy_task_runs_in_a_process(store: Database) -> None:
 
 
 # --- being stopped ----------------------------------------------------------------------------------------------------
+
+
+ATTEMPT = Attempt(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
 
 
 def attempt(place: Place, name: str, timeout: timedelta = timedelta(seconds=60)) -> Context:
@@ -213,6 +289,29 @@ async def test_a_thread_is_told_that_its_run_was_cancelled(store: Database) -> N
     with pytest.raises(asyncio.CancelledError):
         await performing
     assert await asyncio.to_thread(left.wait, 50)
+
+
+async def test_a_flood_from_a_thread_is_bounded_and_says_how_much_was_dropped(store: Database) -> None:
+    said: list[tuple[str, str]] = []
+
+    @task
+    def floods(ctx: TaskContext) -> None:
+        for number in range(WAITING + 7):
+            ctx.logger.info("line %d", number)
+
+    place = Place.of(store, floods)
+    ctx = replace(attempt(place, "floods"), log=lambda message, level="info", **_: said.append((level, message)))
+    tell = ToRun(ctx)
+    flood = threading.Thread(target=floods, args=(TaskContext.of("floods", ATTEMPT, tell),))
+    flood.start()
+    # The loop is not free meanwhile: nothing can be passed on.
+    flood.join(50)
+    assert said == []
+    await asyncio.sleep(0)
+
+    assert len(said) == WAITING + 1
+    assert said[0] == ("info", "line 0")
+    assert said[-1] == ("warning", "7 more lines came too fast and were not kept")
 
 
 async def test_a_task_that_takes_too_long_has_failed_by_timeout(store: Database) -> None:

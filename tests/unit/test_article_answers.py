@@ -9,6 +9,7 @@ import pytest
 from foliot.actions.articles import robots
 from foliot.actions.articles.charset import decoded
 from foliot.actions.articles.verdict import MOST_PAGE, judge
+from foliot.domain.article import NO_WORD
 from foliot.ports import Reply
 from foliot.ports.articles import Allowance, Missed, Unchanged
 
@@ -86,19 +87,23 @@ def test_what_a_host_allows_is_kept() -> None:
 
 @pytest.mark.parametrize("status", [404, 403, 410])
 def test_a_host_without_rules_allows_everything(status: int) -> None:
-    assert robots.judge(reply(status)) == Allowance("")
+    assert robots.judge(reply(status), NOW) == Allowance("")
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_host_that_cannot_say_its_rules_is_asked_again(status: int) -> None:
-    found = robots.judge(reply(status))
+@pytest.mark.parametrize(("status", "after", "pause"), [(429, "7", 7), (500, "", 10), (503, "60", 60)])
+def test_a_host_that_cannot_say_its_rules_is_left_alone_for_a_while(status: int, after: str, pause: int) -> None:
+    found = robots.judge(reply(status, retry_after=after), NOW)
 
-    assert isinstance(found, Missed)
-    assert (found.problem.code, found.permanent) == ("robots_unavailable", False)
+    assert found == Allowance(NO_WORD, pause=timedelta(seconds=pause))
+
+
+@pytest.mark.parametrize("delay", ["1e20", "99999999999999999", "inf"])
+def test_an_absurd_delay_is_the_longest_there_is(delay: str) -> None:
+    assert robots.crawl_delay(f"User-agent: *\nCrawl-delay: {delay}") in {robots.LONGEST_DELAY, None}
 
 
 def test_binary_rules_forbid_nothing_and_break_nothing() -> None:
-    found = robots.judge(reply(200, bytes(range(256)) * 100, content_type="text/plain"))
+    found = robots.judge(reply(200, bytes(range(256)) * 100, content_type="text/plain"), NOW)
 
     assert isinstance(found, Allowance)
     assert robots.allows(found.robots, "https://a.test/")

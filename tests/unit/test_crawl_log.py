@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -139,6 +140,33 @@ def test_the_closing_stats_tell_how_it_ended() -> None:
         "item_scraped_count": 3,
         "log_count/ERROR": 1,
     }
+
+
+def closing(*entries: str) -> str:
+    """Closing stats with these among them, in the order in which Scrapy writes them."""
+    head, tail = CLOSING.split("{'elapsed", 1)
+    return f"{head}{{'a_first': 1,\n" + "".join(f" {entry},\n" for entry in entries) + f" 'elapsed{tail}"
+
+
+def test_however_many_stats_a_spider_has_of_its_own_those_that_tell_the_end_are_kept() -> None:
+    own = [f"'custom/{number:04}': {number}" for number in range(500)]
+    raised = [f"'spider_exceptions/Error{number:04}': 1" for number in range(500)]
+    reading = read(closing(*own, *raised))
+
+    assert reading.ended
+    assert {reading.stats["item_scraped_count"], reading.stats["log_count/ERROR"]} == {3, 1}
+    assert "spider_exceptions/Error0000" in reading.stats
+    assert len(reading.stats) < 150, "the rest is bounded"
+
+
+def test_numbers_that_json_cannot_carry_are_rounded_or_left_out() -> None:
+    large, endless = 10**30, "9" * 5000
+    entries = [f"'large': {large}", f"'small': -{large}", "'inf': 1e999", f"'endless': {endless}", "'whole': 12"]
+    reading = read(closing(*entries, f"'log_count/CRITICAL': {2**63}"))
+
+    assert orjson.loads(orjson.dumps(reading.as_dict()))["stats"]["large"] == 1e30
+    assert (reading.stats["small"], reading.stats["whole"]) == (-1e30, 12)
+    assert not {"inf", "endless"} & reading.stats.keys()
 
 
 @settings(deadline=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.crawl.handle import Handle
+from foliot.actions.crawl.handle import Handle, HandleUnreadable
 from foliot.actions.crawl.progress import advance
 from foliot.actions.crawl.scrapylog import Reading
 from foliot.actions.crawl.verdict import judge
@@ -153,3 +153,20 @@ def test_a_handle_survives_being_written_down() -> None:
     advance(handle, NOON)
 
     assert Handle.of(handle.as_dict()) == handle
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"node": None},
+        {"node": ["n"]},
+        {"asked_at": "noon"},
+        {"log": 5},
+        {"reading": 5},
+        {"stopping": {"why": "cancel"}},
+    ],
+)
+def test_a_handle_that_was_damaged_is_called_that(damage: dict[str, Any]) -> None:
+    damaged = crawl().as_dict() | damage
+    with pytest.raises(HandleUnreadable):
+        Handle.of(damaged)

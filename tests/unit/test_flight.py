@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 
-from foliot.domain.event import LINE_LIMIT, EventType
+from foliot.domain.errors import Unavailable
+from foliot.domain.event import LINE_LIMIT, EventType, Line
 from foliot.domain.run import Fence
 from foliot.engine import notebook as notebooks
 from foliot.engine.flight import Flight, Stop
+from foliot.engine.logbook import Logbook
+from foliot.feed.memory import MemoryFeed
 from foliot.ports import Claimed
+from foliot.store.logs import pack
 from tests.givens import NOON, stopped
 
 CLAIMED = Claimed(
@@ -28,6 +39,36 @@ CLAIMED = Claimed(
     spec=None,
     config={},
 )
+
+
+@dataclass
+class Flights:
+    """The attempts that a logbook looks at."""
+
+    flights: dict[str, Flight]
+
+
+@dataclass
+class Picky:
+    """A store that refuses a line, and with it the whole transaction."""
+
+    away: bool = False
+    kept: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    @property
+    def runs(self) -> Picky:
+        return self
+
+    @asynccontextmanager
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Any]:
+        yield self
+
+    async def append(self, batch: Sequence[tuple[Fence, Sequence[Line]]]) -> None:
+        if self.away:
+            raise Unavailable("away")
+        if any(line.message == "bad" for _, lines in batch for line in lines):
+            raise TypeError("this line cannot be stored")
+        self.kept += [(fence.run_id, [line.message for line in lines]) for fence, lines in batch]
 
 
 @pytest.fixture
@@ -68,6 +109,59 @@ def test_a_flood_is_bounded_and_says_how_much_was_dropped(flight: Flight) -> Non
 
     assert len(taken) == notebooks.BUFFERED_LINES + 1
     assert (taken[-1].level, taken[-1].message) == ("warning", "7 more lines came too fast and were not kept")
+
+
+def test_what_cannot_be_written_as_it_is_is_kept_as_text(flight: Flight) -> None:
+    circle: list[object] = []
+    circle.append(circle)
+
+    flight.log("half: \ud83d, whole: ü")
+    flight.progress(price=Decimal("1.50"), half="\ud83d", much=-(10**400), none=math.nan, when={1: NOON})
+    flight.progress(circle=circle)
+    taken = flight.take_lines()
+
+    assert taken[0].message == "half: ?, whole: ü"
+    assert taken[1].data == {"price": "1.50", "half": "?", "much": -math.inf, "none": None, "when": {"1": str(NOON)}}
+    assert taken[2].data == {"unreadable": "what the action told is no JSON (ValueError)"}
+    assert pack(taken)
+
+
+def test_a_value_to_hide_is_also_taken_out_of_what_became_text(flight: Flight) -> None:
+    flight.hide("hush-hush-hush")
+    flight.progress(path=PurePosixPath("/x/hush-hush-hush"))
+
+    assert flight.take_lines()[0].data == {"path": "/x/***"}
+
+
+async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: Flight) -> None:
+    other = Flight(
+        claimed=replace(CLAIMED, fence=Fence("run_2", 1, "tok_2")),
+        clock=stopped(),
+        leased_at=0.0,
+        hard_at=60.0,
+        limit=60.0,
+    )
+    store = Picky()
+    executor = Flights({"run_1": flight, "run_2": other})
+    logbook = Logbook(store=store, feed=MemoryFeed(), executor=executor)  # type: ignore[arg-type]
+    flight.log("bad")
+    other.log("good")
+
+    await logbook.run_once()
+    await logbook.run_once()
+
+    assert store.kept == [("run_2", ["good"]), ("run_1", ["1 lines could not be stored and are lost"])]
+
+
+async def test_lines_wait_while_the_database_is_away(flight: Flight) -> None:
+    store = Picky(away=True)
+    logbook = Logbook(store=store, feed=MemoryFeed(), executor=Flights({"run_1": flight}))  # type: ignore[arg-type]
+    flight.log("one")
+
+    with pytest.raises(Unavailable):
+        await logbook.run_once()
+
+    assert [line.message for line in flight.take_lines()] == ["one"]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,11 @@ MOST_ARTICLES = 10_000
 """Of one job."""
 
 
+NO_WORD = "# no word"
+"""Kept in place of a robots.txt that could not be had: nothing is fetched, and the host is asked again soon."""
+NO_WORD_KEPT = timedelta(minutes=2)
+
+
 class ArticleStatus(StrEnum):
     """What is known of a page."""
 

@@ -142,6 +142,7 @@ class Engine:
         handed_back = await self.executor.drain(grace)
         handed_back += sum(await gathering)
         if self._filer is not None:
+            await self.loop.stop([self._filer.name])
             await self._filer.flush()
         await self.loop.stop()
         if self.broker is not None:

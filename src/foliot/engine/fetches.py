@@ -59,8 +59,8 @@ def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, a
             return Scraped(fence=fence, host=host, at=now, page=answer, news=News(well=True))
         case Unchanged():
             return Scraped(fence=fence, host=host, at=now, unchanged=True, news=News(well=True))
-        case Allowance(robots, crawl_delay):
-            news = News(robots=robots, crawl_delay=crawl_delay)
+        case Allowance(robots, crawl_delay, pause):
+            news = News(robots=robots, crawl_delay=crawl_delay, pause=pause)
             return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)
         case Missed(problem=problem, permanent=permanent, retry_after=after, pause=pause):
             failure = Failed(problem, permanent=permanent, retry_after=after)

@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import structlog
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.retry import GiveUp
-from foliot.domain.run import Fence, Lost
+from foliot.domain.run import Fence, Lost, Problem
 from foliot.engine.fetches import Fetch
 from foliot.engine.gatherer import SHORTEST, Gatherer
 from foliot.ports import ARTICLES_TOPIC, PAGES_TOPIC, PARKED_TOPIC, Clock, Feed, Store, run_topic
 from foliot.ports.articles import Scraped, Told
 
 GROUP = 200
+HEAVY = 4 * 1024 * 1024
+"""Characters of text in one group."""
+ORPHANS = 20
 CROWD = 50
 """So many endings wait for nobody."""
 SWEEP = 200
@@ -47,18 +50,21 @@ class Filer:
     gatherer: Gatherer
     heartbeat: float
     sweep: float
-    gather: float = 0.1
+    gather: float = 0.25
     """A small group waits until this long after the last one, if there is more to come."""
     name: str = "filer"
     topics: Sequence[str] = (PAGES_TOPIC,)
+    _most: int = GROUP
+    """How many are written together: fewer after a group that could not be."""
     _wrote_at: float = float("-inf")
     _swept_at: float = float("-inf")
 
     async def run_once(self) -> Filed:
-        early = self._early()
-        written = 0 if early else await self._write()
+        # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
         await self._renew()
         lost = await self._take_back()
+        early = self._early()
+        written = 0 if early else await self._write()
         rest = early or (0.0 if self.gatherer.endings else min(self.heartbeat, self.sweep) / 2)
         return Filed(written, lost, rest)
 
@@ -71,15 +77,47 @@ class Filer:
 
     async def _write(self) -> int:
         """Written twice is written once, so everything stays until it is acknowledged."""
-        group = self.gatherer.endings[:GROUP]
+        group = self._group()
         if not group:
             return 0
-        async with self.store.begin() as tx:
-            told = await tx.articles.finish(group, self.clock.now(), self.gatherer.how.manners)
+        try:
+            await self._put(group)
+        except Unavailable:
+            # Also what is too much for the database looks as if it were away.
+            self._most = max(self._most // 2, 1)
+            raise
+        self._most = min(self._most * 2, GROUP)
         self._wrote_at = asyncio.get_running_loop().time()
         del self.gatherer.endings[: len(group)]
-        self._tell(told)
         return len(group)
+
+    async def _put(self, group: Sequence[Scraped]) -> None:
+        """One ending that cannot be stored must not hold up its neighbours: it is looked for by halves."""
+        try:
+            async with self.store.begin() as tx:
+                told = await tx.articles.finish(group, self.clock.now(), self.gatherer.how.manners)
+        except Unavailable:
+            raise
+        except Exception:
+            if len(group) == 1 and group[0].page is None:
+                raise
+            log.exception("articles could not be stored", action="unrecordable", count=len(group))
+            half = len(group) // 2
+            for part in (group[:half], group[half:]) if half else ([_unrecordable(group[0])],):
+                await self._put(part)
+        else:
+            self._tell(told)
+
+    def _group(self) -> list[Scraped]:
+        """So many, or so much, as a database takes in one statement."""
+        group: list[Scraped] = []
+        weight = 0
+        for ending in self.gatherer.endings[: self._most]:
+            weight += len(ending.page.content or "") if ending.page is not None else 0
+            if group and weight > HEAVY:
+                break
+            group.append(ending)
+        return group
 
     async def flush(self) -> None:
         """Write the last endings of a process that stops; what cannot be written is taken back by others."""
@@ -128,7 +166,16 @@ class Filer:
             expired = await tx.articles.lock_expired(now, SWEEP)
             endings = [self._lost(*one, now) for one in expired]
             told = await tx.articles.finish(endings, now, self.gatherer.how.manners) if endings else None
+            # A job that was ended without our knowing waits for nothing any more.
+            if orphans := await tx.articles.orphans(ORPHANS):
+                await tx.articles.forsake(orphans, now)
         if told is not None:
             log.warning("took articles back from a lost worker", action="articles_lost", count=len(endings))
             self._tell(told)
         return len(endings)
+
+
+def _unrecordable(ending: Scraped) -> Scraped:
+    """The same without what could not be stored."""
+    problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
+    return replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)

@@ -19,10 +19,8 @@ from foliot.ports import ARTICLES_TOPIC, PAGES_TOPIC, Clock, Feed, Store
 from foliot.ports.articles import Missed, Scraped, Scraper, Taken
 
 SHORTEST = 0.005
-GATHER = 0.02
-"""Seconds between two takes; each costs the database the same, however little is taken."""
 LINGER = 0.1
-"""And when only few could be taken."""
+"""Seconds after the last take until few are worth another: each costs the database the same, however few it takes."""
 FREE_TOPIC = f"{PAGES_TOPIC}:free"
 """Fetches have ended here: others can begin."""
 
@@ -101,8 +99,7 @@ class Gatherer:
 
     def _pause(self, wanted: int) -> float:
         """How long after the last take this many are worth another."""
-        slots = self.how.slots
-        return SHORTEST if wanted * 2 >= slots else GATHER if wanted * 4 >= slots else LINGER
+        return SHORTEST if wanted * 2 >= self.how.slots else LINGER
 
     def _rest(self, at: datetime | None, now: datetime) -> float:
         if at is None:

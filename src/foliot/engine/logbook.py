@@ -6,8 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import structlog
+
+from foliot.domain.errors import Unavailable
+from foliot.domain.event import Line
 from foliot.engine.executor import Executor
+from foliot.engine.flight import Flight
 from foliot.ports import Feed, Store, run_topic
+
+Taken = tuple[Flight, Sequence[Line]]
+
+log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +48,46 @@ class Logbook:
         for flight in waiting:
             flight.writing = written
         try:
-            async with self.store.begin() as tx:
-                await tx.runs.append([(flight.claimed.fence, lines) for flight, lines in taken])
-        except BaseException:
-            for flight, lines in taken:
-                flight.lines[:0] = lines
-            raise
+            await self._write(taken)
         finally:
             written.set_result(None)
             for flight in waiting:
                 flight.writing = None
         self.feed.wake(*(run_topic(flight.run_id) for flight, _ in taken))
         return Logged(sum(len(lines) for _, lines in taken), len(taken), self.period)
+
+    async def _write(self, taken: Sequence[Taken]) -> None:
+        """All at once; when that cannot be stored, each attempt's alone, so that one spoils no other's."""
+        try:
+            await self._append(taken)
+        except BaseException as error:
+            if not _refused(error):
+                _put_back(taken)
+                raise
+            log.exception("lines could not be stored together: each run's are tried alone", action="lines_refused")
+            await self._write_singly(taken)
+
+    async def _write_singly(self, taken: Sequence[Taken]) -> None:
+        for number, (flight, lines) in enumerate(taken):
+            try:
+                await self._append([(flight, lines)])
+            except BaseException as error:
+                if not _refused(error):
+                    _put_back(taken[number:])
+                    raise
+                log.exception("lines could not be stored", action="lines_lost", run_id=flight.run_id, lines=len(lines))
+                flight.log(f"{len(lines)} lines could not be stored and are lost", level="warning")
+
+    async def _append(self, taken: Sequence[Taken]) -> None:
+        async with self.store.begin() as tx:
+            await tx.runs.append([(flight.claimed.fence, lines) for flight, lines in taken])
+
+
+def _refused(error: BaseException) -> bool:
+    """Whether the lines themselves are at fault: a database that is away, or somebody who stops us, is not."""
+    return isinstance(error, Exception) and not isinstance(error, Unavailable)
+
+
+def _put_back(taken: Sequence[Taken]) -> None:
+    for flight, lines in taken:
+        flight.lines[:0] = lines

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
+
+import orjson
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.event import LINE_LIMIT, EventType, Line
@@ -15,6 +18,35 @@ from foliot.ports import Claimed, Clock, Context, Note, Stale, Store
 
 BUFFERED_LINES = 10_000
 """Lines that may wait for the logbook; what comes faster than it can write is counted, not kept."""
+_DIGITS = 18
+"""Of a whole number that 64 bits surely hold; a longer one is kept as well as a float can."""
+
+
+def clean(text: str) -> str:
+    """The text as UTF-8 can hold it: half of a surrogate pair becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def plain(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data as JSON; what JSON does not know is kept as text, so that no value keeps the rest from being written."""
+    made: dict[str, Any]
+    try:
+        made = orjson.loads(orjson.dumps(data))
+    except (TypeError, ValueError):
+        made = _loosely(data)
+    return made
+
+
+def _loosely(data: Mapping[str, Any]) -> Any:
+    try:
+        text = clean(json.dumps(data, default=str, ensure_ascii=False, skipkeys=True))
+        return json.loads(text, parse_constant=lambda _: None, parse_int=_integer)
+    except Exception as error:  # noqa: BLE001 -- a stranger's value may raise anything when it is asked for its text
+        return {"unreadable": f"what the action told is no JSON ({type(error).__name__})"}
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _DIGITS else float(digits)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -37,13 +69,13 @@ class Notebook:
 
     def log(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
         """Add a line for people who read the run."""
-        message = self.redactor.text(message)
+        message = self.redactor.text(clean(message))
         text = message if len(message) <= LINE_LIMIT else message[:LINE_LIMIT] + "… (cut)"
         self._add(Line(at or self.clock.now(), EventType.LOG, level, text))
 
     def progress(self, **data: Any) -> None:
         """Add a step of progress."""
-        self._add(Line(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(data)))
+        self._add(Line(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(plain(data))))
 
     def hide(self, *values: str) -> None:
         """Keep these values out of everything that is kept of this attempt."""

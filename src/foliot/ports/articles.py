@@ -220,6 +220,14 @@ class Articles(Protocol):
         """Those of these that have been read."""
         ...
 
+    async def wishes(self, run_id: str) -> Sequence[Wish]:
+        """What another job would have to want to do the rest of this one; all of it, when nothing is left to do."""
+        ...
+
+    async def orphans(self, limit: int) -> Sequence[str]:
+        """Jobs that have ended and still wait for something."""
+        ...
+
     async def prune(self, before: datetime, limit: int) -> int:
         """Forget articles that no job knows and nobody has asked for since."""
         ...
@@ -247,6 +255,8 @@ class Allowance:
 
     robots: str
     crawl_delay: timedelta | None = None
+    pause: timedelta | None = None
+    """How long the host is to be left alone, when it could not say what it allows."""
 
 
 class Scraper(Protocol):

@@ -16,7 +16,10 @@ from foliot.domain.run import order_key
 from foliot.ports.articles import Extracted, ItemView, Wish
 from foliot.store.article_tables import article_jobs, articles, items
 from foliot.store.dialects import Dialect
+from foliot.store.tables import runs
 
+MOST_TEXT = 8 * 1024 * 1024
+"""Characters of articles that one answer holds, unless a single one is longer."""
 _KNOWN = (
     articles.c.id,
     articles.c.url_hash,
@@ -92,7 +95,7 @@ async def _meet(
     query = select(*_KNOWN).where(
         articles.c.tenant_id == tenant_id, dialect.among(articles.c.url_hash, [wish.url_hash for wish in ordered])
     )
-    rows = {row.url_hash: row for row in await conn.execute(dialect.lock(query.order_by(articles.c.url_hash)))}
+    rows = {row.url_hash: row for row in await conn.execute(dialect.lock(query.order_by(articles.c.id)))}
     tried = set(columns["id"])
     return rows, frozenset(row.id for row in rows.values() if row.id in tried)
 
@@ -241,14 +244,24 @@ async def _release(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str], 
 async def read_items(
     conn: AsyncConnection, run_id: str, part: tuple[int, int, int], *, failed: bool | None
 ) -> list[ItemView]:
-    """The items of a job: after which position, how many to leave out, and how many at most."""
+    """The items of a job: after which position, how many to leave out, and how many at most; fewer of long ones."""
     after, skip, limit = part
-    columns = [*items.c, articles.c.url, articles.c.title, articles.c.about, articles.c.scraped_at, articles.c.content]
-    query = select(*columns).join(articles, articles.c.id == items.c.article_id).where(items.c.run_id == run_id)
+    whose = [items.c.run_id == run_id, items.c.position > after]
     if failed is not None:
         wanted = [ItemState.FAILED] if failed else [ItemState.DONE, ItemState.CACHED]
-        query = query.where(items.c.state.in_([state.value for state in wanted]))
-    query = query.where(items.c.position > after).order_by(items.c.position).limit(limit).offset(skip)
+        whose.append(items.c.state.in_([state.value for state in wanted]))
+    both = items.join(articles, articles.c.id == items.c.article_id)
+    sizes = select(items.c.position, func.length(articles.c.content).label("size")).select_from(both).where(*whose)
+    positions: list[int] = []
+    weight = 0
+    for row in await conn.execute(sizes.order_by(items.c.position).limit(limit).offset(skip)):
+        weight += row.size or 0
+        if positions and weight > MOST_TEXT:
+            break
+        positions.append(row.position)
+    columns = [*items.c, articles.c.url, articles.c.title, articles.c.about, articles.c.scraped_at, articles.c.content]
+    query = select(*columns).select_from(both).where(items.c.run_id == run_id, items.c.position.in_(positions))
+    query = query.order_by(items.c.position)
     return [_item(row) for row in await conn.execute(query)]
 
 
@@ -278,6 +291,34 @@ def _item(row: Any) -> ItemView:
 def about(page: Extracted) -> dict[str, Any]:
     """What is kept of a page beside its title and text."""
     return {name: value for name in _ABOUT if (value := getattr(page, name)) is not None}
+
+
+async def wishes_of(conn: AsyncConnection, run_id: str) -> list[Wish]:
+    """What did not come of a job, or all of it, when everything did."""
+    columns = (articles.c.url, articles.c.url_hash, articles.c.host, items.c.source, items.c.category)
+    query = select(*columns, items.c.priority, items.c.state).join(articles, articles.c.id == items.c.article_id)
+    rows = (await conn.execute(query.where(items.c.run_id == run_id).order_by(items.c.position))).all()
+    settled = {ItemState.DONE, ItemState.CACHED}
+    left = [row for row in rows if row.state not in settled] or rows
+    return [
+        Wish(
+            url=row.url,
+            url_hash=row.url_hash,
+            host=row.host,
+            source=row.source,
+            category=row.category,
+            priority=row.priority,
+        )
+        for row in left
+    ]
+
+
+async def orphans(conn: AsyncConnection, limit: int) -> list[str]:
+    """Jobs that have ended, by whatever way, and still wait for articles."""
+    job = article_jobs.c
+    query = select(job.run_id).join(runs, runs.c.id == job.run_id)
+    query = query.where(job.cached + job.done + job.failed + job.cancelled < job.total, runs.c.finished_at.is_not(None))
+    return list((await conn.execute(query.limit(limit))).scalars())
 
 
 async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:

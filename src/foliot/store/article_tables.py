@@ -101,4 +101,5 @@ hosts = Table(
     Column("crawl_delay_ms", Integer, nullable=False, server_default="0"),
     Column("robots", prose()),
     Column("robots_at", Moment),
+    Index(None, "next_at"),
 )

@@ -88,7 +88,14 @@ class SqlArticles:
     async def views(self, ids: Sequence[str]) -> Sequence[ArticleView]:
         return await article_views.views(self.conn, self.dialect, ids)
 
+    async def wishes(self, run_id: str) -> Sequence[Wish]:
+        return await article_jobs.wishes_of(self.conn, run_id)
+
+    async def orphans(self, limit: int) -> Sequence[str]:
+        return await article_jobs.orphans(self.conn, limit)
+
     async def prune(self, before: datetime, limit: int) -> int:
+        await hosts.prune(self.conn, self.dialect, before, limit)
         return await article_jobs.prune(self.conn, self.dialect, before, limit)
 
     # --- work ---------------------------------------------------------------------------------------------------------
@@ -102,6 +109,14 @@ class SqlArticles:
         names = sorted({pick.host for pick in wanted})
         rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners)
         chosen = _seated(wanted, rooms, limit)
+        full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
+        if len(chosen) < limit and full:
+            # Hosts that can bear nothing now must not hide the others.
+            wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full)})
+            others = sorted({pick.host for pick in wanted} - set(names))
+            if others:
+                rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners)
+            chosen = _seated(wanted, rooms, limit)
         query = select(*_TAKEABLE).where(
             self.dialect.among(articles.c.id, list(chosen)), articles.c.lane.is_not(None), articles.c.ready_at <= now
         )

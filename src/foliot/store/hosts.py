@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.article import Manners, allowance, quicker, slower
+from foliot.domain.article import NO_WORD, NO_WORD_KEPT, Manners, allowance, quicker, slower
 from foliot.ports.articles import News
 from foliot.store.article_tables import articles, hosts
 from foliot.store.dialects import Dialect
@@ -71,7 +71,8 @@ async def _in_flight(conn: AsyncConnection, dialect: Dialect, names: Sequence[st
 
 def _room(row: Any, busy: int, now: datetime, manners: Manners) -> Room:
     interval = _interval(row, manners)
-    due = row.robots_at is None or row.robots_at < now - ROBOTS_KEPT
+    kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
+    due = row.robots_at is None or row.robots_at < now - kept
     most = 0 if row.next_at > now else allowance(manners, interval, busy)
     # One asks what is allowed, and nobody else until it is known.
     most = min(most, 1) if due and not busy else 0 if due else most
@@ -122,6 +123,13 @@ async def learn(
             column.append(value)
     if names:
         await dialect.update(conn, hosts, {"host": names}, changed)
+
+
+async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> None:
+    """Forget hosts that nobody has asked for anything since."""
+    query = select(hosts.c.host).where(hosts.c.next_at < before).limit(limit)
+    if gone := list((await conn.execute(dialect.lock(query, skip=True))).scalars()):
+        await conn.execute(delete(hosts).where(dialect.among(hosts.c.host, gone)))
 
 
 def _learnt(row: Any, told: Sequence[News], now: datetime, manners: Manners) -> tuple[Any, ...]:

@@ -24,7 +24,10 @@ from foliot.store.holding import ROW, Holding, until
 from foliot.store.logs import Scribe, told_columns
 from foliot.store.tables import log_chunks, runs
 
-_ROW = (*ROW, runs.c.state, runs.c.handle, runs.c.lost_looks)
+_ROW = (*ROW, runs.c.state, runs.c.handle, runs.c.lost_looks, runs.c.poll_at)
+
+OVERDUE = timedelta(seconds=5)
+"""So long those that may have cost a watcher its life let the others go first, and no longer."""
 
 _HELD = (
     runs.c.id,
@@ -98,7 +101,8 @@ class SqlParked:
     async def claim(
         self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str
     ) -> list[Claimed]:
-        rows = _together((await self.conn.execute(_due(self.dialect), {"ids": list(run_ids), "now": now})).all())
+        due = (await self.conn.execute(_due(self.dialect), {"ids": list(run_ids), "now": now})).all()
+        rows = _together(due, now)
         alive = [row.id for row in rows if row.state == RunState.RUNNING]
         ended = [row.id for row in rows if row.state != RunState.RUNNING]
         if alive:
@@ -185,7 +189,8 @@ class SqlParked:
         return await self.dialect.update(self.conn, runs, keys, {"poll_at": [None] * len(fences)})
 
 
-def _together(rows: Sequence[Any]) -> Sequence[Any]:
+def _together(rows: Sequence[Any], now: datetime) -> Sequence[Any]:
     """Those that may be looked at in one group: all that never cost a watcher its life, or one that may have."""
+    waited = [row for row in rows if row.lost_looks and row.poll_at <= now - OVERDUE]
     safe = [row for row in rows if not row.lost_looks]
-    return safe or rows[:1]
+    return waited[:1] or safe or rows[:1]

@@ -34,20 +34,20 @@ def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[st
 
 
 def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
-    """Call a plain function to its end."""
+    """Call a plain function to its end, in a thread or a process of its own: nothing may end that unheard."""
     try:
         return returned(task.function(**arguments(task, given, ctx)), ctx)
-    except Exception as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+    except BaseException as error:  # noqa: BLE001 -- whatever a task raises is how it ended
         return raised(error)
 
 
 async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
-    """Await an async one; being cancelled is for whoever cancelled."""
+    """Await an async one; being cancelled is for whoever cancelled, and its sys.exit() must not end the loop."""
     try:
         return returned(await task.function(**arguments(task, given, ctx)), ctx)
     except asyncio.CancelledError:
         raise
-    except Exception as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- whatever a task raises is how it ended
         return raised(error)
 
 
@@ -79,9 +79,12 @@ def raised(error: BaseException) -> Told:
             said = {"error": f"parameters: {error}", "permanent": True}
         case Stopped():
             said = {"error": STOPPED}
+        case SystemExit():
+            said = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
         case Unavailable():
             said = {"error": error.told}
         case _:
             trace = "".join(traceback.format_exception(error))
             said = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
-    return Told(**{**said, "error": said["error"][:LONGEST]})
+    texts = {name: said[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in said}
+    return Told(**(said | texts | {"error": texts["error"][:LONGEST]}))

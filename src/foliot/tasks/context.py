@@ -51,7 +51,8 @@ class _RunLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         level = next((word for least, word in LEVELS if record.levelno >= least), "debug")
-        self._tell.log(self.format(record), level)
+        # Half of a surrogate pair is no text that could be written down, or sent to another process.
+        self._tell.log(self.format(record).encode("utf-8", "replace").decode(), level)
 
 
 def run_logger(name: str, tell: Tell) -> logging.Logger:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any, TypeVar, overload
 
 from foliot.domain.queue import RULE, is_queue
-from foliot.domain.retry import MAX_RETRIES
+from foliot.domain.retry import MAX_DELAY, MAX_RETRIES
 from foliot.domain.schedule import MAX_TIMEOUT
 from foliot.tasks.signature import Signature
 
@@ -119,7 +119,7 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to s
     if callable(name):
         return _mark(name, Task(name=_name(name.__name__), function=name))
     seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
-    _refuse(queue, retries, seconds)
+    _refuse(queue, retries, retry_delay, seconds)
     if parameters and schedule is None:
         raise ValueError("parameters: are those of the declared schedule; give schedule= as well")
 
@@ -153,11 +153,13 @@ def _name(name: str) -> str:
     return name
 
 
-def _refuse(queue: str | None, retries: int | None, seconds: float | None) -> None:
+def _refuse(queue: str | None, retries: int | None, delay: float | None, seconds: float | None) -> None:
     if queue is not None and not is_queue(queue):
         raise ValueError(f"queue: {RULE}, got {queue!r}")
     if retries is not None and not 0 <= retries <= MAX_RETRIES:
         raise ValueError(f"retries: must be a whole number from 0 to {MAX_RETRIES}, got {retries!r}")
+    if delay is not None and not 0 <= delay <= MAX_DELAY:
+        raise ValueError(f"retry_delay: must be from 0 to {MAX_DELAY:.0f} seconds, got {delay!r}")
     if seconds is not None and not 1 <= seconds <= MAX_TIMEOUT:
         raise ValueError(f"timeout: must be from 1 to {MAX_TIMEOUT} seconds, got {seconds!r}")
 

@@ -23,6 +23,8 @@ from foliot.usecases.schedules import Schedules, find_run
 from foliot.usecases.trail import Change, record
 
 FRESH = timedelta(days=1)
+NOTING = 10
+"""How often it is tried to park a job: its articles go on meanwhile, and nothing is done twice."""
 MOST_AGE = 365 * 24 * 3600
 
 
@@ -87,7 +89,7 @@ class Articles:
                 origin=Origin.MANUAL,
                 queue=QUEUE,
                 priority=min((wish.priority for wish in wanted), default=DEFAULT_PRIORITY),
-                max_attempts=1,
+                max_attempts=NOTING,
                 timeout_seconds=None,
                 action={"max_age_seconds": int(max_age.total_seconds())},
             )

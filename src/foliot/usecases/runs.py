@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.article import KIND as ARTICLES
@@ -140,6 +140,12 @@ async def repeat(
         for old in olds
     ]
     await tx.runs.add(requests, now)
+    for old, request in zip(olds, requests, strict=True):
+        if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None:
+            # What a submitted job wants stands in its items alone.
+            wanted = await tx.articles.wishes(old.id)
+            if wanted:
+                await tx.articles.submit(caller.tenant_id, request.id, wanted, now, timedelta())
     return await tx.runs.several(caller.tenant_id, [request.id for request in requests])
 
 

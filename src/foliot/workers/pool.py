@@ -93,9 +93,7 @@ class ProcessPool:
             # Never cancelled itself, so that no message is read by halves.
             hearing = asyncio.create_task(_hear(child, tell, child.calls))
             try:
-                asked = asdict(call)
-                body = asked.pop("body")
-                await child.send({"call": asked, "number": child.calls}, body)
+                await child.send({"call": _asked(call), "number": child.calls}, call.body)
                 return await asyncio.shield(hearing)
             except asyncio.CancelledError:
                 await asyncio.shield(self._stop(child, hearing))
@@ -107,9 +105,12 @@ class ProcessPool:
     async def _stop(self, child: Child, hearing: asyncio.Task[Told]) -> None:
         """Ask it to leave, wait a moment, and kill it: nothing it began may go on behind the run's back."""
         child.spoiled = True
-        with contextlib.suppress(ConnectionError):
-            await child.send({"stop": True})
-        await asyncio.wait([hearing], timeout=self.grace)
+        with contextlib.suppress(TimeoutError):
+            # One that reads nothing any more does not take the request either.
+            async with asyncio.timeout(self.grace):
+                with contextlib.suppress(ConnectionError):
+                    await child.send({"stop": True})
+                await asyncio.wait([hearing])
         child.spoiled = not hearing.done() or hearing.exception() is not None
         if child.spoiled:
             await child.kill()
@@ -151,6 +152,12 @@ class ProcessPool:
             await child.kill()
         self._all.clear()
         self._idle.clear()
+
+
+def _asked(call: Call) -> dict[str, Any]:
+    """A call as JSON; what a function of our own does not hear about is left out."""
+    asked = {"module": call.module, "function": call.function, "task": call.task, "parameters": call.parameters}
+    return asked | {"attempt": asdict(call.attempt)} if call.task else asked
 
 
 async def _hear(child: Child, tell: Tell, number: int) -> Told:

@@ -11,6 +11,7 @@ from foliot.domain.article import KIND, Counts
 from foliot.domain.run import Cancelled, Failed, Outcome, Parked, Problem, Succeeded
 from foliot.ports import ARTICLES_TOPIC, Context, Feed, Look, Store
 from foliot.ports.articles import Wish
+from foliot.usecases.again import again
 
 AGAIN = timedelta(seconds=2)
 """The last article's end brings the next look; this is for when that got lost."""
@@ -34,17 +35,24 @@ class Articles:
 
     async def perform(self, ctx: Context) -> Outcome:
         """Note what is wanted, unless that was done when the job was asked for."""
-        async with self._store.begin() as tx:
-            known = await tx.articles.counts([ctx.run_id])
-            if ctx.run_id in known:
-                counts = known[ctx.run_id]
-            else:
-                max_age = timedelta(seconds=ctx.config.get("max_age_seconds") or 0)
-                wanted = [Wish.of(one) for one in ctx.config.get("articles") or ()]
-                counts = await tx.articles.submit(ctx.tenant_id, ctx.run_id, wanted, ctx.now, max_age)
+        counts = await self._noted(ctx)
+        if counts is None:
+            return Failed(Problem("no_articles", "The job names no articles."), permanent=True)
         self._feed.wake(ARTICLES_TOPIC)
         ctx.log(f"{counts.total:,} articles: {counts.cached:,} are fresh, {counts.pending:,} to fetch")
         return verdict(counts) or Parked({}, AGAIN)
+
+    @again
+    async def _noted(self, ctx: Context) -> Counts | None:
+        async with self._store.begin() as tx:
+            known = await tx.articles.counts([ctx.run_id])
+            if ctx.run_id in known:
+                return known[ctx.run_id]
+            wanted = [Wish.of(one) for one in ctx.config.get("articles") or ()]
+            if not wanted:
+                return None
+            max_age = timedelta(seconds=ctx.config.get("max_age_seconds") or 0)
+            return await tx.articles.submit(ctx.tenant_id, ctx.run_id, wanted, ctx.now, max_age)
 
     async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
         """What has become of each; those that are to end want nothing any more."""

@@ -5,6 +5,7 @@ Pages are strangers' work: one that takes for ever or brings its reader down cos
 
 from __future__ import annotations
 
+import gc
 import re
 from contextlib import suppress
 from functools import cache
@@ -36,6 +37,10 @@ def read(body: bytes, content_type: str, url: str) -> dict[str, Any]:
     if _read == 0:
         _bound_memory()
     _read += 1
+    if _read == 2:
+        # Everything is loaded, and stays: looking through it for garbage would take as long as reading does.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
     if _read % _RENEW == 0:
         from trafilatura.meta import reset_caches
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 
 from protego import Protego
 
-from foliot.domain.run import Problem
+from foliot.actions.articles.verdict import patience
+from foliot.domain.article import NO_WORD
 from foliot.ports import Reply
-from foliot.ports.articles import Allowance, Missed
+from foliot.ports.articles import Allowance
 
 AGENT = "Foliot"
 """The name that a robots.txt addresses us by."""
@@ -33,19 +34,19 @@ def crawl_delay(text: str) -> timedelta | None:
     if not text:
         return None
     rules = _rules(text)
-    delay = rules.crawl_delay(AGENT) or 0.0
+    delay = float(rules.crawl_delay(AGENT) or 0.0)
     rate = rules.request_rate(AGENT)
     if rate is not None and rate.requests:
         delay = max(delay, rate.seconds / rate.requests)
-    return min(timedelta(seconds=delay), LONGEST_DELAY) if delay > 0 else None
+    longest = LONGEST_DELAY.total_seconds()
+    return timedelta(seconds=min(longest, delay)) if delay > 0 else None
 
 
-def judge(reply: Reply) -> Allowance | Missed:
-    """2xx says what is allowed; 4xx means that everything is; a host in trouble is asked again later."""
+def judge(reply: Reply, now: datetime) -> Allowance:
+    """2xx says what is allowed; 4xx means that everything is; a host in trouble is left alone for a while."""
     if 200 <= reply.status < 300:
         text = reply.body[:MOST_BYTES].decode("utf-8", "replace").replace("\x00", "")
         return Allowance(text, crawl_delay(text))
     if reply.status == 429 or reply.status >= 500:
-        said = f"The host answered {reply.status} when asked for its robots.txt, so nothing was fetched from it."
-        return Missed(problem=Problem("robots_unavailable", said))
+        return Allowance(NO_WORD, pause=patience(reply.headers, now))
     return Allowance("")

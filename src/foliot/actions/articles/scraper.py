@@ -12,6 +12,7 @@ from foliot.actions.articles import robots
 from foliot.actions.articles.extraction import NO_TEXT, SIGN_IN
 from foliot.actions.articles.fetching import Fetched, Fetcher
 from foliot.actions.articles.verdict import header, judge, never
+from foliot.domain.article import NO_WORD, NO_WORD_KEPT
 from foliot.domain.run import Problem
 from foliot.ports import Clock
 from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
@@ -24,6 +25,12 @@ MISSING = {
     NO_TEXT: never("no_text", "Nothing on the page reads like an article; it may want a browser."),
     SIGN_IN: never("sign_in", "The page asks for a sign-in."),
 }
+
+
+UNHEARD = Missed(
+    problem=Problem("robots_unavailable", "The host could not say what it allows, so nothing was fetched from it."),
+    retry_after=NO_WORD_KEPT,
+)
 
 
 class Silence:
@@ -47,16 +54,23 @@ class PageScraper:
     _silence: Silence = field(default_factory=Silence)
 
     async def robots(self, taken: Taken) -> Allowance | Missed:
-        """What the host of this article allows."""
+        """What the host of this article allows. One that cannot say is left alone for a while."""
         fetched = await self.fetcher.robots(taken)
-        return fetched if isinstance(fetched, Missed) else robots.judge(fetched.reply)
+        if isinstance(fetched, Missed):
+            return fetched if fetched.permanent else Allowance(NO_WORD)
+        return robots.judge(fetched.reply, self.clock.now())
 
     async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
         """The article, or why there is none."""
+        if taken.robots == NO_WORD:
+            return UNHEARD
         fetched = await self.fetcher.page(taken, _known(taken))
         if isinstance(fetched, Missed):
             return fetched
-        return judge(fetched.reply, self.clock.now()) or await self._read(taken, fetched)
+        found = judge(fetched.reply, self.clock.now())
+        if isinstance(found, Unchanged) and not _known(taken):
+            return never("http_304", "The host says that the page is as it was, and was not asked that.")
+        return found or await self._read(taken, fetched)
 
     async def _read(self, taken: Taken, fetched: Fetched) -> Extracted | Missed:
         reply = fetched.reply

@@ -65,8 +65,13 @@ def _missed(reply: Reply, now: datetime) -> Missed:
     if status not in _AGAIN and not 500 <= status < 600:
         return Missed(problem=problem, permanent=True)
     asked = _retry_after(reply.headers, now)
-    pause = min(asked or PATIENCE, LONGEST_PATIENCE) if status in _CROWDED else None
+    pause = patience(reply.headers, now) if status in _CROWDED else None
     return Missed(problem=problem, retry_after=asked, pause=pause)
+
+
+def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
+    """How long a host that asks for patience is left alone."""
+    return min(_retry_after(headers, now) or PATIENCE, LONGEST_PATIENCE)
 
 
 def never(code: str, said: str) -> Missed:

@@ -55,7 +55,7 @@ class Crawl:
             nodes=nodes,
             clock=clock,
             starter=self._starter,
-            stopper=Stopper(poll=pace.poll, patience=pace.closing),
+            stopper=Stopper(poll=pace.poll, patience=pace.closing, certain=pace.certain),
             copier=Copier(most_log=pace.most_log),
             poll=pace.poll,
             lost_after=pace.lost_after,

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from foliot.actions.crawl.client import Piece, Scrapyd
-from foliot.actions.crawl.handle import Copied, Handle
+from foliot.actions.crawl.handle import FROM_HERE, Copied, Handle
 from foliot.actions.crawl.pieces import Cut, cut
 from foliot.actions.crawl.scrapylog import zone_of
 from foliot.domain.errors import Invalid
@@ -84,7 +84,10 @@ class Copier:
         length = budget.share()
         if not length:
             return Got(more=True)
+        if handle.log.offset < handle.log.known:
+            length = min(length, handle.log.known - handle.log.offset)
         piece = await scrapyd.log(handle.project, handle.spider, handle.jobid, handle.log.offset, length)
+        _know(handle.log, piece, log)
         if piece is None:
             return Got(missing=True)
         await self._find_zone(scrapyd, handle, piece)
@@ -92,6 +95,9 @@ class Copier:
         taken = cut(piece.data, inside=handle.log.inside, limit=LINE_LIMIT, most=min(LINES, budget.lines), last=last)
         budget.spend(len(piece.data), len(taken.lines))
         _say(handle, taken, log, now)
+        if not taken.used:
+            # What was known ends inside a line; nobody has said that one.
+            handle.log.known = min(handle.log.known, handle.log.offset)
         used = taken.used
         if self._leap(handle.log, piece.total):
             said = f"The log is too large to be kept whole: {handle.log.left_out} bytes were left out here"
@@ -138,9 +144,25 @@ class Copier:
         return True
 
 
+def _know(copied: Copied, piece: Piece | None, log: Log) -> None:
+    """Find out how much of the log an earlier attempt may have copied, when that is not known yet."""
+    if copied.known != FROM_HERE:
+        return
+    copied.known = 0 if piece is None else piece.total
+    if copied.known:
+        log(
+            f"The first {copied.known} bytes of its log are not copied again: they are in the log of the earlier "
+            "attempt, except for what was written after that was given up",
+            level="warning",
+        )
+
+
 def _say(handle: Handle, taken: Cut, log: Log, now: datetime) -> None:
+    known = handle.log.offset < handle.log.known
     for line, long in taken.lines:
         said = handle.reading.read(line.decode("utf-8", "replace"))
+        if known:
+            continue
         at = said.at if said.at is not None and now - _PAST < said.at < now + _FUTURE else None
         log(f"{said.text}… (cut)" if long else said.text, level=said.level, at=at)
     _move(handle.log, taken.used, inside=taken.inside)

@@ -10,6 +10,13 @@ from typing import Any
 from foliot.actions.crawl.scrapylog import Reading
 from foliot.domain.reading import rfc3339
 
+FROM_HERE = -1
+"""As `Copied.known`: all that stands in the log when it is next read."""
+
+
+class HandleUnreadable(Exception):
+    """What was kept with the run is no handle of a crawl."""
+
 
 @dataclass(slots=True)
 class Copied:
@@ -24,6 +31,8 @@ class Copied:
     """Of a log, bytes that were skipped because it is too large; of items, those that cannot be kept."""
     count: int = 0
     """Items that were copied."""
+    known: int = 0
+    """Of a log, up to where an earlier attempt has copied it: read for what it tells, and not said again."""
 
 
 @dataclass(slots=True)
@@ -68,8 +77,18 @@ class Handle:
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Handle:
+        """The handle that was written down; `HandleUnreadable` when it is none."""
+        try:
+            return cls._of(raw)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise HandleUnreadable(f"{type(error).__name__}: {error}") from error
+
+    @classmethod
+    def _of(cls, raw: Mapping[str, Any]) -> Handle:
         given = {each.name: raw[each.name] for each in fields(cls) if each.name in raw}
         stopping = given.get("stopping")
+        if not all(isinstance(given.get(name, ""), str) for name in ("node", "name", "project", "spider", "jobid")):
+            raise TypeError("a name that is no text")
         return cls(
             **given
             | {name: _moment(given[name]) for name in ("asked_at", "since", "trouble_since") if name in given}
@@ -103,7 +122,11 @@ class Handle:
 
 
 def _copied(copied: Copied) -> dict[str, Any]:
-    others = {name: getattr(copied, name) for name in ("inside", "want", "left_out", "count") if getattr(copied, name)}
+    others = {
+        name: getattr(copied, name)
+        for name in ("inside", "want", "left_out", "count", "known")
+        if getattr(copied, name)
+    }
     return {"offset": copied.offset, **others}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 MOST_STATS = 60
+"""Of the closing stats that tell nothing about how the crawl ended; as many again of those that may."""
+_ALWAYS = frozenset(
+    {
+        "elapsed_time_seconds",
+        "finish_reason",
+        "item_scraped_count",
+        "log_count/CRITICAL",
+        "log_count/ERROR",
+        "response_received_count",
+    }
+)
+_TELLING = ("log_count/", "spider_exceptions/")
+_LARGEST = 2**53
+"""Whole numbers up to here are the same to every reader of JSON."""
 _LONGEST_TROUBLE = 300
 _QUARTER = 15 * 60
 """Offsets from UTC are quarters of an hour."""
@@ -107,10 +122,16 @@ class Reading:
     def _continue(self, text: str) -> None:
         if self.dumping:
             entry = _ENTRY.match(text)
-            if entry is not None and len(self.stats) < MOST_STATS:
-                self.stats[entry[1]] = _number(entry[2]) if entry[2] else entry[3]
+            if entry is not None:
+                self._count(entry[1], _number(entry[2]) if entry[2] else entry[3])
         elif self.troubled and _RAISED.fullmatch(text):
             self.trouble = text[:_LONGEST_TROUBLE]
+
+    def _count(self, name: str, value: float | str | None) -> None:
+        """Keep one of the closing stats: those that tell how it ended, however many a spider has of its own."""
+        most = 2 * MOST_STATS if name.startswith(_TELLING) else MOST_STATS
+        if value is not None and (name in _ALWAYS or len(self.stats) < most):
+            self.stats[name] = value
 
     def _moment(self) -> datetime | None:
         written = _naive(self.at)
@@ -158,8 +179,9 @@ def _naive(text: str | None) -> datetime | None:
         return None
 
 
-def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        return float(text)
+def _number(text: str) -> int | float | None:
+    """A number that JSON can carry; None when it is beyond all of them."""
+    number = float(text)
+    if not math.isfinite(number):
+        return None
+    return int(text) if abs(number) < _LARGEST and text.lstrip("-").isdecimal() else number

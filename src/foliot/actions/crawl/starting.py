@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -13,7 +13,7 @@ import structlog
 
 from foliot.actions.crawl.client import START_PATIENCE, NodeFailed, NodeSaid, Scrapyd
 from foliot.actions.crawl.config import Targets, argument
-from foliot.actions.crawl.handle import Handle
+from foliot.actions.crawl.handle import FROM_HERE, Handle
 from foliot.actions.crawl.nodes import Nodes
 from foliot.domain.run import Failed, Outcome, Parked, Problem
 from foliot.ports import Clock, Context, EgressFailed, EgressRefused
@@ -53,15 +53,19 @@ class Starter:
             except NodeSaid as refused:
                 said.append(f"{scrapyd.node.name} says: {refused}")
                 ctx.log(said[-1], level="error")
-        if said:
+        if said and len(said) >= len(self.nodes):
             return Failed(Problem("crawl_refused", f"The crawl could not be started. {said[-1]}"), permanent=True)
-        many = len(self.nodes)
-        which = (
-            "SCRAPYD_URL names none" if not many else "it does not answer" if many == 1 else f"none of {many} answers"
-        )
-        problem = Problem("no_node", f"There is no Scrapyd for the crawl: {which}.")
+        problem = Problem("no_node", f"There is no Scrapyd for the crawl: {self._why_none(said)}.")
         ctx.log(problem.message, level="error")
         return Failed(problem)
+
+    def _why_none(self, said: Sequence[str]) -> str:
+        many = len(self.nodes)
+        if said:
+            return f"{many - len(said)} of {many} did not answer, and {said[-1].removesuffix('.')}"
+        return (
+            "SCRAPYD_URL names none" if not many else "it does not answer" if many == 1 else f"none of {many} answers"
+        )
 
     async def again(
         self, ctx: Context, handle: Handle, scrapyd: Scrapyd, now: datetime, wait: timedelta
@@ -76,6 +80,8 @@ class Starter:
             return Failed(problem)
         handle.starts += 1
         handle.asked_at = now
+        # Fenced: whoever has lost the run to somebody else starts nothing.
+        await ctx.note(handle.as_dict())
         try:
             await self._schedule(scrapyd, ctx, handle)
         except NodeSaid as refused:
@@ -121,6 +127,7 @@ class Starter:
             for jobid in sorted(earlier & jobs.keys()):
                 if jobs[jobid].state != "finished":
                     handle = self._handle(ctx, scrapyd, jobid)
+                    handle.log.known = FROM_HERE if jobs[jobid].state == "running" else 0
                     await ctx.note(handle.as_dict())
                     ctx.log(f"The crawl {jobid} of an earlier attempt goes on on {handle.name}: following it")
                     return Parked(handle.as_dict(), timedelta(0))

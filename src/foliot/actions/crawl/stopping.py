@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from foliot.actions.crawl.client import Job, Scrapyd
+from foliot.actions.crawl.client import START_PATIENCE, Job, Scrapyd
 from foliot.actions.crawl.handle import Handle, Stopping
 from foliot.domain.run import Cancelled, Failed, Parked, Problem
 from foliot.ports import Look
@@ -22,6 +22,8 @@ class Stopper:
 
     poll: timedelta
     patience: timedelta = PATIENCE
+    certain: timedelta = START_PATIENCE
+    """After this long, a request to start that got no answer is not under way any more."""
 
     async def stop(
         self, look: Look, handle: Handle, job: Job, scrapyd: Scrapyd, now: datetime
@@ -50,10 +52,16 @@ class Stopper:
 
     async def let_go(self, handle: Handle, job: Job | None, scrapyd: Scrapyd, now: datetime) -> Parked | Cancelled:
         """Its run has ended already: see to it that the crawl does too."""
+        if job is None and self._may_begin(handle, now):
+            return Parked(handle.as_dict(), self._soon)
         if job is None or job.state == "finished":
             return Cancelled()
         await self._signal(handle, "cancel", scrapyd, now)
         return Parked(handle.as_dict(), self._soon)
+
+    def _may_begin(self, handle: Handle, now: datetime) -> bool:
+        """Nobody has seen it yet, and Scrapyd may still be about to start it."""
+        return handle.state == "starting" and handle.stopping is None and now - handle.asked_at <= self.certain
 
     async def _signal(self, handle: Handle, why: str, scrapyd: Scrapyd, now: datetime) -> str | None:
         stopping = handle.stopping

@@ -12,15 +12,15 @@ import structlog
 
 from foliot.actions.crawl.client import Job, NodeFailed, NodeSilent, Scrapyd, TooLarge
 from foliot.actions.crawl.copying import Budget, Copier
-from foliot.actions.crawl.handle import Handle
+from foliot.actions.crawl.handle import Handle, HandleUnreadable
 from foliot.actions.crawl.nodes import Nodes
 from foliot.actions.crawl.progress import advance
 from foliot.actions.crawl.sight import FINISHED, Sight, Tour, enter, together
-from foliot.actions.crawl.starting import Starter
+from foliot.actions.crawl.starting import Starter, jobid_of
 from foliot.actions.crawl.stopping import Stopper
 from foliot.actions.crawl.verdict import judge
 from foliot.domain.run import Cancelled, Failed, Outcome, Parked, Problem, Succeeded
-from foliot.ports import Clock, Look
+from foliot.ports import Clock, Look, Stale
 
 AT_ONCE = 16
 """Crawls whose files are asked for at the same time."""
@@ -50,15 +50,19 @@ class Watcher:
         time = min(look.ctx.timeout for look in looks)
         until = asyncio.get_running_loop().time() + time.total_seconds() / 2
         tour = Tour(time / 4, Budget(crawls=len(looks), until=until))
-        handles = {look.ctx.run_id: Handle.of(look.handle) for look in looks}
-        jobs = await self._jobs(list(handles.values()), tour)
+        handles = {look.ctx.run_id: _handle(look) for look in looks}
+        jobs = await self._jobs([handle for handle in handles.values() if isinstance(handle, Handle)], tour)
         turns = asyncio.Semaphore(AT_ONCE)
 
         async def one(look: Look) -> Outcome | None:
             handle = handles[look.ctx.run_id]
+            if not isinstance(handle, Handle):
+                return handle
             async with turns:
                 try:
                     return await self._one(look, handle, jobs[handle.node, handle.project], tour)
+                except Stale:
+                    return None
                 except Exception:
                     # One crawl's surprise is no reason to leave the others alone; this one is looked at again later.
                     log.exception("a look at a crawl failed", action="crawl_look_failed", run_id=look.ctx.run_id)
@@ -229,6 +233,23 @@ class Watcher:
 
     def _wait(self, now: datetime) -> timedelta:
         return min(together(now, self.poll, 1), self.lost_after)
+
+
+def _handle(look: Look) -> Handle | Failed | Cancelled:
+    """Where the crawl is; how its run ends when nobody can say."""
+    try:
+        return Handle.of(look.handle)
+    except HandleUnreadable as error:
+        log.exception("a crawl cannot be found again", action="crawl_handle_unreadable", run_id=look.ctx.run_id)
+        if look.cancel or look.ended:
+            return Cancelled("cancelled on request; it may still run, for what was kept to find it cannot be read")
+        problem = Problem(
+            "handle_unreadable",
+            f"What was kept to find the crawl again cannot be read ({error}). If Scrapyd still runs it, under the "
+            f"name {jobid_of(look.ctx.run_id, look.ctx.attempt)}, stop it there.",
+        )
+        look.ctx.log(problem.message, level="error")
+        return Failed(problem, permanent=True)
 
 
 async def _each(scrapyd: Scrapyd, project: str, jobids: Sequence[str]) -> Jobs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from foliot.domain.access import KEEPER
 from foliot.domain.errors import Invalid, InvalidMany
 from foliot.domain.plain import check_depth
 from foliot.domain.reading import Fields, rfc3339
+from foliot.domain.retry import RetryAt, RetryPolicy
 from foliot.domain.run import Failed, Outcome, Problem, Succeeded
 from foliot.ports import Context
 from foliot.ports.tasks import Attempt, Pool, ProcessDied, Told
@@ -20,6 +22,8 @@ from foliot.tasks.task import Task
 
 SOFT = 1500 / 1620
 """The share of its time after which a task is asked to stop: 25 of 30 minutes."""
+SOONEST = timedelta(milliseconds=1)
+"""At once: nothing at all would mean that the retry policy decides."""
 
 
 class RunTask:
@@ -93,11 +97,24 @@ class RunTask:
             else:
                 told = await (running.on_loop() if task.is_async else running.in_thread())
         except TimeoutError:
-            return Failed(Problem("timeout", f"did not finish within {patience.total_seconds():g} s"))
+            problem = Problem("timeout", f"did not finish within {patience.total_seconds():g} s")
+            return _paced(Failed(problem), task, ctx)
         except ProcessDied as died:
             ctx.log(str(died), level="error")
-            return Failed(Problem("process_died", str(died)))
-        return _outcome(told, ctx)
+            return _paced(Failed(Problem("process_died", str(died))), task, ctx)
+        outcome = _outcome(told, ctx)
+        return _paced(outcome, task, ctx) if isinstance(outcome, Failed) else outcome
+
+
+def _paced(failed: Failed, task: Task, ctx: Context) -> Failed:
+    """With the delay that the task declares, where no schedule has a retry policy that says it already."""
+    if task.retry_delay is None or ctx.schedule_id is not None or failed.retry_after is not None:
+        return failed
+    policy = RetryPolicy.from_dict(task.defaults()["retry_policy"])
+    then = policy.decide(ctx.run_id, ctx.attempt, ctx.max_attempts, failed, ctx.now)
+    if not isinstance(then, RetryAt):
+        return failed
+    return replace(failed, retry_after=max(then.moment - ctx.now, SOONEST))
 
 
 def _outcome(told: Told, ctx: Context) -> Outcome:
@@ -105,5 +122,5 @@ def _outcome(told: Told, ctx: Context) -> Outcome:
         return Succeeded(result=told.result, partial=told.partial)
     if told.trace:
         ctx.log(told.trace.rstrip(), level="error")
-    after = None if told.retry_after is None else timedelta(seconds=max(told.retry_after, 0.001))
+    after = None if told.retry_after is None else max(timedelta(seconds=told.retry_after), SOONEST)
     return Failed(Problem("task_failed", told.error), permanent=told.permanent, retry_after=after)

@@ -19,16 +19,23 @@ from foliot.tasks.task import Task
 GRACE = 2.0
 """Seconds for which a thread that was asked to stop is waited for; nobody can end it."""
 
+WAITING = 10_000
+"""Lines of a thread that may wait for the loop; what comes faster is counted, not kept."""
+
 STUBBORN = "It does not stop, and its thread is left to itself: a loop should look at ctx.cancelled."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToRun:
     """Tells the run what its function says, from whichever thread. Made on the loop."""
 
     ctx: Context
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     home: int = field(default_factory=threading.get_ident)
+    most: int = WAITING
+    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _waiting: list[Callable[[], None]] = field(init=False, default_factory=list)
+    _over: int = field(init=False, default=0)
 
     def log(self, message: str, level: str) -> None:
         self._say(lambda: self.ctx.log(message, level=level))
@@ -40,8 +47,24 @@ class ToRun:
         if threading.get_ident() == self.home:
             say()
         elif not self.loop.is_closed():
-            # One after the other in the order said, and all before the function's end is heard.
-            self.loop.call_soon_threadsafe(say)
+            with self._lock:
+                if len(self._waiting) >= self.most:
+                    self._over += 1
+                    return
+                self._waiting.append(say)
+                first = len(self._waiting) == 1
+            if first:
+                # One after the other in the order said, and all before the function's end is heard.
+                self.loop.call_soon_threadsafe(self._pass_on)
+
+    def _pass_on(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+            over, self._over = self._over, 0
+        for say in waiting:
+            say()
+        if over:
+            self.ctx.log(f"{over} more lines came too fast and were not kept", level="warning")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

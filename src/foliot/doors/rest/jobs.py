@@ -25,7 +25,7 @@ from foliot.usecases.jobs import Job
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"])
 
-MAX_SKIP = 1_000_000
+MAX_SKIP = 100_000
 NDJSON = "application/x-ndjson"
 CSV = "text/csv"
 

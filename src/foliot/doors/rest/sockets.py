@@ -68,7 +68,9 @@ class Socket:
         run = job.run
         seq = run.event_seq if run is not None and after is None else after or 0
         self.told[job.id] = Told(seq)
-        await self.send(update(job, seq))
+        # Whoever is behind is told the news first, and how it ended last.
+        behind = run is not None and seq < run.event_seq
+        await self.send(update(job, seq) | ({"status": job.moving} if behind else {}))
 
     async def go_on(self, job_id: str) -> bool:
         """Tell what is new of a job; true when there is more to tell at once."""
@@ -192,7 +194,7 @@ async def _close(socket: WebSocket, code: int, reason: str) -> None:
 async def _hear(socket: WebSocket) -> None:
     """Nothing that a reader says matters, but that it left does."""
     with suppress(WebSocketDisconnect, RuntimeError):
-        async for _ in socket.iter_text():
+        while (await socket.receive())["type"] != "websocket.disconnect":
             pass
 
 

@@ -45,6 +45,7 @@ def upgrade() -> None:
         *_readable("next_at", "robots_at"),
         sa.PrimaryKeyConstraint("host", name=op.f("pk_hosts")),
     )
+    op.create_index(op.f("ix_hosts_next_at"), "hosts", ["next_at"], unique=False)
 
 
 def downgrade() -> None:

@@ -128,6 +128,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(services.stop_private)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no process is left alone with it at the end."""
+    here = Path(__file__).parent
+    slow = {"acceptance": 0, "integration": 1, "contract": 2}
+    items.sort(key=lambda item: slow.get(item.path.relative_to(here).parts[0], 3) if here in item.path.parents else 3)
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Name bytes by their argument: bytes may hold a time of day, and every process must collect the same names."""
     return argname if isinstance(val, bytes) else None

@@ -9,6 +9,7 @@ import signal
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest_asyncio
 from foliot import __version__
 from foliot.actions.articles.fetching import Fetcher
 from foliot.actions.articles.scraper import PageScraper
+from foliot.domain.article import NO_WORD
 from foliot.domain.run import Fence
 from foliot.egress import HttpEgress
 from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
@@ -184,8 +186,10 @@ async def test_a_host_without_rules_allows_everything_and_one_in_trouble_nothing
 
         stand.paths["/robots.txt"] = answer(b"", status="503 Service Unavailable")
         found = await scraper.robots(wanted(stand.url("/a")))
-        assert isinstance(found, Missed)
-        assert (found.problem.code, found.permanent) == ("robots_unavailable", False)
+        assert found == Allowance(NO_WORD, pause=timedelta(seconds=10))
+        unheard = await scraper.scrape(replace(wanted(stand.url("/a")), robots=NO_WORD))
+        assert isinstance(unheard, Missed)
+        assert (unheard.problem.code, unheard.permanent) == ("robots_unavailable", False)
 
 
 async def endless(writer: asyncio.StreamWriter) -> None:

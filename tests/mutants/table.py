@@ -366,7 +366,11 @@ MUTANTS = (
     Mutant(
         "crawl: written down after it was started",
         (
-            Edit(_CRAWL + "starting.py", "        await ctx.note(handle.as_dict())\n        try:\n", "        try:\n"),
+            Edit(
+                _CRAWL + "starting.py",
+                "ctx.attempt))\n        await ctx.note(handle.as_dict())\n        try:\n",
+                "ctx.attempt))\n        try:\n",
+            ),
             Edit(
                 _CRAWL + "starting.py",
                 "        self.nodes.sent(handle.node)\n",

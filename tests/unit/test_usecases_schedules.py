@@ -17,6 +17,7 @@ from foliot.domain.schedule import Schedule, Status
 from foliot.ports import Page, Transaction
 from foliot.store.database import Database
 from foliot.usecases import UseCases
+from foliot.usecases.again import TRIES
 from foliot.usecases.once import AnsweredBefore, Once
 from tests.world import EVERY_MINUTE, HOURLY, URL, OneAction, World, open_world
 
@@ -471,7 +472,7 @@ async def test_a_transaction_undone_for_anothers_sake_is_asked_again_and_happens
 
 
 async def test_a_transaction_undone_again_and_again_is_given_up(world: World) -> None:
-    cases = UseCases.of(Crowded(world.store, times=5), world.clock, world.feed, OneAction())
+    cases = UseCases.of(Crowded(world.store, times=TRIES), world.clock, world.feed, OneAction())
 
     with pytest.raises(Contended):
         await cases.schedules.create(LOCAL, EVERY_MINUTE)

@@ -133,7 +133,9 @@ async def test_with_one_slot_the_most_urgent_of_a_queue_comes_first(house: House
         await house.reaches(run_id, RunState.SUCCESS)
 
     assert house.probe.started[0] == first
-    assert set(house.probe.started[1:6]) == set(urgent)
+    # A worker may have taken one message from the broker before the urgent ones came.
+    in_hand = 0 if house.kind == "embedded" else 1
+    assert set(urgent) <= set(house.probe.started[1 : 6 + in_hand])
 
 
 async def test_a_worker_takes_its_own_queues_only(house: House) -> None:

@@ -1,6 +1,6 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
-python bench/run.py [cron firing stream engine streams articles cluster sqlite] [--quick]
+python bench/run.py [cron firing stream engine doors streams articles cluster sqlite] [--quick]
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ QUICK = {
     "firing": ["--sizes", "1000,100000", "--repeats", "1", "--peer", "1000"],
     "stream": ["--seconds", "10"],
     "engine": ["--runs", "4000", "--repeats", "1"],
+    "doors": ["--requests", "1000", "--repeats", "1"],
     "streams": ["--followers", "200", "--seconds", "5"],
     "articles": ["--pages", "300", "--repeats", "1"],
     "cluster": ["--runs", "3000", "--repeats", "1"],
@@ -35,6 +36,7 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "firing": [["firing.py"]],
         "stream": [["firing.py", "--stream"]],
         "engine": [["engine.py"]],
+        "doors": [["doors.py"]],
         "streams": [["streams.py"]],
         "articles": [["articles.py"]],
         "cluster": [["cluster.py"]],

@@ -11,7 +11,7 @@ import pytest
 
 from foliot.ports import Parcel
 from foliot.workers.celery import envelope
-from foliot.workers.celery.app import step
+from foliot.workers.celery.app import make_app, step
 from foliot.workers.celery.envelope import Malformed
 
 NOON = datetime(2027, 1, 4, 12, 0, 0, 123456, tzinfo=UTC)
@@ -72,3 +72,8 @@ def test_arguments_by_name_are_refused() -> None:
 def test_the_most_urgent_is_what_each_broker_takes_first() -> None:
     assert [step("amqp://h", priority) for priority in (1, 10)] == [9, 0]
     assert [step("redis://h", priority) for priority in (1, 10)] == [0, 9]
+
+
+def test_no_thread_of_a_worker_waits_for_a_word_of_the_broker() -> None:
+    """Celery's threads would, to take more again after a broken connection; the loop hears the answer, and they hang."""
+    assert make_app("amqp://", ["default"]).conf.worker_enable_prefetch_count_reduction is False

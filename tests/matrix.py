@@ -15,6 +15,7 @@ from sqlalchemy import Table, select
 from foliot.domain.access import Caller, Role, Thing, Verb, may, scope
 from foliot.domain.event import EventType, Line
 from foliot.domain.ids import new_id
+from foliot.domain.pipeline import Definition, StepSpec, revision_of
 from foliot.domain.run import RunState
 from foliot.doors.rest import create_app
 from foliot.doors.rest.who import public
@@ -25,15 +26,17 @@ from foliot.identity.last_use import LastUse
 from foliot.identity.tokens import Tokens
 from foliot.identity.verifying import Key, OneKey
 from foliot.ports import Claimed, Page
+from foliot.ports.book import Kept
 from foliot.store.access_tables import api_keys
 from foliot.store.crawls import write_items
 from foliot.store.database import Database
+from foliot.usecases.bulks import BulkView
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
 from tests.world import EVERY_MINUTE, KEYRING, World
 
 OURS, THEIRS = "acme", "other"
-_ID = re.compile(r"\b(?:sch|run|key|aud)_[0-9a-f]{32}\b")
+_ID = re.compile(r"\b(?:sch|run|key|aud|blk)_[0-9a-f]{32}\b")
 _SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER))
 _CRAWL = {"spider": "matrix", "start_urls": ["https://example.com/"]}
 _DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
@@ -54,16 +57,18 @@ class Things:
     queue: str
     job_id: str
     ended_job_id: str
+    bulk_id: str
     # Everybody has the same of these.
     task: str = "greet"
     preset: str = "price-monitoring"
+    pipeline: str = "no-pipeline"
 
     @classmethod
     def unknown(cls) -> Things:
         """Names that belong to nobody."""
         first, second, third, job, ended = (new_id("run") for _ in range(5))
         named = ("nowhere", "nobody", "no-node", "no-queue")
-        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended)
+        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, new_id("blk"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,9 @@ class Route:
         chosen = {"run_id": {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)}
         # The log of a job that goes on would go on too.
         chosen["job_id"] = things.job_id if self.method == "DELETE" else things.ended_job_id
-        return re.sub(r"{(\w+)}", lambda found: chosen.get(found[1]) or getattr(things, found[1]), self.path)
+        # What a route cannot do without, although its path does not name it.
+        asked = {"/api/schedules/health": f"?ids={things.schedule_id}"}.get(self.path, "")
+        return re.sub(r"{(\w+)}", lambda found: chosen.get(found[1]) or getattr(things, found[1]), self.path) + asked
 
     def body(self, things: Things) -> Any:
         """A body that the route accepts. The owner's call fails for a new route whose body is missing here."""
@@ -95,6 +102,7 @@ class Route:
             "POST /crawl": _CRAWL,
             "POST /jobs/submit": {"articles": [{"url": "https://example.com/matrix"}]},
             "POST /api/dead-letters/replay": {"ids": [things.letter_id]},
+            "POST /api/bulk": {"action": "retry", "ids": [things.ended_id]},
             "POST /api/keys": {"name": "matrix", "role": "viewer"},
             "PUT /api/secrets/{name}": {"value": "a value of the matrix"},
             "PUT /api/tenants/{tenant_id}": {"limits": {"schedules": 1000}},
@@ -237,8 +245,51 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     jobs = [await _crawl(world, admin, depth) for depth in range(2)]
     await world.finish(jobs[1])
     return Things(
-        schedule.id, waiting, ended, letter, key.key.id, name, tenant_id, *house, *(job.fence.run_id for job in jobs)
+        schedule.id,
+        waiting,
+        ended,
+        letter,
+        key.key.id,
+        name,
+        tenant_id,
+        *house,
+        jobs[0].fence.run_id,
+        jobs[1].fence.run_id,
+        bulk_id=await _bulk(world, admin, ended),
+        pipeline=await _pipeline(world, tenant_id),
     )
+
+
+async def _pipeline(world: World, tenant_id: str) -> str:
+    """A pipeline that a file has defined, and that can be run."""
+    # Its name does not hold the tenant's: answers are compared without either.
+    name = f"pipeline-{tenant_id[::-1]}"
+    steps = (StepSpec(cls="JsonParser", name="JsonParser", kwargs={}),)
+    definition = Definition(name=name, steps=steps, draft=None, revision=revision_of(steps, None))
+    shown = [{**step.to_dict(), "line": 1} for step in steps]
+    async with world.store.begin() as tx:
+        await tx.pipelines.put(
+            Kept(
+                tenant_id=tenant_id,
+                name=name,
+                file="pipelines.yml",
+                place=0,
+                definition=definition,
+                fault=None,
+                steps=shown,
+                yaml=f"{name}: {{}}",
+                schedule_id=None,
+                updated_at=world.clock.now(),
+            )
+        )
+    return name
+
+
+async def _bulk(world: World, admin: Caller, run_id: str) -> str:
+    """A bulk action that nobody has begun with."""
+    made = await world.cases.bulks.create(admin, {"action": "retry", "ids": [run_id]})
+    assert isinstance(made, BulkView)
+    return made.bulk.id
 
 
 async def _crawl(world: World, admin: Caller, depth: int) -> Claimed:

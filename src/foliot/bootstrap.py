@@ -14,7 +14,9 @@ from foliot import opening
 from foliot.actions.articles import Articles
 from foliot.actions.grpc import GrpcCall
 from foliot.actions.webhook import Webhook
+from foliot.booking import booking
 from foliot.crawling import crawling
+from foliot.demoing import furnisher, site_of
 from foliot.domain.ids import new_id
 from foliot.domain.node import Role, Wish
 from foliot.domain.queue import KNOWN_QUEUES
@@ -22,11 +24,13 @@ from foliot.egress import HttpEgress
 from foliot.egress.calls import GrpcEgress
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.executor import Executor
+from foliot.engine.hauler import Hauler
 from foliot.engine.loop import Loop
 from foliot.engine.timekeeper import Timekeeper
 from foliot.feed.memory import MemoryFeed
 from foliot.gathering import Copying, Reading, copying, reading
 from foliot.opening import Entrance, entrance_of
+from foliot.piping import Piping, piping
 from foliot.ports import Action, Broker, Feed, Intake, LivingFeed
 from foliot.presets import all_presets
 from foliot.settings import Settings
@@ -38,11 +42,14 @@ from foliot.tasking import Tasking, tasking
 from foliot.usecases import UseCases
 from foliot.usecases.declaring import Declarer
 from foliot.usecases.limits import Limiter
+from foliot.usecases.reconciling import Reconciler
 from foliot.vault.late import LateKeyring, keyring_of
 from foliot.vault.wallet import Wallet
 from foliot.workers.embedded import EmbeddedWorkers
 
 if TYPE_CHECKING:
+    from foliot.demo.furnishing import Furnisher
+    from foliot.doors.discord import DiscordDoor
     from foliot.doors.rpc import RpcDoor
 
 
@@ -77,12 +84,21 @@ class App:
     crawl_egress: HttpEgress | None = None
     """Leads to the Scrapyd nodes, and nowhere else."""
     rpc: RpcDoor | None = None
+    discord: DiscordDoor | str | None = None
+    """Or why there is none although it was asked for."""
     tasking: Tasking | None = None
+    piping: Piping | None = None
     reading: Reading | None = None
     copying: Copying | None = None
     """Brings articles to MongoDB; only where something fires, for once is enough."""
     declarer: Declarer | None = None
     """Makes the schedules that code declares; only where something fires."""
+    hauler: Hauler | None = None
+    """Carries out bulk actions; the same."""
+    book: Reconciler | None = None
+    """Brings the store in step with the file of pipelines; the same."""
+    demo: Furnisher | None = None
+    """Makes the demo when it starts; at our own address, for its schedules call us."""
 
     async def start(self) -> None:
         await self.egress.start()
@@ -91,6 +107,7 @@ class App:
         if self.crawl_egress is not None:
             await self.crawl_egress.start()
         await self.feed.start()
+        await self._furnish()
         if self.engine is not None:
             await self.engine.start()
         else:
@@ -100,14 +117,22 @@ class App:
         if self.entrance is not None:
             # After the clock was set: a token's time is judged by it.
             await self.entrance.open(self.loop)
-        if self.declarer is not None:
-            self.loop.start([self.declarer])
+        self.loop.start([one for one in (self.declarer, self.book, self.hauler) if one is not None])
         if self.copying is not None:
             self.loop.start([self.copying.copier])
         if self.rpc is not None:
             await self.rpc.start()
+        if self.discord is not None and not isinstance(self.discord, str):
+            self.loop.start(self.discord.actors())
+
+    async def _furnish(self) -> None:
+        """Before anything fires: a past that is being written must not be caught up with."""
+        if self.demo is not None:
+            await self.demo.furnish()
 
     async def stop(self, grace: float | None = None) -> None:
+        if self.discord is not None and not isinstance(self.discord, str):
+            await self.discord.stop()
         if self.rpc is not None:
             await self.rpc.stop()
         await self.loop.stop()
@@ -117,6 +142,8 @@ class App:
             await self.entrance.close()
         if self.tasking is not None:
             await self.tasking.close()
+        if self.piping is not None:
+            await self.piping.close()
         if self.reading is not None:
             await self.reading.close()
         if self.copying is not None:
@@ -129,12 +156,21 @@ class App:
         await self.store.close()
 
 
-def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP, rpc_port: int | None = None) -> App:
+def build(  # noqa: PLR0913 -- as many as there are things to choose
+    settings: Settings,
+    *,
+    doors: bool,
+    engine: bool,
+    role: Role = Role.UP,
+    rpc_port: int | None = None,
+    discord: bool = False,
+    demo: str | None = None,
+) -> App:
     """The parts that this process needs; nothing is opened before `start`. `doors`: HTTP; `rpc_port`: gRPC, there."""
     asked = doors or rpc_port is not None
     limits = settings.limits(local=settings.local)
     store = Database(settings.database_url, caps=Caps(limits.concurrent_runs))
-    clock, feed = StoreClock(), _feed(settings) if asked or engine else MemoryFeed()
+    clock, feed = StoreClock(), _feed(settings) if asked or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
         loopback=settings.local,
@@ -155,9 +191,11 @@ def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP
     )
     grpc = GrpcCall(calls=calls, clock=clock)
     tasks = tasking(settings, store, clock, egress, grpc, calls)
+    pipes = piping(settings, store, egress, wallet)
     articles = Articles(store=store, feed=feed, targets=egress)
     read = reading(settings, egress, clock) if engine else None
-    known: tuple[Action, ...] = (Webhook(egress=egress, secrets=wallet), crawl, articles, grpc, tasks.action)
+    webhook = Webhook(egress=egress, secrets=wallet)
+    known: tuple[Action, ...] = (webhook, crawl, articles, grpc, tasks.action, pipes.action)
     actions = Registry({action.kind: action for action in known})
     entrance = entrance_of(settings, store, clock, vault) if asked and not settings.local else None
     usecases = UseCases.of(
@@ -173,18 +211,25 @@ def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP
         limiter=limiter,
         check_allow=egress.check_limits,
         disk=lambda: _disk(settings),
-        remarks=lambda: _remarks(entrance, tasks, declarer),
+        remarks=lambda: [
+            *_remarks(entrance, tasks, declarer, bot),
+            *pipes.catalogue.faults(),
+            *(book.troubles if book else ()),
+        ],
         tasks=tasks.catalogue,
         presets=all_presets(),
         reach=feed.reach,
         crawlers=crawl.seen,
+        site=site_of(demo),
     )
     fires = engine and role is not Role.WORKER
     copies = copying(settings, store, clock) if fires else None
     declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases.presets.declaring) if fires else None
+    book = booking(settings, store, usecases.presets.declaring, pipes.catalogue) if fires else None
     pepper = None if settings.local else vault
     who = None if entrance is None else entrance.identity
     asgi = opening.rest_door(settings, usecases, who, pepper) if doors else None
+    bot = opening.discord_door(settings, usecases, clock, feed) if discord else None
     return App(
         settings=settings,
         store=store,
@@ -199,17 +244,30 @@ def build(settings: Settings, *, doors: bool, engine: bool, role: Role = Role.UP
         entrance=entrance,
         crawl_egress=crawl_egress,
         tasking=tasks,
+        piping=pipes,
         reading=read,
         copying=copies,
         declarer=declarer,
+        book=book,
+        hauler=_hauler(store, clock, feed, usecases) if fires else None,
+        demo=furnisher(settings, store, clock, usecases.schedules, demo),
+        discord=bot,
         rpc=None if rpc_port is None else opening.rpc_door(settings, usecases, who, pepper, rpc_port, asgi),
     )
 
 
-def _remarks(entrance: Entrance | None, tasks: Tasking, declarer: Declarer | None) -> list[str]:
+def _remarks(
+    entrance: Entrance | None, tasks: Tasking, declarer: Declarer | None, discord: DiscordDoor | str | None
+) -> list[str]:
     """What of this process stands out besides its connections."""
     keys = entrance.jwks.problems() if entrance is not None and entrance.jwks is not None else ()
-    return [*keys, *tasks.catalogue.faults(), *(() if declarer is None else declarer.troubles)]
+    bot = discord if discord is None or isinstance(discord, str) else discord.remark()
+    return [*keys, *tasks.catalogue.faults(), *(() if declarer is None else declarer.troubles), *([bot] if bot else [])]
+
+
+def _hauler(store: Database, clock: StoreClock, feed: Feed, usecases: UseCases) -> Hauler:
+    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('h')[-6:]}"
+    return Hauler(clock=clock, store=store, feed=feed, hands=usecases.hands, holder=holder)
 
 
 def _feed(settings: Settings) -> LivingFeed:

@@ -36,6 +36,8 @@ _SECRET_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=://)[^\s/@:\"']*:[^\s@\"']*@"), f"{HIDDEN}@"),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), rf"\1 {HIDDEN}"),
     (re.compile(r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), HIDDEN),
+    # A bot's token at Discord: its id, a moment and a signature.
+    (re.compile(r"\b[A-Za-z0-9_-]{20,30}\.[A-Za-z0-9_-]{6,7}\.[A-Za-z0-9_-]{27,}"), HIDDEN),
     (re.compile(r"(?i)([?&](?:password|secret|token|ticket|api_?key)=)[^&\s\"']+"), rf"\1{HIDDEN}"),
 )
 # Control characters, and those that turn the direction of writing: with them one line could pretend to be another.
@@ -44,7 +46,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u206
 _CONTROL_IN_TRACEBACK = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _DEPTH = 6
 # Their debug lines name every statement, parameters included.
-_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "grpc", "uvicorn")
+_QUIET = ("aiosqlite", "asyncio", "asyncmy", "sqlalchemy", "alembic", "aiohttp", "grpc", "uvicorn", "discord")
 
 Line = MutableMapping[str, Any]
 
@@ -75,6 +77,27 @@ def configure(
             structlog.stdlib.filter_by_level,
             *_gathering(),
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+
+
+def join() -> None:
+    """Inside somebody's program: lines go to its `logging`, to be kept or dropped there. Where the program has set up
+    structlog itself, nothing changes.
+    """
+    if structlog.is_configured():
+        return
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.format_exc_info,
+            redact,
+            escape,
+            structlog.processors.KeyValueRenderer(key_order=["event"], drop_missing=True),
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from foliot.egress import HttpEgress
 from foliot.engine.loop import Actor, Loop
-from foliot.ports import Clock, Identity
+from foliot.ports import Clock, Feed, Identity
 from foliot.ports.keys import Pepper
 from foliot.settings import Settings
 from foliot.store.database import Database
@@ -22,6 +22,7 @@ from foliot.usecases import UseCases
 from foliot.vault.late import LateKeyring
 
 if TYPE_CHECKING:
+    from foliot.doors.discord import DiscordDoor
     from foliot.doors.rpc import RpcDoor
     from foliot.identity.claims import Expectations
     from foliot.identity.identities import Identities
@@ -115,6 +116,7 @@ def rest_door(
     """HTTP, as an application for a server."""
     # The web framework takes longer to import than everything else together; a scheduler and an audit need none.
     from foliot.doors.rest import LOOPBACK, create_app
+    from foliot.web import DIST
 
     scraper = settings.metrics_token
     return create_app(
@@ -123,6 +125,31 @@ def rest_door(
         hosts=LOOPBACK | {settings.host},
         metrics_token=None if scraper is None else scraper.reveal(),
         cursor_pepper=pepper,
+        pages=DIST,
+    )
+
+
+def discord_door(settings: Settings, usecases: UseCases, clock: Clock, feed: Feed) -> DiscordDoor | str:
+    """Discord, or why there is no such door: whatever is wrong with it stops nothing else."""
+    from importlib.util import find_spec
+
+    if find_spec("discord") is None:
+        return "Discord: needs discord.py, which is not installed: pip install 'foliot[discord]'"
+    from foliot.doors.discord import DiscordDoor, Members
+
+    members = Members(
+        roles=dict(settings.discord_roles),
+        tenant_id=settings.discord_tenant or settings.pipelines_tenant,
+        guild=settings.discord_guild,
+    )
+    token = settings.discord_token
+    return DiscordDoor(
+        cases=usecases,
+        members=members,
+        clock=clock,
+        feed=feed,
+        token=None if token is None else token.reveal(),
+        api=settings.discord_api,
     )
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
 
+from foliot.domain.pipeline import Item, OnError
 from foliot.engine.alarm import Alarm
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
@@ -17,7 +20,10 @@ from foliot.engine.recorder import Recorder
 from foliot.engine.ticker import Ticker
 from foliot.engine.watcher import Watcher
 from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Clock, Store, is_watched
+from foliot.pipelines.context import StepContext, Tally
+from foliot.pipelines.running import Chain
+from foliot.pipelines.transform import Transform
+from foliot.ports import Action, Clock, Egress, EgressFailed, Outgoing, Reply, Store, is_watched
 from foliot.store.database import Database
 from foliot.store.migrate import create, migrate
 from foliot.workers.embedded import EmbeddedWorkers
@@ -153,3 +159,139 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
         await executor.drain(0)
         await loop.stop()
     return Drained(meter.fired, dict(meter.finished))
+
+
+@dataclass(frozen=True, slots=True)
+class GivenPages:
+    """An egress that answers with what a test gives, and lets nothing leave.
+
+    By URL: the body (bytes or text), or a status with a body, or a `Reply`. Every request is in `asked`; whatever is
+    not given is not reached.
+    """
+
+    pages: Mapping[str, Any]
+    asked: list[Outgoing] = field(default_factory=list)
+
+    def check(self, url: str) -> None:
+        """Everything may be asked for."""
+
+    async def send(self, request: Outgoing) -> Reply:
+        self.asked.append(request)
+        given = self.pages.get(request.url)
+        if given is None:
+            raise EgressFailed("connection_failed", f"the test gives no page {request.url}")
+        if isinstance(given, Reply):
+            return given
+        status, body = given if isinstance(given, tuple) else (200, given)
+        raw = body.encode() if isinstance(body, str) else body
+        kind = {"Content-Type": "text/html; charset=utf-8"}
+        return Reply(
+            status=status,
+            headers=kind,
+            body=raw[: request.keep],
+            truncated=len(raw) > request.keep,
+            elapsed=timedelta(milliseconds=1),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSecrets:
+    """Secrets that a test gives."""
+
+    values: Mapping[str, str]
+
+    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+        return {name: self.values[name] for name in names if name in self.values}
+
+
+async def _in_thread(function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any]) -> Any:
+    """As a step's `ctx.apart`, in a thread: quick, and a test may step into it."""
+    return await asyncio.to_thread(function, body=body, **parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streamed:
+    """What came of a chain."""
+
+    items: Sequence[Item]
+    failed: int
+    steps: Sequence[Mapping[str, Any]]
+    """Each with `name`, `state`, `in`, `out`, `failed` and `seconds`."""
+    log: Sequence[str]
+
+
+async def stream(
+    *steps: Transform,
+    items: Iterable[Item] = (),
+    on_error: OnError = "fail",
+    egress: Egress | None = None,
+    secrets: Mapping[str, str] | None = None,
+    out: Path | None = None,
+) -> Streamed:
+    """Let items through transforms, as a pipeline does; for tests of one's own.
+
+    `ChainFailed` when a step raised, or an item failed and `on_error` is "fail". Steps reach what the test gives them:
+    pages by `egress=GivenPages({…})`, secrets, and files below `out`, without which none are written.
+    """
+    said: list[str] = []
+    kept: list[Item] = []
+    given = [_Given(given=list(items)), *steps]
+    chosen = contexts(given, on_error=on_error, egress=egress, secrets=secrets, out=out, said=said)
+    chain = Chain(steps=chosen, tell=lambda _: None, keep=kept.append)
+    await chain.run()
+    tallies = chain.tallies[1:]
+    return Streamed(
+        items=kept,
+        failed=sum(tally.failed for tally in tallies),
+        steps=[tally.as_dict() for tally in tallies],
+        log=said,
+    )
+
+
+def contexts(
+    steps: Iterable[Transform],
+    *,
+    on_error: OnError = "fail",
+    egress: Egress | None = None,
+    secrets: Mapping[str, str] | None = None,
+    out: Path | None = None,
+    said: list[str] | None = None,
+) -> list[tuple[Transform, StepContext]]:
+    """The steps of a chain, each with what it is given beside its items; what they log is in `said`."""
+    from foliot.piping import outside
+
+    def say(message: str, *, level: str = "info", **_: Any) -> None:
+        if said is not None:
+            said.append(message if level == "info" else f"{level}: {message}")
+
+    wallet = GivenSecrets(secrets or {})
+    reached = outside(egress=egress or GivenPages({}), wallet=wallet, apart=_in_thread, out=out, more=())
+    return [
+        (
+            step,
+            StepContext(
+                pipeline="test",
+                step=type(step).__name__,
+                run_id="run_test",
+                tenant_id="default",
+                attempt=1,
+                now=datetime(2027, 1, 4, 12, 0, tzinfo=UTC),
+                on_error=on_error,
+                outside=reached,
+                tally=Tally(type(step).__name__),
+                say=say,
+                hide=lambda *_: None,
+            ),
+        )
+        for step in steps
+    ]
+
+
+class _Given(Transform):
+    """The items of a test."""
+
+    given: list[dict[str, Any]]
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        for item in self.given:
+            yield item

@@ -65,7 +65,7 @@ class House:
         self.port = ""
 
     def up(self, *flags: str, **environ: str) -> subprocess.Popen[str]:
-        return self.start("up", *flags, lines=3, **environ)
+        return self.start("up", *flags, lines=5, **environ)
 
     def start(self, *command: str, lines: int = 1, **environ: str) -> subprocess.Popen[str]:
         """Start a server, and wait for the word that it is up; the client commands talk to it from then on."""

@@ -9,6 +9,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,20 +83,19 @@ class Busy:
         self._loop.close()
 
     async def _answer(self, asked: web.Request) -> web.StreamResponse:
-        match asked.match_info["what"].partition("/")[0]:
-            case "logs":
-                return self._part(asked)
-            case "items":
-                return web.Response(status=404)
-            case "schedule.json":
-                job = str((await asked.post())["jobid"])
-                self.jobs[job] += 1
-                return web.json_response({"status": "ok", "jobid": job})
-            case "listjobs.json":
-                listed = {"pending": [], "running": [], "finished": []} | {
-                    self.state: [{"id": one} for one in self.jobs]
-                }
-                return web.json_response({"status": "ok", **listed})
+        what = asked.match_info["what"].partition("/")[0]
+        if what == "logs":
+            return self._part(asked)
+        if what == "items":
+            return web.Response(status=404)
+        if what == "schedule.json":
+            job = str((await asked.post())["jobid"])
+            self.jobs[job] += 1
+            return web.json_response({"status": "ok", "jobid": job})
+        if what == "listjobs.json":
+            listed: dict[str, list[dict[str, str]]] = {"pending": [], "running": [], "finished": []}
+            listed[self.state] = [{"id": one} for one in self.jobs]
+            return web.json_response({"status": "ok", **listed})
         return web.json_response({"status": "ok", "pending": 0, "running": len(self.jobs), "finished": 0})
 
     def _part(self, asked: web.Request) -> web.Response:
@@ -126,6 +126,10 @@ def rows(url: str, query: str) -> list[tuple[Any, ...]]:
         return found
 
     return asyncio.run(read())
+
+
+def none_of(url: str, query: str) -> bool:
+    return rows(url, query) == [(0,)]
 
 
 def crawls(url: str) -> None:
@@ -164,7 +168,7 @@ def test_one_process_watches_a_thousand_crawls_with_flat_memory(
     for number in range(1, ROUNDS + 1):
         busy.say(number)
         unheard = UNHEARD.format(least=number * LINES)
-        heard = wait_until(lambda query=unheard: rows(server_database_url, query) == [(0,)], seconds=SECONDS)
+        heard = wait_until(partial(none_of, server_database_url, unheard), seconds=SECONDS)
         assert heard, f"{rows(server_database_url, SAID)} {house.log.read_text()[-2000:]}"
         held.append(memory(worker.pid))
     busy.close()

@@ -175,5 +175,6 @@ def test_a_tenant_gets_what_the_document_promises_and_nothing_of_another(case: s
             response_schema_conformance,
         ],
     )
-    assert answer.status_code != 401
+    # Whoever signs in shows something else than the header, and is told when it does not count.
+    assert answer.status_code != 401 or (case.method, case.path) == ("POST", "/api/session")
     assert not {one for one in shared.ids.foreign if one in answer.text and one not in asked}

@@ -13,7 +13,7 @@ import pytest
 from foliot import task
 from foliot.domain.access import CODE, LOCAL, Caller, Role
 from foliot.domain.errors import Invalid, InvalidMany, NotFound
-from foliot.domain.schedule import Schedule, Status
+from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Page
 from foliot.presets import all_presets
@@ -56,6 +56,7 @@ async def test_loaded_twice_there_are_the_five_schedules_at_the_right_times(stor
     second = await cases.presets.load(LOCAL, NAME)
 
     assert set(fates(first).values()) == {Fate.CREATED}
+    assert {one.managed_by for one in await schedules(cases)} == {ManagedBy.PRESET}
     assert set(fates(second).values()) == {Fate.UNCHANGED}
     assert [one.schedule.id for one in first.made] == [one.schedule.id for one in second.made]
     found = {
@@ -206,7 +207,7 @@ async def test_a_declared_schedule_is_made_at_the_start_and_follows_the_code(sto
         "custom",
         3,
     )
-    assert made.next_at == datetime(2027, 1, 4, 14, 30, tzinfo=UTC)
+    assert (made.next_at, made.managed_by) == (datetime(2027, 1, 4, 14, 30, tzinfo=UTC), ManagedBy.CODE)
     assert made.action["parameters"] == {"param1": "param_value", "param2": 42}
 
     later, clock, declarer = opened(store, declared("0 15 * * *"))

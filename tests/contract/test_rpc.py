@@ -211,6 +211,15 @@ async def test_what_is_wrong_is_named(ask: Client) -> None:
     assert (await ask.ask("ListScheduledJobs", pb.ListScheduledJobsRequest())).jobs == []
 
 
+async def test_a_mistake_in_an_expression_is_underlined(ask: Client) -> None:
+    request = seeds_job(schedule_config=config("cron", expression="61 2 * * *"))
+
+    error = await refused(ask, "CreateScheduledJob", request)
+
+    (told,) = violations(error).values()
+    assert told.splitlines()[1:] == ["61 2 * * *", "^^", "did you mean: 1 2 * * *"]
+
+
 async def _complaints(ask: Client, changes: dict[str, Any]) -> tuple[Any, set[str]]:
     said = {name: value for name, value in changes.items() if value is not None}
     request = seeds_job(**said)

@@ -176,6 +176,26 @@ async def test_the_whole_tenants_jobs_begin_with_those_that_are_active(world: Wo
     assert fresh["job_id"] == other
 
 
+async def test_a_job_that_comes_and_goes_between_two_looks_is_told_too(world: World) -> None:
+    before = await submit(world, 1)
+    await gather(world, 1)
+    await end(world, before)
+    async with serving(create_app(world.cases)) as base, connect(f"{base}/ws") as socket:
+        await asyncio.sleep(0.2)
+        # All of it is fresh: there is nothing to wait for.
+        quick = await submit(world, 1)
+        await end(world, quick)
+        world.feed.wake("runs")
+        news = await hear(socket, 2)
+        other = await submit(world, 2)
+        world.feed.wake("runs")
+        (fresh,) = await hear(socket, 1)
+
+    assert {message["job_id"] for message in news} == {quick}
+    assert news[-1]["status"] == "COMPLETED"
+    assert fresh["job_id"] == other
+
+
 async def test_a_reader_that_stalls_is_closed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sockets, "STALL", 0.2)
     job_id = await submit(world, 1)
@@ -235,3 +255,21 @@ async def test_secured_nobody_enters_without_a_token_or_a_ticket(world: World) -
                 await socket.recv()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == sockets.GONE
+
+
+async def test_secured_the_dashboards_cookie_opens_a_socket_from_our_own_pages_alone(world: World) -> None:
+    app = create_app(world.cases, identity=Names({"ours": Caller("acme", "ada", Role.VIEWER)}))
+    made = await Client(app).post("/api/session", {"token": "ours"})
+    cookie = made.headers["set-cookie"].split(";")[0]
+    async with serving(app) as base:
+        own = {"Cookie": cookie, "Origin": base.replace("ws:", "http:")}
+        async with connect(f"{base}/ws", additional_headers=own) as socket:
+            await socket.ping()
+        for headers in (
+            {**own, "Origin": "https://evil.test"},
+            {"Cookie": cookie},
+            {**own, "Cookie": f"{cookie}x"},
+            {**own, "Cookie": f"{cookie}; foliot_session=ours"},
+        ):
+            with pytest.raises(InvalidStatus):
+                await connect(f"{base}/ws", additional_headers=headers)

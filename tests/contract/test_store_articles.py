@@ -206,6 +206,28 @@ async def test_one_who_asks_for_patience_silences_everybody_at_that_host_alone(s
     assert host in {one.host for one in await take(store, now=NOON + 6 * SECOND)}
 
 
+async def test_a_page_that_is_elsewhere_has_its_turn_there(store: Database) -> None:
+    """With the rules and the patience of that host; a new try begins where the page was asked for."""
+    await submit(store, [wish(1)])
+    await know(store)
+    (asked,) = await take(store)
+    there = "https://other.test/moved?a=1"
+    await settle(store, [Scraped(fence=asked.fence, host=asked.host, at=NOON, handed_back=True, moved_to=there)])
+
+    (rules,) = await take(store, token="tok_2")
+    assert (rules.host, rules.robots_due, rules.url) == ("other.test", True, there)
+    await settle(store, [back(rules, robots="User-agent: *\nDisallow: /no")])
+    (moved,) = await take(store, token="tok_3")
+    assert (moved.url, moved.host, moved.moves, moved.attempt) == (there, "other.test", 1, 1)
+    assert moved.robots == "User-agent: *\nDisallow: /no"
+    await settle(store, [bad(moved, retry_at=NOON + SECOND)])
+
+    (anew,) = await take(store, now=NOON + SECOND, token="tok_4")
+    assert (anew.url, anew.host, anew.moves, anew.attempt) == (asked.url, asked.host, 0, 2)
+    await settle(store, [good(anew)])
+    assert await look(store, "SELECT host, moved_to, moves FROM articles") == [(asked.host, None, 0)]
+
+
 async def test_a_crawl_delay_is_kept(store: Database) -> None:
     await submit(store, [wish(at) for at in range(5)])
     (asking,) = await take(store)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
+
+import pytest
 
 from foliot.actions.articles import Articles
 from foliot.domain.access import LOCAL
@@ -18,7 +21,8 @@ from foliot.domain.run import Problem, RunState
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.gatherer import Gathering
 from foliot.feed.memory import MemoryFeed
-from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
+from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.store.articles import SqlArticles
 from foliot.store.clock import StoreClock
 from foliot.store.database import Database
 from foliot.store.migrate import migrate
@@ -40,7 +44,9 @@ class Anywhere:
 class Library:
     """Answers for every page, and writes down who asked."""
 
-    answer: Callable[[Taken], Extracted | Unchanged | Missed] = lambda taken: Extracted(title="T", content=taken.url)
+    answer: Callable[[Taken], Extracted | Unchanged | Moved | Missed] = lambda taken: Extracted(
+        title="T", content=taken.url
+    )
     delay: float = 0.0
     asked: list[str] = field(default_factory=list)
     robots_asked: Counter[str] = field(default_factory=Counter)
@@ -49,7 +55,7 @@ class Library:
         self.robots_asked[taken.host] += 1
         return Allowance("")
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
         self.asked.append(taken.url)
         await asyncio.sleep(self.delay)
         return self.answer(taken)
@@ -152,6 +158,54 @@ async def test_failures_are_tried_again_and_end_in_words(sqlite_database_url: st
             ("https://news.test/1", {"code": "http_404", "message": "The page is gone."})
         ]
         assert tries["https://news.test/2"] == 3
+
+
+async def test_a_page_that_is_elsewhere_is_fetched_there_by_the_rules_of_that_host(sqlite_database_url: str) -> None:
+    places = {"https://news.test/0": "https://other.test/a", "https://other.test/a": "https://other.test/b"}
+
+    def answer(taken: Taken) -> Extracted | Moved:
+        return Moved(places[taken.url]) if taken.url in places else Extracted(title=taken.url, content="text")
+
+    async with house(sqlite_database_url) as here:
+        library = Library(answer)
+        await here.engine(library)
+        made = await here.submit(pages(2))
+
+        assert await here.ended(made.run.id) is RunState.SUCCESS
+        assert library.robots_asked == {"news.test": 1, "other.test": 1}
+        assert Counter(library.asked) == Counter([*pages(2), *places.values()])
+        items = await here.cases.articles.items(LOCAL, made.run.id, after=0, limit=10)
+        assert [(one.url, one.page.title) for one in items] == [
+            ("https://news.test/0", "https://other.test/b"), ("https://news.test/1", "https://news.test/1"),
+        ]  # fmt: skip
+
+
+async def test_a_slow_database_brings_no_two_requests_together(
+    sqlite_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was given out too late is not asked for: the moments that follow are somebody else's."""
+    take, slowness = SqlArticles.take, itertools.cycle([0.0, 0.5])
+
+    async def slowly(*given: Any) -> Any:
+        taken = await take(*given)
+        await asyncio.sleep(next(slowness) if taken else 0)
+        return taken
+
+    monkeypatch.setattr(SqlArticles, "take", slowly)
+    async with house(sqlite_database_url) as here:
+        starts: list[float] = []
+
+        def answer(taken: Taken) -> Extracted:
+            starts.append(asyncio.get_running_loop().time())
+            return Extracted(title="T", content="text")
+
+        await here.engine(Library(answer), manners=Manners(interval=timedelta(seconds=0.25), together=100))
+        made = await here.submit(pages(5))
+
+        assert await here.ended(made.run.id) is RunState.SUCCESS
+    assert len(starts) == 5
+    # As late as it may be on one side, and as early as it may be on the other.
+    assert min(later - first for first, later in itertools.pairwise(starts)) > 0.25 - 0.06, starts
 
 
 async def test_two_jobs_at_once_have_each_page_fetched_once(server_database_url: str) -> None:

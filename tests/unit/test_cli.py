@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 import foliot
 from foliot.cli import following, process
 from foliot.cli.app import app
-from foliot.cli.lock import only_one
 from foliot.cli.printing import EXIT_CODES, Exit, count, moment, print_json, printable
 from foliot.domain.errors import Conflict
+from foliot.store.lock import only_one
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 SCHEDULE: dict[str, Any] = {
@@ -237,7 +237,9 @@ def test_a_command_names_the_variables_that_steer_it() -> None:
         shown = " ".join(invoke(*path.split()[1:], "--help").out.split())
         spoken = ("schedule", "run", "task", "preset", "dead-letter", "queue", "apikey", "secret", "tenant", "health")
         asked = path == "foliot audit list" or path.startswith("foliot worker ")
-        remote = asked or (path.split()[1] in (*spoken, "crawl", "articles") and path != "foliot secret rekey")
+        looks = ("attention", "timeline", "calendar", "login-link", "members", "bulk", "pipeline", "demo")
+        here = ("foliot secret rekey", "foliot pipeline check", "foliot pipeline run")
+        remote = asked or (path.split()[1] in (*spoken, *looks, "crawl", "articles") and path not in here)
         if path == "foliot crawl deploy":
             assert "SCRAPYD_URL" in shown
             continue
@@ -789,7 +791,7 @@ def test_a_second_engine_on_a_file_is_refused_with_the_pid_of_the_first(bare: Fo
     home = tmp_path / "home"
     home.mkdir()
     held = (
-        "import sys; from pathlib import Path; from foliot.cli.lock import only_one\n"
+        "import sys; from pathlib import Path; from foliot.store.lock import only_one\n"
         "with only_one(Path(sys.argv[1])):\n    print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

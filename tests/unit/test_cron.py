@@ -184,3 +184,60 @@ def test_cronsim_reads_the_canonical_form_alike(expression: str) -> None:
     assert ours.months == sum(1 << month for month in theirs.months)
     assert ours.weekdays == sum(1 << day for day in {int(str(weekday)) % 7 for weekday in theirs.weekdays})
     assert ours.both_days == theirs.day_and
+
+
+@pytest.mark.parametrize(
+    ("broken", "position", "suggestion"),
+    [
+        ("61 2 * * *", (0, 2), "1 2 * * *"),
+        ("  0 24 * * *", (4, 6), "0 0 * * *"),
+        ("0 2-99 * * *", (4, 6), "0 2-3 * * *"),
+        ("0 0 1,45 * *", (6, 8), "0 0 1,14 * *"),
+        ("0 0 0 * *", (4, 5), "0 0 1 * *"),
+        ("0 0 * * 8", (8, 9), "0 0 * * 1"),
+        ("0 0 * * Monday", (8, 14), "0 0 * * MON"),
+        ("*/0 * * * *", (1, 3), "*/1 * * * *"),
+        ("H(9-2) * * * *", (0, 6), "H(2-9) * * * *"),
+        ("61 25 * * *", (0, 2), "1 1 * * *"),
+        ("* * * *", (0, 7), "* * * * *"),
+        ("@dayly", (0, 6), "@daily"),
+        ("0 0 31 2 *", (0, 10), None),
+        ("every day", (0, 9), None),
+        ("", None, None),
+    ],
+)
+def test_a_mistake_is_pointed_at_and_what_would_be_accepted_is_suggested(
+    broken: str, position: tuple[int, int] | None, suggestion: str | None
+) -> None:
+    with pytest.raises(Invalid) as caught:
+        resolve(broken, "key")
+
+    assert (caught.value.position, caught.value.suggestion) == (position, suggestion)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["*", "61", "99", "0", "x", "MON", "MONDAY", "*/0", "L", "#", "ß", "5-99", ",", "H("]),
+        max_size=8,
+    )
+)
+def test_a_suggestion_is_always_accepted(parts: list[str]) -> None:
+    refused = complaint(" ".join(parts))
+
+    assert refused is None or refused.suggestion is None or resolve(refused.suggestion, "key")
+
+
+def complaint(expression: str) -> Invalid | None:
+    try:
+        resolve(expression, "key")
+    except Invalid as error:
+        return error
+    return None
+
+
+def test_an_expression_full_of_mistakes_gets_no_suggestion_and_takes_no_time() -> None:
+    with pytest.raises(Invalid) as caught:
+        resolve("99," * 80 + "1 * * * *", "key")
+
+    assert caught.value.suggestion is None

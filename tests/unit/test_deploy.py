@@ -25,6 +25,8 @@ from foliot.domain.run import RunState
 from foliot.domain.schedule import Status
 from foliot.doors.rest.metrics import expose
 from foliot.egress import addresses
+from foliot.pipelines.book.reading import Reader
+from foliot.pipelines.loading import load
 from foliot.settings import Settings
 from foliot.usecases.health import Numbers
 
@@ -33,6 +35,7 @@ DEPLOY = ROOT / "deploy"
 COMMANDS = set(get_command(app).commands)  # type: ignore[attr-defined]
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?:(:[?-])([^}]*))?\}")
 PARTS = ("api", "scheduler", "worker")
+NOW = datetime(2027, 1, 4, tzinfo=UTC)
 
 
 @cache
@@ -77,15 +80,19 @@ def test_an_image_is_made_of_pinned_things_and_runs_as_a_numbered_user(text: str
     assert int(re.findall(r"(?m)^USER (\d+)$", text)[-1]) > 0
 
 
-@pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
-def test_what_an_image_copies_is_there_and_is_not_ignored(text: str) -> None:
-    copied = [
-        name for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", text) for name in line.split()[:-1]
-    ]  # the last is where to
+def copied(text: str) -> set[str]:
+    """What an image copies from here; the last word of a line is where to."""
+    return {name for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", text) for name in line.split()[:-1]}
+
+
+def test_what_an_image_copies_is_there_and_is_not_ignored() -> None:
     let_in = re.findall(r"(?m)^!(.+)$", (ROOT / ".dockerignore").read_text())
 
-    assert [name for name in copied if not (ROOT / name).exists()] == []
-    assert set(copied) == set(let_in)
+    assert [name for name in let_in if not (ROOT / name).exists()] == []
+    assert copied(DOCKERFILE) == set(let_in)
+    # Spiders have no use for a dashboard.
+    assert copied(SCRAPYD) == set(let_in) - {"ui"}
+    assert "hatch_build.py" in copied(SCRAPYD), "pyproject.toml names it"
 
 
 @pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
@@ -312,7 +319,7 @@ def resources(directory: str) -> list[Any]:
     ]
 
 
-EVERYTHING = resources("base") + resources("migrate")
+EVERYTHING = resources("base") + resources("migrate") + resources("pipeline")
 
 
 def of(kind: str) -> list[Any]:
@@ -325,7 +332,7 @@ def pods() -> list[Any]:
     return crons + [each["spec"]["template"] for each in of("Deployment") + of("Job")]
 
 
-@pytest.mark.parametrize("directory", ["base", "migrate"])
+@pytest.mark.parametrize("directory", ["base", "migrate", "pipeline"])
 def test_every_file_of_a_kustomization_is_listed_and_its_image_is_this_version(directory: str) -> None:
     listed = kustomization(directory)
     files = {path.name for path in (KUSTOMIZE / directory).glob("*.yaml")}
@@ -413,6 +420,21 @@ def test_every_pod_of_ours_is_behind_the_wall() -> None:
     assert set(wall["spec"]["policyTypes"]) == {"Ingress", "Egress"}
     assert "ingress" not in wall["spec"]
     assert [pod for pod in pods() if pod["metadata"]["labels"][NAME] != "foliot"] == []
+
+
+def test_a_pipeline_of_a_cron_job_is_in_its_file_and_reaches_what_workers_reach() -> None:
+    [job] = [each for each in of("CronJob") if each["metadata"]["name"] == "foliot-pipeline"]
+    [container] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    *_, path, name = container["args"]
+    read = Reader(catalogue=load(()), zone="UTC").read(
+        (KUSTOMIZE / "pipeline" / Path(path).name).read_bytes(), path, NOW
+    )
+    policies = {
+        each["metadata"]["name"]: each["spec"]["egress"] for each in of("NetworkPolicy") if "egress" in each["spec"]
+    }
+
+    assert [one.name for one in read.pipelines if one.definition is not None] == [name]
+    assert policies["foliot-pipeline"] == policies["foliot-worker"]
 
 
 # --- without containers -----------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pytest
 from foliot.domain.event import EventType
 from foliot.domain.ledger import Fate, Reason
 from foliot.domain.run import Origin, RunState
-from foliot.domain.schedule import CatchupMode, Overlap, Status, Type
+from foliot.domain.schedule import CatchupMode, ManagedBy, Overlap, Status, Type
 from tests.reference import PAGES, REFERENCE
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +37,7 @@ def rows(name: str) -> set[str]:
         (EventType, "runs"),
         (Status, "schedules"),
         (Type, "schedules"),
+        (ManagedBy, "schedules"),
         (Overlap, "schedules"),
         (CatchupMode, "schedules"),
         (Fate, "schedules"),

@@ -94,12 +94,18 @@ def commands(page: Path) -> Iterator[str]:
             yield found[1].strip()
 
 
+@cache
+def program() -> Any:
+    """Built once: it takes longer than everything that is asked of it."""
+    return get_command(app)
+
+
 def check(line: str) -> str | None:
     try:
         words = shlex.split(line)
     except ValueError:
         return None  # a quote that goes on in the next line
-    node: Any = get_command(app)
+    node: Any = program()
     while words and hasattr(node, "commands"):
         word = words.pop(0)
         if word.isupper() or "…" in word or word.startswith("-"):

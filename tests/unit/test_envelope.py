@@ -75,5 +75,5 @@ def test_the_most_urgent_is_what_each_broker_takes_first() -> None:
 
 
 def test_no_thread_of_a_worker_waits_for_a_word_of_the_broker() -> None:
-    """Celery's threads would, to take more again after a broken connection; the loop hears the answer, and they hang."""
+    """Celery's would, to take more again after a broken connection; the loop hears the answer, and they hang."""
     assert make_app("amqp://", ["default"]).conf.worker_enable_prefetch_count_reduction is False

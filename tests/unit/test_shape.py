@@ -25,6 +25,8 @@ WAITS = {
     "engine/loop.py": "the loop decides how long to sleep",
     "doors/rest/broadcast.py": "many followers are told a few times a second, not at every line",
     "engine/gatherer.py": "a page is fetched when its host's turn has come",
+    "pipelines/builtin/discord.py": "Discord says how long it wants to be left alone",
+    "pipelines/builtin/fetchers.py": "a host is asked no more often than a pipeline says",
     "egress/client.py": "an unreachable target takes the same time, whatever the reason",
 }
 """The only places that wait for time to pass, each with its reason."""

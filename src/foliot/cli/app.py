@@ -11,8 +11,13 @@ from foliot.cli import (
     access,
     articles,
     audit,
+    bulks,
     crawls,
+    demo,
     keys,
+    overview,
+    people,
+    pipelines,
     presets,
     queues,
     runs,
@@ -60,18 +65,22 @@ CLIENT = "Talk to a running server"
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.up)
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.api)
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.grpc)
+app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.discord)
 app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.scheduler)
 app.add_typer(workers.group, name="worker", rich_help_panel=SERVER, epilog=SERVER_VARIABLES)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.migrate)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.check)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(token.token)
 app.add_typer(audit.group, name="audit", rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)
+for look in (overview.attention, overview.timeline, overview.calendar):
+    app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(look)
 for name, group in (
     ("schedule", schedules.group),
     ("run", runs.group),
     ("task", tasks.group),
     ("preset", presets.group),
     ("dead-letter", runs.dead_letters),
+    ("bulk", bulks.group),
     ("queue", queues.group),
     ("apikey", keys.group),
     ("tenant", tenants.group),
@@ -83,5 +92,9 @@ for name, group in (
     app.add_typer(group, name=name, rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
 app.add_typer(crawls.group, name="crawl", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
 app.add_typer(articles.group, name="articles", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
+app.add_typer(pipelines.group, name="pipeline", rich_help_panel=CLIENT)
 app.add_typer(secrets.group, name="secret", rich_help_panel=CLIENT)
+app.add_typer(demo.group, name="demo", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
+app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.login_link)
+app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.members)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(runs.health)

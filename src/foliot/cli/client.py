@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import foliot
 from foliot.cli.printing import Exit, Failure, one_line_errors
+from foliot.domain.caret import underlined
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse
@@ -232,6 +233,8 @@ def problem(status: int, body: Any) -> str:
     for error in errors:
         got = f", got {json.dumps(error['got'], ensure_ascii=False)}" if error.get("got") is not None else ""
         lines.append(f"  {error.get('field', '?')}: {error.get('message', '')}{got}")
+        pointed = underlined(error.get("got"), error.get("position"), error.get("suggestion"))
+        lines += [f"    {line}" for line in pointed]
     if hint := body.get("hint") or _HINTS.get(status):
         lines.append(f"  hint: {hint}")
     return "\n".join(lines)

@@ -27,6 +27,15 @@ def stored_events(client: Client, run: str, after: int) -> Iterator[Event]:
         yield from found["items"]
 
 
+def found_lines(client: Client, run: str, after: int, **wanted: str | None) -> Iterator[Event]:
+    """Every log line there is now that says this and is so severe."""
+    place: int | None = after
+    while place is not None:
+        found = client.get(f"/api/runs/{segment(run)}/logs", after=place, **wanted)
+        yield from ({**line, "type": "log"} for line in found["items"])
+        place = found["after"]
+
+
 def follow_run(client: Client, run: str, after: int) -> Iterator[Event]:
     """Events as they happen, each once, until the run's last one."""
     follower = Follower(client, f"/api/runs/{segment(run)}", str(after) if after else None)

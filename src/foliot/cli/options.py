@@ -14,6 +14,9 @@ Utc = Annotated[bool, typer.Option("--utc", help="Show times in UTC instead of l
 STATUS_FLAGS = ("--status", "--state")
 Limit = Annotated[int, typer.Option(min=1, max=500, help="How many to show at most.")]
 Cursor = Annotated[str | None, typer.Option(help="Go on where the list before ended.")]
+Filter = Annotated[
+    str | None, typer.Option("--query", "-q", help="A filter, such as 'state:failed since:24h -kind:crawl'.")
+]
 ScheduleId = Annotated[str, typer.Argument(help="The schedule's id (sch_…).", metavar="SCHEDULE")]
 RunId = Annotated[str, typer.Argument(help="The run's id (run_…).", metavar="RUN")]
 

@@ -8,7 +8,7 @@ import typer
 
 from foliot.cli.access import asks
 from foliot.cli.client import asking, segment
-from foliot.cli.options import STATUS_FLAGS, Cursor, Json, Limit, RunId, Utc
+from foliot.cli.options import STATUS_FLAGS, Cursor, Filter, Json, Limit, RunId, Utc
 from foliot.cli.printing import Exit, Failure, count, facts, listing, moment, note, print_json, printable, table
 
 group = typer.Typer(help="Look at runs, follow their logs, cancel and retry them.", no_args_is_help=True)
@@ -24,17 +24,32 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     schedule: Annotated[str | None, typer.Option(help="Only runs of this schedule (its id).")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
     queue: Annotated[str | None, typer.Option(help="Only runs of this queue.")] = None,
+    q: Filter = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
-    """List runs, newest first."""
+    """List runs, newest first.
+
+    foliot run list -q 'state:failed,dead_letter schedule:nightly* since:24h'
+    """
     with asking() as client:
-        found = client.get(
-            "/api/runs", status=status, schedule_id=schedule, kind=kind, queue=queue, limit=limit, cursor=cursor
-        )
-        show_runs(found, as_json=as_json, utc=utc)
+        chosen = {"status": status, "schedule_id": schedule, "kind": kind, "queue": queue, "q": q}
+        show_runs(client.get("/api/runs", **chosen, limit=limit, cursor=cursor), as_json=as_json, utc=utc)
+
+
+@group.command("count")
+def count_(q: Filter = None, as_json: Json = False) -> None:
+    """Count runs, altogether and by state; exactly."""
+    with asking() as client:
+        found = client.get("/api/runs/count", q=q)
+        if as_json:
+            print_json(found)
+            return
+        by_state = sorted(found["by_state"].items(), key=lambda one: -one[1])
+        typer.echo(found["count"])
+        facts(by_state)
 
 
 @group.command()
@@ -45,18 +60,28 @@ def show(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
 
 
 @group.command()
-def logs(
+def logs(  # noqa: PLR0913 -- a command has as many arguments as flags
     run: RunId,
+    *,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Stay until the run has ended.")] = False,
     after: Annotated[int, typer.Option(min=0, help="Only events after this number.")] = 0,
+    grep: Annotated[str | None, typer.Option(help="Only log lines that say this, in any case.")] = None,
+    level: Annotated[
+        str | None, typer.Option(help="Only log lines at least so severe: debug, info, warning, error or critical.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     utc: Utc = False,
 ) -> None:
     """Print a run's events and log lines; with -f as they happen, resuming where a cut connection left off."""
-    from foliot.cli.following import follow_run, stored_events
+    from foliot.cli.following import follow_run, found_lines, stored_events
 
     with asking() as client:
-        events = follow_run(client, run, after) if follow else stored_events(client, run, after)
+        if grep is None and level is None:
+            events = follow_run(client, run, after) if follow else stored_events(client, run, after)
+        elif follow:
+            raise Failure("--follow shows every line: leave out --grep and --level", Exit.USAGE)
+        else:
+            events = found_lines(client, run, after, grep=grep, level=level)
         for event in events:
             print_event(event, as_json=as_json, utc=utc)
 
@@ -94,6 +119,21 @@ def list_dead(
             return each["count"], each.get("code"), each.get("message"), each.get("kind"), last, newest
 
         columns = ("count", "code", "what", "kind", "last", "run")
+        listing(found, columns, row, empty="No dead letters.", as_json=as_json)
+
+
+@dead_letters.command("groups")
+def groups(q: Filter = None, limit: Limit = 50, cursor: Cursor = None, as_json: Json = False, utc: Utc = False) -> None:
+    """List dead letters by what went wrong, whatever the numbers and ids in their messages."""
+    with asking() as client:
+        found = client.get("/api/dead-letters/groups", q=q, limit=limit, cursor=cursor)
+
+        def row(each: dict[str, Any]) -> tuple[object, ...]:
+            names = ", ".join(one["name"] for one in each.get("schedules", ()))
+            last = moment(each.get("last_at"), utc=utc)
+            return each["count"], each["fingerprint"], each.get("message"), each.get("host"), names, last
+
+        columns = ("count", "fingerprint", "what", "host", "schedules", "last")
         listing(found, columns, row, empty="No dead letters.", as_json=as_json)
 
 
@@ -196,10 +236,9 @@ def print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
     if as_json:
         print_json(event, indent=None)
         return
-    what = event.get("message") or event.get("data") or ""
-    label = event.get("state") if event.get("type") == "state" else event.get("level") or event.get("type")
-    at = moment(event.get("at") or event.get("ts"), utc=utc)
-    typer.echo(printable(f"{at}  {label or '':<8}  {what}").rstrip())
+    from foliot.domain.transcript import transcript_line
+
+    typer.echo(transcript_line(moment(event.get("at") or event.get("ts"), utc=utc), event))
 
 
 def _print_health(found: dict[str, Any], *, utc: bool) -> None:

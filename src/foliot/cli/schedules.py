@@ -82,7 +82,10 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     type_: Annotated[str | None, typer.Option("--type", help="cron, interval or oneoff.")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
     tag: Annotated[str | None, typer.Option(help="Only those with this tag.")] = None,
-    search: Annotated[str | None, typer.Option(help="Part of the name, in any case.")] = None,
+    search: Annotated[
+        str | None,
+        typer.Option("--search", "-q", help="Part of the name, or a filter such as 'tag:prices failing:true'."),
+    ] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: Json = False,
@@ -167,6 +170,7 @@ def delete(
 
 @group.command()
 def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
+    words: Annotated[str | None, typer.Argument(help="When, in words: 'every day at 02:30'.")] = None,
     *,
     cron: Cron = None,
     every: Every = None,
@@ -177,11 +181,16 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
-    """Show when a trigger would fire, without creating anything."""
+    """Show when a trigger would fire, without creating anything.
+
+    foliot schedule preview 'weekdays at 9' --timezone Europe/Stockholm
+    """
     with asking() as client:
         body = drafting.trigger(cron, every, at, timezone) | {"count": count}
-        if "type" not in body:
-            raise drafting.usage("a preview needs a trigger: give one of --cron, --every, --at")
+        if ("type" in body) is (words is not None):
+            raise drafting.usage("a preview needs a trigger: words such as 'every day at 9', --cron, --every or --at")
+        if words is not None:
+            body["words"] = words
         if start is not None:
             body["start_at"] = start
         found = client.post("/api/schedules/preview", body)
@@ -189,6 +198,8 @@ def preview(  # noqa: PLR0913 -- a command has as many arguments as flags
             print_json(found)
             return
         typer.echo(printable(found["summary"]))
+        if words is not None and found["cron_expr"]:
+            typer.echo(printable(f"cron: {found['cron_expr']}"))
         rows = [(each.get("local"), moment(each["at"], utc=utc)) for each in found["next"]]
         table(("in its zone", "UTC" if utc else "here"), rows, empty="It never fires.")
         for remark in found.get("notes") or []:

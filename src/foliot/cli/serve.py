@@ -1,4 +1,4 @@
-"""`foliot up`, `foliot api`, `foliot grpc`, `foliot scheduler`, `foliot worker`: the commands that stay."""
+"""`foliot up`, `api`, `grpc`, `discord`, `scheduler`, `worker`: the commands that stay."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import foliot
+from foliot.cli import discord as bot
 from foliot.cli import rpc
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.cli.options import Home
@@ -54,18 +55,22 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     concurrency: Concurrency = None,
     log_level: LogLevel = None,
     grpc_port: rpc.GrpcPort = None,
-    pipelines: Annotated[Path | None, typer.Option(help="Not used in this version: it runs no pipelines.")] = None,
+    pipelines: Annotated[
+        Path | None, typer.Option(help="The file that defines pipelines (PIPELINES_CONFIG).", metavar="FILE")
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Fill it with a demo, which the dashboard removes with one click.")
+    ] = False,
 ) -> None:
     """Run everything here: API, gRPC, scheduler and workers in one process. Migrates the database by itself."""
     with one_line_errors():
-        flags = {"concurrency": concurrency, "log_level": log_level, "grpc_port": grpc_port}
+        flags = {"concurrency": concurrency, "log_level": log_level, "grpc_port": grpc_port, "pipelines": pipelines}
         settings = _settings("foliot", host=host, port=port, home=home, **flags)
-        if pipelines is not None:
-            note(f"--pipelines {pipelines} is accepted and not used: this version runs no pipelines.")
+        _leave_if_legacy(settings)
         if settings.broker_shown:
             note(f"{settings.broker_shown} is not used by foliot up, which executes its runs itself.")
         _prepare(settings)
-        raise typer.Exit(_up(settings))
+        raise typer.Exit(_up(settings, demo=demo))
 
 
 @needs(READ_HOUSE, WRITE_HOUSE)
@@ -102,6 +107,15 @@ def grpc(
 
 
 @needs(READ_HOUSE, WRITE_HOUSE)
+def discord(log_level: LogLevel = None) -> None:
+    """Run the Discord door alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
+    with one_line_errors():
+        settings = _settings("discord", log_level=log_level)
+        _refuse_sqlite(settings, "discord")
+        raise typer.Exit(bot.serve(settings))
+
+
+@needs(READ_HOUSE, WRITE_HOUSE)
 def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> None:
     """Run a scheduler alone, without API; as many as wanted share a database.
 
@@ -109,6 +123,7 @@ def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> No
     """
     with one_line_errors():
         settings = _settings("scheduler", concurrency=concurrency, log_level=log_level)
+        _leave_if_legacy(settings)
         _refuse_sqlite(settings, "scheduler")
         raise typer.Exit(_part(settings, Role.SCHEDULER))
 
@@ -119,6 +134,14 @@ def worker(queues: str | None, concurrency: int | None, max_runs: int | None, lo
         settings = _settings("worker", queues=queues, concurrency=concurrency, max_runs=max_runs, log_level=log_level)
         _refuse_sqlite(settings, "worker")
         raise typer.Exit(_part(settings, Role.WORKER))
+
+
+def _leave_if_legacy(settings: Settings) -> None:
+    """SCHEDULER_MODE=legacy: every pipeline once, and nothing stays."""
+    if settings.scheduler_mode == "legacy":
+        from foliot.cli.pipeline_running import legacy
+
+        raise typer.Exit(legacy(settings))
 
 
 def _settings(command: str, **flags: object) -> Settings:
@@ -148,29 +171,36 @@ def _refuse_sqlite(settings: Settings, command: str) -> None:
         )
 
 
-def _up(settings: Settings) -> int:
-    from foliot.cli import process
-    from foliot.cli.lock import make_private, only_one
+def _up(settings: Settings, *, demo: bool) -> int:
+    from foliot.cli import process, showing
+    from foliot.store.lock import make_private, only_one
 
-    with only_one(settings.sqlite_path), process.listen(settings.host, settings.port) as listener:
+    with only_one(settings.sqlite_path), showing.listen(settings, demo=demo) as listener:
         make_private(settings.sqlite_path)
         rpc_port, remark = rpc.open_port(settings)
+        if demo:
+            from foliot.demoing import with_own_service
+
+            settings = with_own_service(settings, rpc_port)
+        address = process.address_of(listener)
 
         def announce(app: App) -> None:
-            address = process.address_of(listener)
-            typer.echo(
-                f"Foliot {foliot.__version__} is up; Ctrl-C stops it.\n"
-                f"  API   {address}  (documentation: {address}/docs)\n"
-                f"  Data  {settings.sqlite_path or settings.database_shown}\n"
-                f"  gRPC  {rpc.shown(app.rpc, remark)}"
-            )
+            typer.echo(showing.block(app, address, remark))
 
         async def main() -> int:
             from foliot import bootstrap
 
             await bootstrap.migrate(settings)
-            app = bootstrap.build(settings, doors=True, engine=True, rpc_port=rpc_port)
-            return await process.live(app, listener, lambda: announce(app))
+            app = bootstrap.build(
+                settings,
+                doors=True,
+                engine=True,
+                rpc_port=rpc_port,
+                discord=settings.discord_token is not None,
+                demo=address if demo else None,
+            )
+            with showing.keys(address):
+                return await process.live(app, listener, lambda: announce(app))
 
         ended = process.run(main())
     if ended == process.RESTART:

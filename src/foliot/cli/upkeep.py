@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, caller_of, needs
+from foliot.cli.booking import booking
 from foliot.cli.calling import calling
 from foliot.cli.carrying import carrying
 from foliot.cli.crawling import crawling
+from foliot.cli.discord import commanding
 from foliot.cli.entrance import Finding, entrance
 from foliot.cli.options import Home, Json
 from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
 from foliot.cli.tasking import tasking
+from foliot.cli.transforming import transforming
 from foliot.cli.waking import waking
 
 if TYPE_CHECKING:
@@ -35,8 +38,8 @@ def migrate(home: Home = None) -> None:
     """Bring the database to the newest revision. `foliot up` does it by itself."""
     import asyncio
 
-    from foliot.cli.lock import make_private, only_one
     from foliot.settings import Settings
+    from foliot.store.lock import make_private, only_one
 
     with one_line_errors():
         from foliot import bootstrap
@@ -68,8 +71,10 @@ def check(home: Home = None, as_json: Json = False) -> None:
         else:
             findings += _egress(settings) + _places(settings) + _shared(settings)
             findings += asyncio.run(entrance(settings)) + asyncio.run(_database(settings)) + tasking(settings)
+            findings += transforming(settings) + booking(settings)
             findings += asyncio.run(waking(settings)) + asyncio.run(carrying(settings))
             findings += asyncio.run(crawling(settings)) + asyncio.run(calling(settings, os.environ))
+            findings += asyncio.run(commanding(settings))
         findings.sort(key=lambda finding: ("error", "warning", "ok").index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         if as_json:

@@ -44,9 +44,13 @@ class Thing(StrEnum):
     TRAIL = "trail"
     """Who changed what in the tenant: the audit log."""
     TICKET = "ticket"
-    """A moment's pass to a stream."""
+    """A moment's pass to a stream, or to the dashboard."""
+    SESSION = "session"
+    """Somebody signed in at the dashboard: a word of the trail, and nothing that a role allows or forbids."""
     TENANT = "tenant"
     """The limits of tenants."""
+    BULK = "bulk"
+    """One action on many things: whoever makes one must be allowed the action itself too."""
     QUEUE = "queue"
     """Where runs wait: everybody sees their own in it, and only the house pauses it."""
     HOUSE = "house"
@@ -57,9 +61,14 @@ class Door(StrEnum):
     """Where a caller came in."""
 
     REST = "rest"
+    DASHBOARD = "dashboard"
+    """The same routes, asked by somebody who signed in with a browser."""
     GRPC = "grpc"
     CLI = "cli"
     CODE = "code"
+    FILE = "file"
+    """The file of pipelines, which is read when it changes."""
+    DISCORD = "discord"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,7 @@ _SEE = frozenset(
         (Verb.READ, Thing.SCHEDULE),
         (Verb.READ, Thing.RUN),
         (Verb.READ, Thing.DEAD_LETTER),
+        (Verb.READ, Thing.BULK),
         (Verb.READ, Thing.QUEUE),
         (Verb.READ, Thing.TASK),
         (Verb.WRITE, Thing.TICKET),
@@ -107,6 +117,7 @@ _OPERATE = _SEE | {
     (Verb.RUN, Thing.CRAWL),
     (Verb.RUN, Thing.ARTICLE),
     (Verb.RUN, Thing.DEAD_LETTER),
+    (Verb.WRITE, Thing.BULK),
     (Verb.RUN, Thing.TASK),
     (Verb.READ, Thing.SECRET),
 }

@@ -75,6 +75,8 @@ class Manners:
     """Between the starts of two requests; zero: no limit."""
     together: int = 8
     """How many requests a host has to bear at once."""
+    lead: timedelta = timedelta()
+    """How far ahead the first request starts, where a host minds."""
 
 
 SLICE = timedelta(milliseconds=250)
@@ -87,6 +89,11 @@ def allowance(manners: Manners, interval: timedelta, in_flight: int) -> int:
     """How many requests to a host may be given out now."""
     room = max(manners.together - in_flight, 0)
     return room if not interval else min(room, max(1, SLICE // interval))
+
+
+def leeway(interval: timedelta) -> timedelta | None:
+    """How late a request may start before it comes too close to the next one; None where nobody minds."""
+    return max(interval / 5, timedelta(milliseconds=50)) if interval else None
 
 
 def slower(interval: timedelta) -> timedelta:

@@ -8,14 +8,20 @@ real time, when they do.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from foliot.domain.advice import fitted, near_macro, near_name, pointed, wrapped
 from foliot.domain.errors import Invalid
 from foliot.domain.wallclock import Special, WallTimes
 
+T = TypeVar("T")
+
 LIMIT = 256
+MOST_MENDED = 8
+"""Mistakes of one expression for which a suggestion is worth its time."""
 MACROS = {
     "@YEARLY": "0 0 1 1 *",
     "@ANNUALLY": "0 0 1 1 *",
@@ -76,14 +82,24 @@ class Parsed(NamedTuple):
 class Malformed(Exception):
     """A field that cannot be read; becomes `Invalid` where the whole expression is known."""
 
+    def __init__(self, message: str, culprit: str, instead: str | None = None) -> None:
+        super().__init__(message)
+        self.culprit = culprit
+        self.instead = instead
+        """What may have been meant."""
+
 
 def resolve(expression: str, key: str) -> str:
     """The canonical form, with every `H` replaced by a value that depends on the key alone."""
-    parts = _split(expression)
     try:
-        parts = [_spread(unit, part, key) for unit, part in zip(UNITS[-len(parts) :], parts, strict=True)]
-    except Malformed as error:
-        raise Invalid("cron_expr", str(error), got=expression) from None
+        return _resolve(expression, key)
+    except Invalid as error:
+        error.suggestion = _mended(error.suggestion)
+        raise
+
+
+def _resolve(expression: str, key: str) -> str:
+    parts = _each(expression, _split(expression), lambda unit, part: _spread(unit, part, key))
     return _read(expression, parts).text
 
 
@@ -101,18 +117,15 @@ def _split(expression: object) -> list[str]:
         raise Invalid("cron_expr", f"must be at most {LIMIT} characters", got=f"{len(expression)} characters")
     text = expression.strip().upper()
     if text.startswith("@") and text not in MACROS:
-        raise Invalid("cron_expr", f"unknown macro; there are {', '.join(MACROS).lower()}", got=expression)
+        raise _whole(expression, f"unknown macro; there are {', '.join(MACROS).lower()}", near_macro(text, MACROS))
     parts = MACROS.get(text, text).split()
     if len(parts) not in (5, 6):
-        raise Invalid("cron_expr", "must have 5 fields, or 6 with seconds first", got=expression)
+        raise _whole(expression, "must have 5 fields, or 6 with seconds first", fitted(expression))
     return parts
 
 
 def _read(expression: str, parts: list[str]) -> Parsed:
-    try:
-        fields = [_field(unit, part) for unit, part in zip(UNITS[-len(parts) :], parts, strict=True)]
-    except Malformed as error:
-        raise Invalid("cron_expr", str(error), got=expression) from None
+    fields = _each(expression, parts, _field)
     minute, hour, day, month, weekday = fields[-5:]
     times = WallTimes(
         seconds=fields[0].values if len(fields) == 6 else (0,),
@@ -127,8 +140,39 @@ def _read(expression: str, parts: list[str]) -> Parsed:
         fixed=not (minute.starred or hour.starred),
     )
     if not times.has_a_day:
-        raise Invalid("cron_expr", "can never fire", got=expression)
+        raise _whole(expression, "can never fire")
     return Parsed(" ".join([field.text for field in fields]), times)
+
+
+def _each(expression: str, parts: list[str], read: Callable[[Unit, str], T]) -> list[T]:
+    """Every field, read; a complaint says where in the expression it found what."""
+    found = []
+    for at, (unit, part) in enumerate(zip(UNITS[-len(parts) :], parts, strict=True)):
+        try:
+            found.append(read(unit, part))
+        except Malformed as error:
+            position, meant = pointed(expression, at, error.culprit, error.instead)
+            raise Invalid("cron_expr", str(error), got=expression, position=position, suggestion=meant) from None
+    return found
+
+
+def _whole(expression: str, message: str, meant: str | None = None) -> Invalid:
+    position = (0, len(expression)) if expression else None
+    return Invalid("cron_expr", message, got=expression, position=position, suggestion=meant)
+
+
+def _mended(meant: str | None) -> str | None:
+    """Only what would be accepted is suggested: where something else is wrong as well, that is mended too."""
+    for _ in range(MOST_MENDED):
+        if meant is None:
+            break
+        try:
+            _resolve(meant, "")
+        except Invalid as error:
+            meant = error.suggestion
+        else:
+            return meant
+    return None
 
 
 @lru_cache(maxsize=2048)
@@ -199,7 +243,7 @@ def _weekday_special(text: str) -> Term | None:
         name, _, nth = text.partition("#")
         weekday, number = _value(WEEKDAY, name), _number(WEEKDAY, nth)
         if not 1 <= number <= 5:
-            raise Malformed(f"{WEEKDAY.name}: {text!r} must end in #1 to #5")
+            raise Malformed(f"{WEEKDAY.name}: {text!r} must end in #1 to #5", text)
         return Term(f"{weekday}#{number}", special=Special("#", weekday % 7, number))
     if len(text) > 1 and (text.endswith("L") or text.startswith("L")):
         weekday = _value(WEEKDAY, text[:-1] if text.endswith("L") else text[1:])
@@ -220,10 +264,10 @@ def _chosen(unit: Unit, term: str, key: str) -> str:
     if base != "H":
         first, dash, last = base[2:-1].partition("-")
         if not (base.startswith("H(") and base.endswith(")") and dash):
-            raise Malformed(f"{unit.name}: {base!r} must be H or H(a-b)")
+            raise Malformed(f"{unit.name}: {base!r} must be H or H(a-b)", base, "H")
         low, high = _value(unit, first), _value(unit, last)
         if high < low:
-            raise Malformed(f"{unit.name}: the range of {base!r} is empty")
+            raise Malformed(f"{unit.name}: the range of {base!r} is empty", base, f"H({high}-{low})")
     step = _step(unit, step_text) if slash else high - low + 1
     digest = hashlib.blake2b(f"{unit.name}:{key}".encode(), digest_size=8).digest()
     start = low + int.from_bytes(digest) % min(step, high - low + 1)
@@ -232,7 +276,7 @@ def _chosen(unit: Unit, term: str, key: str) -> str:
 
 def _step(unit: Unit, text: str) -> int:
     if (step := _number(unit, text)) == 0:
-        raise Malformed(f"{unit.name}: a step must be at least 1")
+        raise Malformed(f"{unit.name}: a step must be at least 1", f"/{text}", "/1")
     return step
 
 
@@ -241,13 +285,14 @@ def _value(unit: Unit, text: str) -> int:
         return unit.names.index(text) + unit.low
     number = _number(unit, text)
     if not unit.low <= number <= unit.high:
-        raise Malformed(f"{unit.name}: {text!r} is not within {unit.low}-{unit.high}")
+        near = wrapped(number, unit.low, 6 if unit is WEEKDAY else unit.high)
+        raise Malformed(f"{unit.name}: {text!r} is not within {unit.low}-{unit.high}", text, near)
     return number
 
 
 def _number(unit: Unit, text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise Malformed(f"{unit.name}: cannot read {text!r}")
+        raise Malformed(f"{unit.name}: cannot read {text!r}", text, near_name(text, unit.names))
     return int(text)
 
 

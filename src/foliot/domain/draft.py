@@ -37,6 +37,7 @@ READ_ONLY = frozenset(
         "version",
         "paused_reason",
         "fault",
+        "managed_by",
         "links",
         "created_at",
         "updated_at",

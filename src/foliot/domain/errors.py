@@ -8,7 +8,9 @@ FoliotError
 ├── VersionMismatch  somebody else changed it first (If-Match)
 ├── KeyReused        an idempotency key came back with another body
 ├── Unauthenticated  nobody knows who asks
+│   └── SessionOver  a browser shows a session that does not count any more
 ├── Forbidden        this caller may not do this
+│   └── Forged       a browser shows a session, and the request is not from our own page
 ├── TooMany          a limit on how much or how often
 └── Unavailable      something Foliot itself depends on is away
     └── Contended    the database undid the transaction for another's sake: asking again is safe
@@ -24,13 +26,23 @@ class FoliotError(Exception):
 
 
 class Invalid(FoliotError):
-    """A value breaks a rule."""
+    """A value breaks a rule. `position` is where in the text (from, up to), `suggestion` what may be meant."""
 
-    def __init__(self, field: str, message: str, *, got: object = None) -> None:
+    def __init__(
+        self,
+        field: str,
+        message: str,
+        *,
+        got: object = None,
+        position: tuple[int, int] | None = None,
+        suggestion: str | None = None,
+    ) -> None:
         super().__init__(f"{field}: {message}" + (f", got {got!r}" if got is not None else ""))
         self.field = field
         self.message = message
         self.got = got
+        self.position = position
+        self.suggestion = suggestion
 
 
 class InvalidMany(Invalid):
@@ -39,7 +51,9 @@ class InvalidMany(Invalid):
     def __init__(self, errors: Iterable[Invalid]) -> None:
         self.errors = list(errors)
         first = self.errors[0]
-        super().__init__(first.field, first.message, got=first.got)
+        super().__init__(
+            first.field, first.message, got=first.got, position=first.position, suggestion=first.suggestion
+        )
 
 
 class NotFound(FoliotError):
@@ -77,8 +91,19 @@ class Unauthenticated(FoliotError):
         super().__init__("a valid token or API key is required, as in Authorization: Bearer …")
 
 
+class SessionOver(Unauthenticated):
+    """A browser shows a session that has ended, was revoked or never was."""
+
+    def __init__(self) -> None:
+        FoliotError.__init__(self, "your session has ended: sign in again")
+
+
 class Forbidden(FoliotError):
     """This caller may not do this."""
+
+
+class Forged(Forbidden):
+    """A browser shows a session of ours, and the request does not come from our own page."""
 
 
 class TooMany(FoliotError):

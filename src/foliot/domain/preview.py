@@ -34,6 +34,7 @@ class Preview:
     summary: str
     fires: list[Fire]
     notes: list[str]
+    trigger: Trigger
 
 
 def preview(trigger: Trigger, moment: datetime, count: int) -> Preview:
@@ -44,7 +45,7 @@ def preview(trigger: Trigger, moment: datetime, count: int) -> Preview:
     while len(fires) < count and at is not None and (at := trigger.next_after(at)) is not None:
         fires.append(Fire(at, at.astimezone(zone).isoformat()))
     last = fires[-1].at if fires else moment
-    return Preview(trigger.summary, fires, list(_notes(trigger, moment, last)))
+    return Preview(trigger.summary, fires, list(_notes(trigger, moment, last)), trigger)
 
 
 def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:

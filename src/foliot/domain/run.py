@@ -71,6 +71,7 @@ TRANSITIONS: dict[RunState, frozenset[RunState]] = {
 
 OPEN = frozenset(state for state in RunState if TRANSITIONS[state])
 CLAIMABLE = frozenset({RunState.QUEUED, RunState.RETRYING})
+FAILURES = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
 
 
 class Origin(StrEnum):

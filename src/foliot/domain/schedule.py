@@ -37,6 +37,15 @@ class Status(StrEnum):
     DELETED = "deleted"
 
 
+class ManagedBy(StrEnum):
+    """Who looks after a schedule. What a file has made is edited there; of the others, whoever edits has the word."""
+
+    API = "api"
+    CODE = "code"
+    PRESET = "preset"
+    FILE = "file"
+
+
 class Type(StrEnum):
     """The kinds of trigger, in the words of the HTTP door."""
 
@@ -206,3 +215,4 @@ class Schedule:
     fault: str | None
     created_at: datetime
     updated_at: datetime
+    managed_by: ManagedBy = ManagedBy.API

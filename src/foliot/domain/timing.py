@@ -13,12 +13,13 @@ from foliot.domain.schedule import Type
 from foliot.domain.trigger import LONGEST, Every, Once, Rule, Trigger, cron, every, once
 from foliot.domain.zone import zone_info
 
-_OWNED = {
+OWNED = {
     "cron_expr": Type.CRON,
     "interval_seconds": Type.INTERVAL,
     "interval": Type.INTERVAL,
     "run_at": Type.ONEOFF,
 }
+"""Fields that belong to one type of trigger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ def read_rule(fields: Fields, standing: Standing, start_at: datetime | None) -> 
     kind = _type(fields)
     zone = fields.value("timezone") or standing.zone
     zone_info(zone)
-    values = {name: fields.value(name) for name in _OWNED}
-    for name, owner in _OWNED.items():
+    values = {name: fields.value(name) for name in OWNED}
+    for name, owner in OWNED.items():
         if values[name] is not None and owner is not kind:
             raise Invalid(name, f"belongs to type {owner.value}, not to {kind.value}", got=values[name])
     match kind:

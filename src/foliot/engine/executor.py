@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from foliot.domain.errors import Unavailable
+from foliot.domain.fingerprint import host_in
 from foliot.domain.ids import new_id
 from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy
@@ -206,6 +207,7 @@ def conclude(
         refund=verdict.refund,
         lost=isinstance(outcome, Lost),
         lines=lines.take_lines() if lines is not None else (),
+        host=host_in(str(claimed.config.get("url", ""))),
     )
 
 

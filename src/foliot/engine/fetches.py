@@ -8,9 +8,9 @@ from datetime import datetime
 
 from foliot.domain.retry import GiveUp, RetryPolicy
 from foliot.domain.run import Failed
-from foliot.ports.articles import Allowance, Extracted, Missed, News, Scraped, Taken, Unchanged
+from foliot.ports.articles import Allowance, Extracted, Missed, Moved, News, Scraped, Taken, Unchanged
 
-Answered = Allowance | Extracted | Unchanged | Missed
+Answered = Allowance | Extracted | Unchanged | Moved | Missed
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +59,8 @@ def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, a
             return Scraped(fence=fence, host=host, at=now, page=answer, news=News(well=True))
         case Unchanged():
             return Scraped(fence=fence, host=host, at=now, unchanged=True, news=News(well=True))
+        case Moved(url):
+            return Scraped(fence=fence, host=host, at=now, handed_back=True, moved_to=url, news=News(well=True))
         case Allowance(robots, crawl_delay, pause):
             news = News(robots=robots, crawl_delay=crawl_delay, pause=pause)
             return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -21,6 +21,8 @@ from foliot.ports.articles import Missed, Scraped, Scraper, Taken
 SHORTEST = 0.005
 LINGER = 0.1
 """Seconds after the last take until few are worth another: each costs the database the same, however few it takes."""
+LONGEST_LEAD = 2.0
+"""Seconds ahead at which a host that minds is asked at the latest, however slow the database is."""
 FREE_TOPIC = f"{PAGES_TOPIC}:free"
 """Fetches have ended here: others can begin."""
 
@@ -65,6 +67,8 @@ class Gatherer:
     """What waits to be written; the filer empties it."""
     closing: bool = False
     _took_at: float = float("-inf")
+    _lead: float = 0.0
+    """How long takes have taken lately, and some more: what they give out begins after that."""
     _more: bool = False
     """Only for want of a slot was no more taken: whoever lands makes it worth another look."""
 
@@ -109,10 +113,12 @@ class Gatherer:
     async def _take(self, now: datetime, limit: int) -> Sequence[Taken]:
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at = asyncio.get_running_loop().time()
+        manners = replace(self.how.manners, lead=timedelta(seconds=self._lead))
         async with self.store.begin() as tx:
             # An acknowledgement that got lost leaves these to their lease's end: nothing was asked of their hosts.
-            taken = await tx.articles.take(now, limit, self.worker, self.lease, new_id("tok"), self.how.manners)
+            taken = await tx.articles.take(now, limit, self.worker, self.lease, new_id("tok"), manners)
         self._took_at = asyncio.get_running_loop().time()
+        self._lead = min(max((self._took_at - asked_at) * 1.5, self._lead * 0.8), LONGEST_LEAD)
         for one in taken:
             self._start(one, asked_at)
         return taken
@@ -132,6 +138,10 @@ class Gatherer:
         taken = fetch.taken
         try:
             await asyncio.sleep(max((taken.start_at - self.clock.now()).total_seconds(), 0))
+            if taken.latest_at is not None and self.clock.now() > taken.latest_at:
+                # The database or this process was slow: now it would come too close to somebody else's request.
+                self._put(handed_back(taken, self.clock.now()))
+                return
             scraper = self.how.scraper
             answer: Answered = await (scraper.robots(taken) if taken.robots_due else scraper.scrape(taken))
         except asyncio.CancelledError:

@@ -97,6 +97,7 @@ class Janitor:
         async with self.store.begin() as tx:
             pruned, place = await tx.upkeep.prune(now - self.retention, PRUNE_BATCH, self._place)
             await tx.articles.prune(now - self.retention, PRUNE_BATCH)
+            await tx.bulks.prune(now - self.retention, 1)
         self._place = place or ""
         return pruned
 

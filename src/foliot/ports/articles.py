@@ -12,6 +12,11 @@ from foliot.domain.article import Counts, ItemState, Manners
 from foliot.domain.run import DEFAULT_PRIORITY, Fence, Problem
 
 
+def host_of(url: str) -> str:
+    """The host of a URL in its one spelling, with the port where it is not the usual one."""
+    return url.partition("://")[2].partition("/")[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """One article that a job asks for."""
@@ -31,7 +36,7 @@ class Wish:
         return cls(
             url=url,
             url_hash=hashlib.sha256(url.encode()).hexdigest(),
-            host=url.partition("://")[2].partition("/")[0],
+            host=host_of(url),
             source=article.get("source") or "",
             category=article.get("category") or "",
             priority=article.get("priority") or DEFAULT_PRIORITY,
@@ -50,10 +55,14 @@ class Taken:
     attempt: int
     start_at: datetime
     """Its host is not to be asked before this moment."""
+    latest_at: datetime | None = None
+    """Nor after this one: the moments that follow belong to others."""
     etag: str | None = None
     last_modified: str | None = None
     robots: str | None = None
     """What the host allows; None while nobody has asked it."""
+    moves: int = 0
+    """How often the page has led on to another place; `url` and `host` are the last of them."""
     robots_due: bool = False
     """This turn belongs to the question what the host allows; the page comes with a later one."""
 
@@ -99,7 +108,9 @@ class Scraped:
     retry_at: datetime | None = None
     """When to try again; None when there is no other try."""
     handed_back: bool = False
-    """Nothing was asked for: the article returns to its queue and keeps its attempt."""
+    """Nothing came of it yet: the article returns to its queue and keeps its attempt."""
+    moved_to: str | None = None
+    """Where the page is said to be; with `handed_back`, for that host has turns of its own."""
     lost: bool = False
     """Written for an attempt that vanished, by whoever took its article back: its fence ends with it."""
     news: News = News()
@@ -181,7 +192,10 @@ class Articles(Protocol):
     async def take(
         self, now: datetime, limit: int, worker: str, lease: timedelta, token: str, manners: Manners
     ) -> Sequence[Taken]:
-        """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up."""
+        """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up.
+
+        Moments are given out from `manners.lead` on: it takes that long until whoever asks knows them.
+        """
         ...
 
     async def held(self, token: str, ids: Sequence[str]) -> Sequence[str]: ...
@@ -250,6 +264,13 @@ class Unchanged:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """The page is elsewhere, be it on the same host: the next request is another turn."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
 class Allowance:
     """What a host allows, as its robots.txt says; the text is kept for every worker."""
 
@@ -266,6 +287,6 @@ class Scraper(Protocol):
         """Ask the host of this article what it allows. A host that has nothing to say allows everything."""
         ...
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
         """Fetch the page, if its host allows, and read it."""
         ...

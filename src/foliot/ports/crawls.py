@@ -64,3 +64,7 @@ class Crawls(Protocol):
     ) -> tuple[list[str], int]:
         """Ids of runs of these kinds and states, newest first, and how many there are in all."""
         ...
+
+    async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
+        """Ids of runs of these kinds that were made after this one, the oldest first, whatever became of them."""
+        ...

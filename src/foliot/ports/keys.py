@@ -12,6 +12,8 @@ from foliot.ports.views import Page
 
 KEY_PURPOSE = "api-key"
 TICKET_PURPOSE = "ticket"
+LOGIN_PURPOSE = "login"
+SESSION_PURPOSE = "session"
 
 
 class Pepper(Protocol):

@@ -14,16 +14,23 @@ from foliot.domain.run import Fence, RunState
 from foliot.domain.schedule import Schedule, Spec
 from foliot.domain.settle import Due, OpenRun, Plan
 from foliot.ports.articles import Articles
+from foliot.ports.book import Pipelines
 from foliot.ports.broker import Offers
+from foliot.ports.bulks import Bulks
 from foliot.ports.crawls import Crawls
+from foliot.ports.history import History
 from foliot.ports.keys import Keys
+from foliot.ports.logs import Logs
 from foliot.ports.parked import Parkings
+from foliot.ports.past import Past
 from foliot.ports.prices import Prices
 from foliot.ports.queues import Queues
+from foliot.ports.searching import Searching
 from foliot.ports.secrets import Secrets
 from foliot.ports.tasks import Declarations
 from foliot.ports.tenants import Tenants
 from foliot.ports.trail import Trail
+from foliot.ports.troubles import Troubles
 from foliot.ports.views import (
     Answer,
     AttemptView,
@@ -161,6 +168,14 @@ class Runs(Protocol):
 
     async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]: ...
 
+    async def replays(self, run_ids: Sequence[str]) -> Mapping[str, int]:
+        """How often each letter was sent again; those that never were are left out."""
+        ...
+
+    async def resolve(self, run_ids: Sequence[str], by: str) -> None:
+        """These letters have their answer."""
+        ...
+
     async def events(self, run_id: str, after: int, limit: int) -> list[Event]: ...
 
     async def append(self, entries: Sequence[tuple[Fence, Sequence[Line]]]) -> set[str]:
@@ -269,6 +284,20 @@ class Transaction(Protocol):
     def prices(self) -> Prices: ...
     @property
     def declarations(self) -> Declarations: ...
+    @property
+    def pipelines(self) -> Pipelines: ...
+    @property
+    def searching(self) -> Searching: ...
+    @property
+    def logs(self) -> Logs: ...
+    @property
+    def bulks(self) -> Bulks: ...
+    @property
+    def history(self) -> History: ...
+    @property
+    def troubles(self) -> Troubles: ...
+    @property
+    def past(self) -> Past: ...
 
 
 class Store(Protocol):

@@ -39,6 +39,10 @@ class Trail(Protocol):
         """Newest first, of [start, end). `filters`: user_id, thing, thing_id, verb."""
         ...
 
+    async def latest_of_each(self, tenant_id: str, recent: int) -> list[TrailEntry]:
+        """The newest entry of everybody who is among so many of the newest ones."""
+        ...
+
     async def length(self) -> int:
         """How many entries the heads of all tenants count."""
         ...

@@ -59,6 +59,8 @@ class Ending:
     lost: bool = False
     """Written for an attempt that vanished, by whoever took its run back: its fence ends with it."""
     lines: Sequence[Line] = ()
+    host: str | None = None
+    """Where it was going: failures at different hosts are not alike, even where their errors do not name it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,10 @@ class RunView:
     """How to find the effect of its last attempt, where it went on elsewhere."""
     attempts: Sequence[AttemptView] = ()
     """Those that have ended, oldest first, where somebody asked for them."""
+    schedule_name: str | None = None
+    """As it is called now; None also where the run was read to be changed."""
+    fingerprint: str | None = None
+    """What it has in common with failures that are alike."""
 
     @property
     def parked(self) -> bool:

@@ -18,11 +18,6 @@ TESTS = "FOLIOT_TEST_"
 
 LATER: dict[tuple[str, ...], str] = {
     ("CELERY_RESULT_BACKEND",): "not needed: results are rows of the database",
-    ("FOLIOT_PIPELINES", "PIPELINES_CONFIG"): "pipelines",
-    ("FOLIOT_PIPELINES_TENANT",): "pipelines",
-    ("FOLIOT_TRANSFORMS",): "pipelines",
-    ("SCHEDULER_MODE",): "pipelines",
-    ("DISCORD_TOKEN",): "the Discord door",
 }
 """Accepted and not used in this version: spellings of one key, and what it will be for."""
 

@@ -17,17 +17,34 @@ from foliot.settings.articles import Scraping
 from foliot.settings.broker import Carrying
 from foliot.settings.database import database_url, masked, sqlite_file, sqlite_path
 from foliot.settings.declared import Declared, about
+from foliot.settings.discord import Discord
 from foliot.settings.limits import TenantLimits
+from foliot.settings.pipeline_file import PipelineBook
 from foliot.settings.reading import Secret, SettingsError
 from foliot.settings.rpc import Rpc
 from foliot.settings.scrapyd import Crawling
 from foliot.settings.sinks import Sinks
 from foliot.settings.tasks import Tasking
+from foliot.settings.transforms import Transforming
 from foliot.settings.wakes import Waking
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Settings(Access, TenantLimits, Carrying, Waking, Services, Crawling, Scraping, Sinks, Rpc, Tasking):
+class Settings(
+    Access,
+    TenantLimits,
+    Carrying,
+    Waking,
+    Services,
+    Crawling,
+    Scraping,
+    Sinks,
+    Rpc,
+    Tasking,
+    Transforming,
+    PipelineBook,
+    Discord,
+):
     """How this Foliot runs. Made by `load`, which checks. Durations are as given: the engine applies `time_scale`."""
 
     home: Path = field(
@@ -173,7 +190,8 @@ class Settings(Access, TenantLimits, Carrying, Waking, Services, Crawling, Scrap
         default=None,
         metadata=about(
             "Directory of rotating log files besides the terminal: `foliot.log` of `foliot up`, `api.log`, `grpc.log`, "
-            "`scheduler.log`, `worker.log`; a second worker writes `worker-2.log`, and so on. Default: none.",
+            "`discord.log`, `scheduler.log`, `worker.log`; a second worker writes `worker-2.log`, and so on. "
+            "Default: none.",
             "FOLIOT_LOG_DIR",
             "LOG_DIR",
             read=reading.directory,
@@ -242,7 +260,7 @@ class Settings(Access, TenantLimits, Carrying, Waking, Services, Crawling, Scrap
     @classmethod
     def declared(cls) -> list[Declared]:
         """Every setting, in the order of the reference."""
-        rooms = (Access, TenantLimits, Carrying, Waking, Services, Crawling, Scraping, Sinks, Rpc, Tasking)
+        rooms = Settings.__bases__
         inherited = {each.name for room in rooms for each in fields(room)}
         return [
             Declared(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)

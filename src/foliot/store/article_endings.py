@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, ItemState
 from foliot.domain.event import EventType, Line
 from foliot.domain.run import OPEN, RunState, order_key
-from foliot.ports.articles import Scraped, Told
+from foliot.ports.articles import Scraped, Told, host_of
 from foliot.store import article_jobs
 from foliot.store.article_tables import articles, items
 from foliot.store.dialects import Dialect
@@ -29,6 +29,9 @@ _HELD = (
     articles.c.attempt,
     articles.c.priority,
     articles.c.retry_count,
+    articles.c.url,
+    articles.c.moved_to,
+    articles.c.moves,
 )
 
 Held = tuple[Any, Scraped]
@@ -140,9 +143,27 @@ async def _write_work(
     # Whoever lost its lease must not mistake our ending for its own.
     values["token"] = [None if ending.lost else row.token for row, ending in held]
     values |= {"lease_until": [None] * count, "worker": [None] * count, "updated_at": [now] * count}
+    values |= _places(held)
     keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
     await dialect.update(conn, articles, keys, {**values, **pages})
     return later
+
+
+def _places(held: Sequence[Held]) -> dict[str, list[Any]]:
+    """Where each is to be asked for next: a page that was moved has its turn there, and its next try begins anew."""
+    if not any(row.moved_to is not None or ending.moved_to is not None for row, ending in held):
+        return {}
+    places: list[tuple[str | None, int]] = []
+    for row, ending in held:
+        if ending.moved_to is not None:
+            places.append((ending.moved_to, row.moves + 1))
+        else:
+            places.append((row.moved_to, row.moves) if ending.handed_back else (None, 0))
+    return {
+        "moved_to": [place for place, _ in places],
+        "moves": [times for _, times in places],
+        "host": [host_of(place or row.url) for (place, _), (row, _) in zip(places, held, strict=True)],
+    }
 
 
 async def _scraped_at(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> dict[str, datetime | None]:

@@ -16,6 +16,9 @@ articles = Table(
     Column("url", prose(), nullable=False),
     Column("url_hash", key(64), nullable=False),
     Column("host", key(255), nullable=False),
+    # Where the page was said to be, while it has its turn there, and how often; `host` is that place's meanwhile.
+    Column("moved_to", prose()),
+    Column("moves", SmallInteger, nullable=False, server_default="0"),
     Column("status", key(16), nullable=False),
     # What the page said when it was last read.
     Column("title", prose()),

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Update, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners
+from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners, leeway
 from foliot.domain.run import Fence
 from foliot.ports.articles import ArticleView, Changed, ItemView, Mark, Scraped, Taken, Told, Wish
 from foliot.store import article_endings, article_jobs, article_views, hosts
@@ -28,6 +28,8 @@ _TAKEABLE = (
     articles.c.tenant_id,
     articles.c.url,
     articles.c.host,
+    articles.c.moved_to,
+    articles.c.moves,
     articles.c.attempt,
     articles.c.epoch,
     articles.c.etag,
@@ -211,13 +213,16 @@ def _seated(wanted: Sequence[Pick], rooms: Mapping[str, hosts.Room], limit: int)
 def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str) -> Taken:
     # Only who has the page can be told that it has not changed.
     known = row.scraped_at is not None
+    late = leeway(room.interval)
     return Taken(
         fence=Fence(row.id, row.epoch + 1, token),
         tenant_id=row.tenant_id,
-        url=row.url,
+        url=row.moved_to or row.url,
         host=row.host,
+        moves=row.moves,
         attempt=row.attempt + 1,
         start_at=start_at,
+        latest_at=None if late is None else start_at + late,
         etag=row.etag if known else None,
         last_modified=row.last_modified if known else None,
         robots=room.robots,

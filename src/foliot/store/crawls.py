@@ -97,6 +97,11 @@ class SqlCrawls:
             total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
         return sorted(found, reverse=True)[skip : skip + limit], total
 
+    async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
+        where = (runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.id > run_id)
+        query = select(runs.c.id).where(*where).order_by(runs.c.id).limit(limit)
+        return list((await self.conn.execute(query)).scalars())
+
     def _ended(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
         where = [runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.finished_at.is_not(None)]
         return [*where, runs.c.state.in_(sorted(states))]

@@ -15,24 +15,31 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Contended, Unavailable
 from foliot.store.articles import SqlArticles
+from foliot.store.bulks import SqlBulks
 from foliot.store.caps import Caps
 from foliot.store.claims import SqlClaims
 from foliot.store.crawls import SqlCrawls
 from foliot.store.declared import SqlDeclarations
 from foliot.store.dialects import DIALECTS, Dialect, Engines
 from foliot.store.firing import SqlFiring
+from foliot.store.history import SqlHistory
 from foliot.store.holding import Holding, Versions
 from foliot.store.keys import SqlKeys
+from foliot.store.log_pages import SqlLogs
 from foliot.store.offers import SqlOffers
 from foliot.store.parked import SqlParked
+from foliot.store.past import SqlPast
+from foliot.store.pipelines import SqlPipelines
 from foliot.store.prices import SqlPrices
 from foliot.store.queues import SqlQueues
 from foliot.store.requests import SqlRequests
 from foliot.store.runs import SqlRuns
 from foliot.store.schedules import SqlSchedules
+from foliot.store.searching import SqlSearching
 from foliot.store.secrets import SqlSecrets
 from foliot.store.tenants import SqlTenants
 from foliot.store.trail import SqlTrail
+from foliot.store.troubles import SqlTroubles
 from foliot.store.upkeep import SqlUpkeep
 
 POOL = 8
@@ -70,6 +77,13 @@ class SqlTransaction:
     articles: SqlArticles
     prices: SqlPrices
     declarations: SqlDeclarations
+    pipelines: SqlPipelines
+    searching: SqlSearching
+    logs: SqlLogs
+    bulks: SqlBulks
+    history: SqlHistory
+    troubles: SqlTroubles
+    past: SqlPast
     conn: AsyncConnection
 
 
@@ -160,6 +174,13 @@ class Database:
             articles=SqlArticles(conn, self.dialect, self.bind_clock),
             prices=SqlPrices(conn, self.dialect),
             declarations=SqlDeclarations(conn, self.dialect),
+            pipelines=SqlPipelines(conn, self.dialect),
+            searching=SqlSearching(conn, self.dialect),
+            logs=SqlLogs(conn),
+            bulks=SqlBulks(conn, self.dialect),
+            history=SqlHistory(conn, self.dialect),
+            troubles=SqlTroubles(conn, self.dialect),
+            past=SqlPast(conn, self.dialect),
             conn=conn,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.domain.errors import Contended
 from foliot.ports.tasks import Declared
 from foliot.store.dialects import Dialect
 from foliot.store.price_tables import declared
@@ -26,7 +27,10 @@ class SqlDeclarations:
         # Waits for whoever inserted the same and has not committed yet.
         await self.dialect.insert(self.conn, declared, row, conflict="ignore")
         query = select(declared).where(*_this(tenant_id, source, name))
-        found = (await self.conn.execute(self.dialect.lock(query))).one()
+        found = (await self.conn.execute(self.dialect.lock(query))).first()
+        if found is None:
+            # Whoever had it has dropped it since the insert met it: nothing has happened, and the next try inserts it.
+            raise Contended(f"the declaration of {name} was dropped", told="somebody else changed it meanwhile")
         return None if found.schedule_id is None else _declared(found)
 
     async def put(self, one: Declared) -> None:

@@ -317,11 +317,17 @@ def _pooled(pool: int) -> dict[str, Any]:
     return {"pool_size": pool, "max_overflow": pool, **waits, **DISCREET}
 
 
+def _lower(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
+
+
 def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
     @event.listens_for(engine.sync_engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         # The driver's own implicit BEGIN is deferred, and would let two writers deadlock.
         connection.isolation_level = None
+        # Its own knows no letters but those of ASCII, and would not find `Ä` by `ä`.
+        connection.create_function("lower", 1, _lower, deterministic=True)
         cursor = connection.cursor()
         for pragma in (
             "journal_mode=WAL",

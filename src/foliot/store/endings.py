@@ -11,7 +11,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, bindparam, case, insert, literal, null, or_, select, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.run import CLAIMABLE, OPEN, Origin, RunState, order_key
+from foliot.domain.fingerprint import fingerprint
+from foliot.domain.run import CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
 from foliot.ports import Ending, Finished
 from foliot.store import tallies
 from foliot.store.columns import Document, Moment
@@ -23,6 +24,7 @@ _HELD = (
     runs.c.id,
     runs.c.tenant_id,
     runs.c.schedule_id,
+    runs.c.kind,
     runs.c.epoch,
     runs.c.token,
     runs.c.state,
@@ -121,6 +123,8 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
     }
     if scribe.columns["run_id"]:
         values = {**told_columns(tolds), **values}
+    if any(ending.state in FAILURES for _, ending in held):
+        values["fingerprint"] = [_alike(row, ending) for row, ending in held]
     if any(ending.lost for _, ending in held):
         # Whoever lost its lease must not mistake our ending for its own.
         values["token"] = [None if ending.lost else row.token for row, ending in held]
@@ -147,6 +151,10 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
     if again:
         # Its next attempt begins anew.
         await conn.execute(update(runs).where(dialect.among(runs.c.id, again)).values(handle=None))
+
+
+def _alike(row: Any, ending: Ending) -> str | None:
+    return fingerprint(row.kind, ending.error, ending.host) if ending.state in FAILURES else None
 
 
 async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:

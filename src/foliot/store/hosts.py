@@ -76,7 +76,8 @@ def _room(row: Any, busy: int, now: datetime, manners: Manners) -> Room:
     most = 0 if row.next_at > now else allowance(manners, interval, busy)
     # One asks what is allowed, and nobody else until it is known.
     most = min(most, 1) if due and not busy else 0 if due else most
-    return Room(row.host, [now + interval * at for at in range(most)], interval, row.robots, due)
+    first = now + manners.lead if interval else now
+    return Room(row.host, [first + interval * at for at in range(most)], interval, row.robots, due)
 
 
 def _interval(row: Any, manners: Manners) -> timedelta:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Select, case, func, select, type_coerce
+from sqlalchemy import ColumnElement, Select, case, func, select, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType, Line
@@ -20,9 +20,12 @@ from foliot.store.columns import Document
 from foliot.store.dialects import Dialect
 from foliot.store.endings import cancel_runs
 from foliot.store.logs import Scribe, told_columns, unpack
-from foliot.store.tables import attempts, log_chunks, runs
+from foliot.store.tables import attempts, log_chunks, runs, schedules
 
 GROUP_IDS = 100
+
+NAME = select(schedules.c.name).where(schedules.c.id == runs.c.schedule_id).scalar_subquery().label("schedule_name")
+"""What a run's schedule is called now."""
 
 BRIEF = 2048
 """Characters of a response that lists show."""
@@ -61,20 +64,20 @@ class SqlRuns:
         await self.dialect.insert(self.conn, runs, columns)
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
-        query = select(runs).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
+        query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
-        return None if row is None else _view(row)
+        return None if row is None else view_of(row)
 
     async def several(self, tenant_id: str, run_ids: Sequence[str], *, lock: bool = False) -> list[RunView]:
-        query = select(runs).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
+        query = _seen(lock=lock).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
         query = query.order_by(runs.c.id)
-        found = {row.id: _view(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
+        found = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
         return [found[run_id] for run_id in run_ids if run_id in found]
 
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
         owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
-        query = select(runs).where(owner == tenant_id)
+        query = _seen().where(owner == tenant_id)
         if page.cursor is not None:
             query = query.where(runs.c.id < page.cursor)
         for name in ("schedule_id", "kind", "queue"):
@@ -84,8 +87,8 @@ class SqlRuns:
         wanted = [RunState(state) for state in (filters.get("status") or "").split(",") if state]
         if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
             query = query.where(runs.c.state.in_(wanted)) if wanted else query
-            return [_view(row) for row in await self.conn.execute(query)]
-        found = [_view(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
+            return [view_of(row) for row in await self.conn.execute(query)]
+        found = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
         return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
 
     async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> dict[str, list[AttemptView]]:
@@ -170,6 +173,16 @@ class SqlRuns:
         query = select(runs.c.id).where(*_dead(tenant_id), ~_on_its_way(), *_narrowed(filters))
         return list((await self.conn.execute(query.order_by(runs.c.id).limit(limit))).scalars())
 
+    async def replays(self, run_ids: Sequence[str]) -> dict[str, int]:
+        sent = (self.dialect.among(runs.c.parent_id, run_ids), runs.c.origin == Origin.REPLAY)
+        query = select(runs.c.parent_id, func.count().label("replays")).where(*sent).group_by(runs.c.parent_id)
+        return {row.parent_id: row.replays for row in await self.conn.execute(query)}
+
+    async def resolve(self, run_ids: Sequence[str], by: str) -> None:
+        waiting = (runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_(None))
+        wanted = update(runs).where(self.dialect.among(runs.c.id, run_ids), *waiting)
+        await self.conn.execute(wanted.values(resolved_by=by))
+
     async def events(self, run_id: str, after: int, limit: int) -> list[Event]:
         """Changes of state are told by the run and its attempts, lines by their chunks; together they have no gap."""
         row = (await self.conn.execute(select(runs).where(runs.c.id == run_id))).first()
@@ -222,7 +235,13 @@ class SqlRuns:
         return {row.id for row, _ in held}
 
 
-def _view(row: Any) -> RunView:
+def _seen(*, lock: bool = False) -> Select[Any]:
+    """Runs with their schedules' names; whoever locks them is about to change them, and locks nothing else."""
+    return select(runs) if lock else select(runs, NAME)
+
+
+def view_of(row: Any) -> RunView:
+    """A row of runs, with `schedule_name` where it was asked for."""
     return RunView(
         id=row.id,
         tenant_id=row.tenant_id,
@@ -253,6 +272,8 @@ def _view(row: Any) -> RunView:
         resolved_by=row.resolved_by,
         action=row.action,
         handle=row.handle,
+        schedule_name=getattr(row, "schedule_name", None),
+        fingerprint=row.fingerprint,
     )
 
 
@@ -288,8 +309,8 @@ def _parts(query: Select[Any], wanted: Sequence[RunState]) -> list[Select[Any]]:
     if ended or not wanted:
         part = query.where(runs.c.finished_at.is_not(None))
         parts.append(part.where(runs.c.state.in_(ended)) if ended else part)
-    if waiting:
-        parts.append(query.where(runs.c.finished_at.is_(None), runs.c.state.in_(waiting)))
+    # One by one: asked for several states at once, SQLite would walk through all runs in their order.
+    parts += [query.where(runs.c.state == state) for state in waiting]
     return parts
 
 

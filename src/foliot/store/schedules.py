@@ -13,7 +13,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.ids import new_id
 from foliot.domain.ledger import Entry, Fate, Reason, Span
 from foliot.domain.run import RunState
-from foliot.domain.schedule import Schedule, Spec, Status, load_spec
+from foliot.domain.schedule import ManagedBy, Schedule, Spec, Status, load_spec
 from foliot.domain.trigger import Once, Trigger
 from foliot.ports import Page
 from foliot.store.dialects import Dialect
@@ -29,21 +29,26 @@ class SqlSchedules:
 
     async def add(self, schedule: Schedule) -> None:
         await self.conn.execute(
-            insert(schedules).values(id=schedule.id, created_at=schedule.created_at, **_columns(schedule))
+            insert(schedules).values(
+                id=schedule.id,
+                created_at=schedule.created_at,
+                managed_by=schedule.managed_by.value,
+                **_columns(schedule),
+            )
         )
         await self._add_version(schedule)
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
         query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
-        return None if row is None else _schedule(row)
+        return None if row is None else schedule_of(row)
 
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
         query = select(schedules).where(schedules.c.tenant_id == tenant_id)
         if page.cursor is not None:
             query = query.where(schedules.c.id < page.cursor)
         query = _filtered(query, filters).order_by(schedules.c.id.desc()).limit(page.limit)
-        return [_schedule(row) for row in await self.conn.execute(query)]
+        return [schedule_of(row) for row in await self.conn.execute(query)]
 
     async def save(self, schedule: Schedule, *, new_version: bool) -> None:
         where = (schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
@@ -155,7 +160,8 @@ def _columns(schedule: Schedule) -> dict[str, Any]:
     }
 
 
-def _schedule(row: Any) -> Schedule:
+def schedule_of(row: Any) -> Schedule:
+    """A row of schedules; a damaged one is shown as such."""
     spec = _spec(row.spec, row.anchor)
     fault = row.fault
     if isinstance(spec, str):
@@ -180,7 +186,13 @@ def _schedule(row: Any) -> Schedule:
         fault=fault,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        managed_by=_managed_by(row.managed_by),
     )
+
+
+def _managed_by(maker: str) -> ManagedBy:
+    """A maker whom only a newer Foliot knows is no reason to keep anybody away."""
+    return ManagedBy(maker) if maker in set(ManagedBy) else ManagedBy.API
 
 
 def _spec(text: str, anchor: datetime) -> Spec | str:

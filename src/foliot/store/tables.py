@@ -76,6 +76,8 @@ schedules = Table(
     Column("gap_first", Moment),
     Column("gap_reason", key(32)),
     Column("paused_reason", String(500), nullable=False, server_default=""),
+    # Who looks after it: whoever asks, or the file, code or preset that made it.
+    Column("managed_by", key(16), nullable=False, server_default="api"),
     # Why this row is silent although active: somebody damaged it. `fault_next_at` is where its cursor stood, and finds
     # the damaged ones without reading the others.
     Column("fault", prose()),
@@ -135,6 +137,8 @@ ledger = Table(
     CheckConstraint(one_of("fate", Fate), name="fate"),
     CheckConstraint("count > 0", name="count"),
     CheckConstraint("last_at >= first_at", name="range"),
+    # What a tenant missed lately, without asking each of its schedules.
+    Index(None, "tenant_id", "last_at"),
 )
 
 runs = Table(
@@ -194,6 +198,8 @@ runs = Table(
     Column("action", Document),
     Column("result", Document),
     Column("error", Document),
+    # What failures that are alike have in common; only failed runs and dead letters have it.
+    Column("fingerprint", key(16)),
     Column("parent_id", key(40)),
     Column("resolved_by", key(40)),
     UniqueConstraint("schedule_id", "scheduled_for"),

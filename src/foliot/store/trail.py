@@ -109,9 +109,14 @@ class SqlTrail:
             query = query.where(trail.c.at < end)
         if page.cursor is not None:
             query = query.where(trail.c.id < page.cursor)
-        rows = await self.conn.execute(query.order_by(trail.c.id.desc()).limit(page.limit))
-        names = (*_CONTENT, "seq", "digest")
-        return [TrailEntry(**{name: getattr(row, name) for name in names}) for row in rows]
+        return [_entry(row) for row in await self.conn.execute(query.order_by(trail.c.id.desc()).limit(page.limit))]
+
+    async def latest_of_each(self, tenant_id: str, recent: int) -> list[TrailEntry]:
+        own = select(trail.c.id, trail.c.user_id).where(trail.c.tenant_id == tenant_id)
+        newest = own.order_by(trail.c.id.desc()).limit(recent).subquery()
+        last = select(func.max(newest.c.id).label("id")).group_by(newest.c.user_id).subquery()
+        query = select(trail).join(last, last.c.id == trail.c.id).where(trail.c.tenant_id == tenant_id)
+        return [_entry(row) for row in await self.conn.execute(query)]
 
     async def length(self) -> int:
         return int((await self.conn.execute(select(func.sum(trail_heads.c.seq)))).scalar() or 0)
@@ -133,6 +138,10 @@ class SqlTrail:
         query = query.where(trail.c.tenant_id == tenant_id, trail.c.seq > after_seq)
         rows = await self.conn.execute(query.order_by(trail.c.seq, trail.c.id).limit(limit))
         return [Link(row.id, row.seq, row.digest, _content(row)) for row in rows]
+
+
+def _entry(row: Any) -> TrailEntry:
+    return TrailEntry(**{name: getattr(row, name) for name in (*_CONTENT, "seq", "digest")})
 
 
 def _content(row: Any) -> tuple[str | None, ...]:

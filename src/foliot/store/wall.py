@@ -6,7 +6,7 @@ import logging
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.store import access_tables, article_tables, crawl_tables, price_tables  # noqa: F401 -- their tables join the metadata
+from foliot.store import access_tables, article_tables, bulk_tables, crawl_tables, pipeline_tables, price_tables  # noqa: F401 -- their tables join the metadata
 from foliot.store.tables import metadata
 
 ROLE = "foliot_tenant"

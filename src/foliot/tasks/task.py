@@ -132,7 +132,7 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to s
             retry_delay=retry_delay,
             timeout=None if seconds is None else timedelta(seconds=seconds),
             cpu=cpu,
-            schedule=None if schedule is None else _document(schedule, timezone),
+            schedule=None if schedule is None else document_of(schedule, timezone),
             parameters=dict(parameters or {}),
         )
         if cpu and made.is_async:
@@ -168,7 +168,7 @@ _EVERY = re.compile(r"every (\d+) ?(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def _document(schedule: str | Mapping[str, Any], timezone: str | None) -> dict[str, Any]:
+def document_of(schedule: str | Mapping[str, Any], timezone: str | None) -> dict[str, Any]:
     zone = {} if timezone is None else {"timezone": timezone}
     if not isinstance(schedule, str):
         return {**zone, **schedule}

@@ -13,26 +13,40 @@ from foliot.ports.keys import Pepper
 from foliot.ports.tasks import Preset
 from foliot.ports.tasks import Tasks as KnownTasks
 from foliot.usecases.articles import FRESH, Articles
+from foliot.usecases.attention import Attention
 from foliot.usecases.audit import Audit
+from foliot.usecases.bulk_hands import BulkHands
+from foliot.usecases.bulks import Bulks
+from foliot.usecases.calendar import Calendars
 from foliot.usecases.chain import Chain
 from foliot.usecases.crawls import CACHED_FOR, Crawls
 from foliot.usecases.dead_letters import DeadLetters
 from foliot.usecases.declaring import Declaring
+from foliot.usecases.demo import Demo, Site
+from foliot.usecases.glimpses import Glimpses
 from foliot.usecases.health import Crawler, Wellbeing
 from foliot.usecases.instants import Instants
 from foliot.usecases.jobs import Jobs
 from foliot.usecases.keys import Keys
 from foliot.usecases.limits import Limiter
+from foliot.usecases.logs import Logs
+from foliot.usecases.members import Members
+from foliot.usecases.pipelines import Pipelines
 from foliot.usecases.presets import Presets
 from foliot.usecases.previews import Previews
 from foliot.usecases.queues import Queues
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
+from foliot.usecases.searching import Searching
 from foliot.usecases.secrets import Secrets
+from foliot.usecases.sessions import Sessions
+from foliot.usecases.suggesting import Suggesting
 from foliot.usecases.tasks import NO_TASKS, Tasks
 from foliot.usecases.tenants import CheckAllow, Tenants
 from foliot.usecases.tickets import Tickets
+from foliot.usecases.timeline import Timelines
 from foliot.usecases.trail import Trail
+from foliot.usecases.wellness import Fares
 from foliot.usecases.workers import Workers
 
 __all__ = ["UseCases"]
@@ -45,14 +59,29 @@ class UseCases:
     schedules: Schedules
     instants: Instants
     previews: Previews
+    fares: Fares
+    glimpses: Glimpses
+    attention: Attention
+    timelines: Timelines
+    calendars: Calendars
     runs: Runs
+    searching: Searching
+    suggesting: Suggesting
+    logs: Logs
+    bulks: Bulks
+    hands: BulkHands
+    """Who acts on each thing of a bulk action."""
     dead_letters: DeadLetters
     crawls: Crawls
     jobs: Jobs
     tasks: Tasks
     presets: Presets
+    pipelines: Pipelines
     keys: Keys
     tickets: Tickets
+    sessions: Sessions
+    members: Members
+    demo: Demo
     tenants: Tenants
     limiter: Limiter
     secrets: Secrets
@@ -86,6 +115,7 @@ class UseCases:
         tasks: KnownTasks = NO_TASKS,
         presets: Mapping[str, Preset] | None = None,
         crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
+        site: Site | None = None,
     ) -> UseCases:
         limiter = limiter or Limiter(store=store, clock=clock)
         schedules = Schedules(
@@ -98,11 +128,23 @@ class UseCases:
             default_zone=default_zone,
         )
         runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
+        dead_letters = DeadLetters(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
+        searching = Searching(store=store, clock=clock, actions=actions)
         return cls(
             schedules=schedules,
             instants=Instants(store=store, clock=clock),
             previews=Previews(store=store, clock=clock, default_zone=default_zone),
+            fares=Fares(store=store),
+            glimpses=Glimpses(store=store),
+            attention=Attention(store=store, clock=clock),
+            timelines=Timelines(store=store, clock=clock),
+            calendars=Calendars(store=store, clock=clock, default_zone=default_zone),
             runs=runs,
+            searching=searching,
+            suggesting=Suggesting(store=store, actions=actions),
+            logs=Logs(store=store),
+            bulks=Bulks(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id),
+            hands=BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, limiter=limiter),
             crawls=Crawls(
                 store=store,
                 clock=clock,
@@ -138,9 +180,13 @@ class UseCases:
                 declaring=Declaring(schedules=schedules),
                 presets=presets or {},
             ),
-            dead_letters=DeadLetters(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            pipelines=Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            dead_letters=dead_letters,
             keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper),
             tickets=Tickets(store=store, clock=clock, pepper=pepper),
+            sessions=Sessions(store=store, clock=clock, pepper=pepper),
+            members=Members(store=store, clock=clock),
+            demo=Demo(store=store, clock=clock, feed=feed, site=site),
             secrets=Secrets(store=store, clock=clock, vault=vault),
             tenants=Tenants(store=store, clock=clock, limiter=limiter, check_allow=check_allow),
             limiter=limiter,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.bulk import DISCARDED, MOST_REPLAYS
 from foliot.domain.errors import Conflict, Invalid, NotFound
+from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
 from foliot.domain.run import Origin, RunState
 from foliot.ports import RUNS_TOPIC, Clock, DeadGroup, Feed, Page, RunView, Store, Transaction
@@ -56,17 +59,33 @@ class DeadLetters:
             if filters is not None:
                 ids = await tx.runs.dead_ids(caller.tenant_id, MAX_REPLAY + 1, **filters)
             more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
-            letters = await _letters(tx, caller, ids) if ids else []
-            self.limiter.run(caller, limits, len(letters))
-            runs = await repeat(tx, caller, letters, Origin.REPLAY, self.new_id, now) if letters else []
-            replays = [
-                Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became={"run_id": run.id}) for run in runs
-            ]
-            await record(tx, caller, now, *replays)
-            replayed = Replayed(runs, more)
+            replayed = Replayed(await self.send(tx, caller, ids, limits, now) if ids else [], more)
             await once.keep(tx, caller, replayed)
         self.feed.wake(RUNS_TOPIC)
         return replayed
+
+    async def send(
+        self, tx: Transaction, caller: Caller, ids: Sequence[str], limits: Limits, now: datetime
+    ) -> list[RunView]:
+        """Replay these inside a larger change; whoever does wakes those who care afterwards."""
+        letters = await _letters(tx, caller, ids)
+        sent = await tx.runs.replays(ids)
+        for letter in letters:
+            if sent.get(letter.id, 0) >= MOST_REPLAYS:
+                told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
+                raise Conflict(f"{told}: mend what it is sent to, or discard it")
+        self.limiter.run(caller, limits, len(letters))
+        runs = await repeat(tx, caller, letters, Origin.REPLAY, self.new_id, now)
+        replays = [Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became={"run_id": run.id}) for run in runs]
+        await record(tx, caller, now, *replays)
+        return runs
+
+
+async def discard(tx: Transaction, caller: Caller, run_id: str, now: datetime) -> None:
+    """A letter that nobody wants sent again: it stays readable, and counts as answered."""
+    await _letters(tx, caller, [run_id])
+    await tx.runs.resolve([run_id], DISCARDED)
+    await record(tx, caller, now, Change("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
 
 
 async def _letters(tx: Transaction, caller: Caller, ids: Sequence[str]) -> list[RunView]:

@@ -16,7 +16,7 @@ from foliot.domain.draft import document
 from foliot.domain.errors import Invalid, InvalidMany, TooMany
 from foliot.domain.ids import SCHEDULE
 from foliot.domain.limits import Limits
-from foliot.domain.schedule import Schedule, Status
+from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.ports import SCHEDULES_TOPIC, Store, Transaction
 from foliot.ports.tasks import Declared, Tasks
 from foliot.usecases.again import again
@@ -83,21 +83,22 @@ class Declaring:
             return Made(name, Fate.KEPT, schedule)
         held = await hold(tx, schedule, self.schedules.clock.now())
         changed = await self.schedules.rewrite(tx, caller, held, raw, limits)
-        await self._note(tx, caller, of, raw, changed)
+        await self.note(tx, caller, of, raw, changed)
         return Made(name, Fate.UPDATED, changed)
 
     async def create(
         self, tx: Transaction, caller: Caller, of: tuple[str, str], raw: Mapping[str, Any], limits: Limits
     ) -> Made:
         """Make it anew. Only after `make`, which took its place."""
-        owner = Owner(self.schedules.new_id(SCHEDULE), caller.user_id)
+        owner = Owner(self.schedules.new_id(SCHEDULE), caller.user_id, _maker(of[0]))
         schedule = await self.schedules.add(tx, caller, raw, limits, owner)
-        await self._note(tx, caller, of, raw, schedule)
+        await self.note(tx, caller, of, raw, schedule)
         return Made(of[1], Fate.CREATED, schedule)
 
-    async def _note(
+    async def note(
         self, tx: Transaction, caller: Caller, of: tuple[str, str], raw: Mapping[str, Any], schedule: Schedule
     ) -> None:
+        """Remember what was asked for, and what came of it."""
         await tx.declarations.put(
             Declared(
                 tenant_id=caller.tenant_id,
@@ -108,6 +109,12 @@ class Declaring:
                 made=_plain(document(schedule)),
             )
         )
+
+
+def _maker(source: str) -> ManagedBy:
+    """Who looks after what this source declares; a program around Foliot is code too."""
+    word = source.partition(":")[0]
+    return ManagedBy(word) if word in set(ManagedBy) else ManagedBy.CODE
 
 
 def digest(raw: Mapping[str, Any]) -> str:

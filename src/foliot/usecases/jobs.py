@@ -197,6 +197,15 @@ class Jobs:
         found, _ = await self.list(caller, ",".join(sorted(OPEN)), limit=limit)
         return found
 
+    async def after(self, caller: Caller, job_id: str, limit: int) -> Sequence[Job]:
+        """Runs that were made after this one, the oldest first; also those that have ended meanwhile."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            ids = await tx.crawls.jobs_after(caller.tenant_id, KINDS, job_id, limit)
+            found = await tx.runs.several(caller.tenant_id, ids) if ids else []
+            counts = await _counts(tx, found)
+        return [Job(run.id, run, counts=counts.get(run.id)) for run in found]
+
     async def results(self, caller: Caller, job_id: str, skip: int, limit: int) -> tuple[Job, Items]:
         """What the newest attempt of the job's newest run has brought home so far."""
         _may_read(caller, job_id)

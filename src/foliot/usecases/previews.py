@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.errors import Invalid
+from foliot.domain.phrasing import understand
 from foliot.domain.preview import Preview, preview
 from foliot.domain.reading import Fields
-from foliot.domain.timing import Standing, read_rule
+from foliot.domain.timing import OWNED, Standing, read_rule
 from foliot.domain.trigger import Trigger
+from foliot.domain.zone import zone_info
 from foliot.ports import Clock, Store
 from foliot.usecases.again import again
 from foliot.usecases.once import EACH_TIME, Once
@@ -30,7 +33,7 @@ class Previews:
 
     @again
     async def preview(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Preview:
-        """A trigger, `start_at` as the moment to count from (included), and `count`."""
+        """A trigger or `words` that name one, `start_at` as the moment to count from (included), and `count`."""
         demand(caller, Verb.READ, Thing.SCHEDULE)
         seen = self._look(raw)
         if once.key is not None:
@@ -44,10 +47,21 @@ class Previews:
         now = self.clock.now()
         start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
         count = fields.integer("count", 10, low=1, high=MAX_COUNT)
-        rule = read_rule(fields, Standing("preview", now, self.default_zone), start_at)
+        words = fields.value("words")
+        told = fields if words is None else self._told(fields, words)
+        rule = read_rule(told, Standing("preview", now, self.default_zone), start_at)
         fields.finish()
         seen = preview(Trigger(rule, end_at=end_at), now if start_at is None else start_at - _TICK, count)
         if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
             note = "H stands for a value that hangs on the schedule's id: a real schedule may fire at other times"
             seen = replace(seen, notes=[*seen.notes, note])
         return seen
+
+    def _told(self, fields: Fields, words: object) -> Fields:
+        """The fields that these words stand for."""
+        for name in ("type", *OWNED):
+            if fields.value(name) is not None:
+                raise Invalid(name, "cannot stand beside 'words': give one of the two", got=fields.value(name))
+        zone = fields.value("timezone") or self.default_zone
+        zone_info(zone)
+        return Fields.of("", {**understand(words, zone, self.clock.now()).as_fields(), "timezone": zone})

@@ -11,6 +11,7 @@ from foliot.domain.article import KIND as ARTICLES
 from foliot.domain.errors import Conflict
 from foliot.domain.event import Event
 from foliot.domain.ids import RUN
+from foliot.domain.limits import Limits
 from foliot.domain.queue import same_queue
 from foliot.domain.run import Origin, RunState
 from foliot.ports import PARKED_TOPIC, RUNS_TOPIC, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
@@ -59,22 +60,7 @@ class Runs:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            run = await find_run(tx, caller, run_id)
-            if run.kind == ARTICLES and not run.state.final:
-                # Before the run is locked: whoever finishes an article locks in this order.
-                await tx.articles.forsake([run_id], now)
-            run = await find_run(tx, caller, run_id, lock=True)
-            if run.state.final and run.state is not RunState.CANCELLED:
-                raise Conflict(f"run {run_id} has ended: {run.state.value}")
-            if not run.state.final:
-                await tx.runs.cancel([run_id], now, f"cancelled by {caller.user_id}")
-                if run.schedule_id is not None:
-                    await tx.claims.release(now, [run.schedule_id])
-                old, run = run, await find_run(tx, caller, run_id)
-                was, became = differences(_standing(old), _standing(run))
-                if became:
-                    await record(tx, caller, now, Change("cancel", Thing.RUN, run_id, was, became))
-            (run,) = await with_attempts(tx, [run])
+            (run,) = await with_attempts(tx, [await cancel_run(tx, caller, run_id, now)])
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC, PARKED_TOPIC, run_topic(run_id))
         return run
@@ -87,14 +73,19 @@ class Runs:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            old = await find_run(tx, caller, run_id)
-            if not old.state.final:
-                raise Conflict(f"run {run_id} has not ended: {old.state.value}")
-            self.limiter.run(caller, limits)
-            run = (await repeat(tx, caller, [old], Origin.RETRY, self.new_id, now))[0]
-            await record(tx, caller, now, Change("retry", Thing.RUN, run_id, became={"run_id": run.id}))
+            run = await self.retry_run(tx, caller, run_id, limits, now)
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
+        return run
+
+    async def retry_run(self, tx: Transaction, caller: Caller, run_id: str, limits: Limits, now: datetime) -> RunView:
+        """The same inside a larger change; whoever does wakes those who care afterwards."""
+        old = await find_run(tx, caller, run_id)
+        if not old.state.final:
+            raise Conflict(f"run {run_id} has not ended: {old.state.value}")
+        self.limiter.run(caller, limits)
+        run = (await repeat(tx, caller, [old], Origin.RETRY, self.new_id, now))[0]
+        await record(tx, caller, now, Change("retry", Thing.RUN, run_id, became={"run_id": run.id}))
         return run
 
     async def events(self, caller: Caller, run_id: str, after: int, limit: int) -> tuple[RunView, Sequence[Event]]:
@@ -103,6 +94,27 @@ class Runs:
         async with self.store.read(caller.tenant_id) as tx:
             run = await find_run(tx, caller, run_id)
             return run, await tx.runs.events(run_id, after, limit)
+
+
+async def cancel_run(tx: Transaction, caller: Caller, run_id: str, now: datetime) -> RunView:
+    """Cancel one inside a larger change; whoever does wakes those who care afterwards."""
+    run = await find_run(tx, caller, run_id)
+    if run.kind == ARTICLES and not run.state.final:
+        # Before the run is locked: whoever finishes an article locks in this order.
+        await tx.articles.forsake([run_id], now)
+    run = await find_run(tx, caller, run_id, lock=True)
+    if run.state.final and run.state is not RunState.CANCELLED:
+        raise Conflict(f"run {run_id} has ended: {run.state.value}")
+    if run.state.final:
+        return run
+    await tx.runs.cancel([run_id], now, f"cancelled by {caller.user_id}")
+    if run.schedule_id is not None:
+        await tx.claims.release(now, [run.schedule_id])
+    old, run = run, await find_run(tx, caller, run_id)
+    was, became = differences(_standing(old), _standing(run))
+    if became:
+        await record(tx, caller, now, Change("cancel", Thing.RUN, run_id, was, became))
+    return run
 
 
 async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:

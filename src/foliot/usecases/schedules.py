@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.access import Caller, Door, Thing, Verb, demand
 from foliot.domain.draft import document, merge, read_action, read_draft
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.domain.ids import RUN, SCHEDULE
 from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
 from foliot.domain.run import MANUAL_QUEUE, Origin
-from foliot.domain.schedule import Schedule, Status
+from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
 from foliot.ports import (
     RUNS_TOPIC,
@@ -44,6 +44,7 @@ class Owner:
 
     schedule_id: str
     user_id: str
+    managed_by: ManagedBy = ManagedBy.API
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,7 @@ class Schedules:
             fault=None,
             created_at=now,
             updated_at=now,
+            managed_by=owner.managed_by,
         )
         await tx.schedules.add(schedule)
         await self.limiter.schedule(tx, caller, limits)
@@ -129,6 +131,7 @@ class Schedules:
 
     async def rewrite(self, tx: Transaction, caller: Caller, held: Held, raw: object, limits: Limits) -> Schedule:
         """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
+        _refuse_file(caller, held.schedule)
         changed = await self._rewrite(tx, held, self._defaulted(raw))
         if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
             await self.limiter.schedule(tx, caller, limits)
@@ -145,6 +148,7 @@ class Schedules:
         objects = await self._objection_to_patch(caller, schedule_id, raw)
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
+            _refuse_file(caller, held.schedule)
             changed = await self._rewrite(tx, held, merge(document(held.sound()), raw))
             if objects is not None:
                 raise objects
@@ -163,16 +167,21 @@ class Schedules:
         fields.finish()
         async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())
-            held = await self._hold(tx, caller, schedule_id)
-            schedule = held.sound()
-            if schedule.status is Status.COMPLETED:
-                raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
-            if schedule.status is not Status.PAUSED:
-                schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
-                schedule = await turn(tx, schedule, held.now)
-                await record(tx, caller, held.now, edited("pause", held.schedule, schedule))
+            schedule = await self.pause_one(tx, caller, schedule_id, reason)
             await once.keep(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    async def pause_one(self, tx: Transaction, caller: Caller, schedule_id: str, reason: str = "") -> Schedule:
+        """Pause one inside a larger change; whoever does wakes the scheduler afterwards."""
+        held = await self._hold(tx, caller, schedule_id)
+        schedule = held.sound()
+        if schedule.status is Status.COMPLETED:
+            raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
+        if schedule.status is not Status.PAUSED:
+            schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
+            schedule = await turn(tx, schedule, held.now)
+            await record(tx, caller, held.now, edited("pause", held.schedule, schedule))
         return schedule
 
     @again
@@ -182,15 +191,20 @@ class Schedules:
         limits = await self.limiter.of(caller.tenant_id)
         async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())
-            held = await self._hold(tx, caller, schedule_id)
-            schedule = held.sound()
-            if schedule.status is Status.PAUSED or schedule.fault is not None:
-                schedule = replace(schedule, status=Status.ACTIVE, paused_reason="")
-                schedule = await turn(tx, schedule, held.now)
-                await self.limiter.schedule(tx, caller, limits)
-                await record(tx, caller, held.now, edited("resume", held.schedule, schedule))
+            schedule = await self.resume_one(tx, caller, schedule_id, limits)
             await once.keep(tx, caller, schedule)
         self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    async def resume_one(self, tx: Transaction, caller: Caller, schedule_id: str, limits: Limits) -> Schedule:
+        """Resume one inside a larger change; whoever does wakes the scheduler afterwards."""
+        held = await self._hold(tx, caller, schedule_id)
+        schedule = held.sound()
+        if schedule.status is Status.PAUSED or schedule.fault is not None:
+            schedule = replace(schedule, status=Status.ACTIVE, paused_reason="")
+            schedule = await turn(tx, schedule, held.now)
+            await self.limiter.schedule(tx, caller, limits)
+            await record(tx, caller, held.now, edited("resume", held.schedule, schedule))
         return schedule
 
     @again
@@ -207,6 +221,7 @@ class Schedules:
 
     async def remove(self, tx: Transaction, caller: Caller, schedule: Schedule) -> None:
         """Delete one, which is locked, inside a larger change; whoever does wakes those who care afterwards."""
+        _refuse_file(caller, schedule)
         held = await hold(tx, schedule, self.clock.now())
         await turn(tx, replace(held.schedule, status=Status.DELETED), held.now)
         waiting = await tx.runs.open_ids(schedule.id, waiting_only=True)
@@ -227,33 +242,41 @@ class Schedules:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            schedule = await find_schedule(tx, caller, schedule_id, lock=True)
-            if schedule.status is Status.DELETED:
-                raise Conflict(f"schedule {schedule_id} is deleted")
-            if schedule.fault is not None:
-                raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
-            spec, run_id = schedule.spec, self.new_id(RUN)
-            request = RunRequest(
-                id=run_id,
-                tenant_id=caller.tenant_id,
-                user_id=caller.user_id,
-                kind=spec.kind,
-                origin=Origin.MANUAL,
-                queue=MANUAL_QUEUE,
-                priority=spec.priority,
-                max_attempts=spec.retry.max_attempts,
-                timeout_seconds=spec.timeout_seconds,
-                schedule_id=schedule.id,
-                version=schedule.version,
-                action=self._override(schedule, raw),
-            )
-            self.limiter.run(caller, limits)
-            await tx.runs.add([request], now)
-            run = await find_run(tx, caller, run_id)
-            became = masked({"run_id": run_id} | ({} if request.action is None else {"action": request.action}))
-            await record(tx, caller, now, Change("run_now", Thing.SCHEDULE, schedule_id, became=became))
+            run = await self.run_one(tx, caller, schedule_id, limits, raw)
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
+        return run
+
+    async def run_one(
+        self, tx: Transaction, caller: Caller, schedule_id: str, limits: Limits, raw: object = None
+    ) -> RunView:
+        """The same inside a larger change; whoever does wakes those who care afterwards."""
+        now = self.clock.now()
+        schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+        if schedule.status is Status.DELETED:
+            raise Conflict(f"schedule {schedule_id} is deleted")
+        if schedule.fault is not None:
+            raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
+        spec, run_id = schedule.spec, self.new_id(RUN)
+        request = RunRequest(
+            id=run_id,
+            tenant_id=caller.tenant_id,
+            user_id=caller.user_id,
+            kind=spec.kind,
+            origin=Origin.MANUAL,
+            queue=MANUAL_QUEUE,
+            priority=spec.priority,
+            max_attempts=spec.retry.max_attempts,
+            timeout_seconds=spec.timeout_seconds,
+            schedule_id=schedule.id,
+            version=schedule.version,
+            action=self._override(schedule, raw),
+        )
+        self.limiter.run(caller, limits)
+        await tx.runs.add([request], now)
+        run = await find_run(tx, caller, run_id)
+        became = masked({"run_id": run_id} | ({} if request.action is None else {"action": request.action}))
+        await record(tx, caller, now, Change("run_now", Thing.SCHEDULE, schedule_id, became=became))
         return run
 
     def check(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -318,6 +341,15 @@ class Schedules:
         if not isinstance(payload, Mapping):
             raise Invalid("payload", "must be an object", got=payload)
         return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, self.check)
+
+
+def _refuse_file(caller: Caller, schedule: Schedule) -> None:
+    """What a file defines is edited there: an edit here would not outlive the next reading, and nobody could tell."""
+    if schedule.managed_by is ManagedBy.FILE and caller.door is not Door.FILE:
+        raise Conflict(
+            f"schedule {schedule.id} is made by the file of pipelines: edit or remove the pipeline"
+            f" {schedule.action.get('pipeline', schedule.name)!r} there; pause, resume and run-now work here"
+        )
 
 
 def _compare(schedule: Schedule, match: str | None) -> None:

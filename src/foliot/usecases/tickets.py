@@ -51,7 +51,7 @@ class Tickets:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             made = NewTicket(text, now + LASTS)
-            ticket = Ticket(tenant_id=caller.tenant_id, caller=_written(caller), expires_at=made.expires_at)
+            ticket = Ticket(tenant_id=caller.tenant_id, caller=written(caller), expires_at=made.expires_at)
             await tx.keys.put_ticket(digest, ticket)
             await once.keep(tx, caller, made)
         return made
@@ -66,10 +66,11 @@ class Tickets:
             ticket = await tx.keys.take_ticket(digests)
         if ticket is None or ticket.expires_at <= self.clock.now():
             raise Unauthenticated
-        return _read(ticket)
+        return stands_for(ticket)
 
 
-def _written(caller: Caller) -> dict[str, Any]:
+def written(caller: Caller) -> dict[str, Any]:
+    """A caller as a document; the tenant is kept beside it."""
     return {
         "user_id": caller.user_id,
         "role": caller.role.value,
@@ -81,18 +82,19 @@ def _written(caller: Caller) -> dict[str, Any]:
     }
 
 
-def _read(ticket: Ticket) -> Caller:
-    written: Mapping[str, Any] = ticket.caller
+def stands_for(ticket: Ticket) -> Caller:
+    """Whom it names; `Unauthenticated` when that cannot be read."""
+    said: Mapping[str, Any] = ticket.caller
     try:
         return Caller(
             ticket.tenant_id,
-            written["user_id"],
-            Role(written["role"]),
-            door=Door(written["door"]),
-            scopes=None if written["scopes"] is None else frozenset(written["scopes"]),
-            key_id=written["key_id"],
-            expires_at=None if written["expires_at"] is None else moment("expires_at", written["expires_at"]),
-            kid=written.get("kid"),
+            said["user_id"],
+            Role(said["role"]),
+            door=Door(said["door"]),
+            scopes=None if said["scopes"] is None else frozenset(said["scopes"]),
+            key_id=said["key_id"],
+            expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),
+            kid=said.get("kid"),
         )
     except (KeyError, TypeError, ValueError, Invalid):
         # A row that somebody damaged stands for nobody.

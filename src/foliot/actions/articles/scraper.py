@@ -15,7 +15,7 @@ from foliot.actions.articles.verdict import header, judge, never
 from foliot.domain.article import NO_WORD, NO_WORD_KEPT
 from foliot.domain.run import Problem
 from foliot.ports import Clock
-from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
+from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
 from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
 
 READING = timedelta(seconds=30)
@@ -60,12 +60,12 @@ class PageScraper:
             return fetched if fetched.permanent else Allowance(NO_WORD)
         return robots.judge(fetched.reply, self.clock.now())
 
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
-        """The article, or why there is none."""
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+        """The article, where else to ask for it, or why there is none."""
         if taken.robots == NO_WORD:
             return UNHEARD
         fetched = await self.fetcher.page(taken, _known(taken))
-        if isinstance(fetched, Missed):
+        if not isinstance(fetched, Fetched):
             return fetched
         found = judge(fetched.reply, self.clock.now())
         if isinstance(found, Unchanged) and not _known(taken):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit, urlunsplit
+from collections.abc import Callable
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
-from w3lib.url import canonicalize_url
+from w3lib.url import canonicalize_url, safe_url_string
 
 MOST_URL = 8192
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -21,13 +22,23 @@ class BadUrl(ValueError):
 
 def one_spelling(text: object) -> str:
     """The URL of the page that this one names; `BadUrl` when it names none."""
+    parts = _read(text, canonicalize_url)
+    return urlunsplit(parts._replace(query=_TRACKING.sub("", parts.query).lstrip("&")))
+
+
+def as_told(text: object) -> str:
+    """The URL that a host leads us to, as it says it: its own parameters may be what it waits for."""
+    return urlunsplit(_read(text, safe_url_string))
+
+
+def _read(text: object, quoted: Callable[[str], str]) -> SplitResult:
     if not isinstance(text, str) or not text.strip():
         raise BadUrl("must be the URL of a page, as in https://example.com/news/1")
     stripped = text.strip()
     if len(stripped) > MOST_URL:
         raise BadUrl(f"must be at most {MOST_URL} characters")
     try:
-        parts = urlsplit(canonicalize_url(stripped))
+        parts = urlsplit(quoted(stripped))
         host, port = parts.hostname, parts.port
     except (ValueError, UnicodeError):
         raise BadUrl("must be a URL that can be read, as in https://example.com/news/1") from None
@@ -37,5 +48,4 @@ def one_spelling(text: object) -> str:
         raise BadUrl("must not hold a user or a password")
     name = f"[{host}]" if ":" in host else host.rstrip(".")
     netloc = name if port in (None, _DEFAULT_PORTS[parts.scheme]) else f"{name}:{port}"
-    query = _TRACKING.sub("", parts.query).lstrip("&")
-    return urlunsplit((parts.scheme, netloc, parts.path or "/", query, ""))
+    return SplitResult(parts.scheme, netloc, parts.path or "/", parts.query, "")

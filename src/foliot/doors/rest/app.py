@@ -2,39 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from foliot import __version__
 from foliot.doors.rest import (
     articles,
+    attention,
+    bulks,
     crawl,
     dead_letters,
+    demo,
+    echo,
     health,
     jobs,
     keys,
     metrics,
     models_access,
     models_articles,
+    models_bulk,
     models_jobs,
+    models_session,
+    pipelines,
     presets,
     problems,
     queues,
+    run_logs,
     runs,
+    schedule_health,
     schedules,
+    searching,
     secrets,
+    session,
     sockets,
+    stream,
+    suggesting,
     tasks,
     tenants,
     tickets,
+    timeline,
     trail,
     workers,
 )
@@ -42,7 +57,9 @@ from foliot.doors.rest.bodies import REQUESTS
 from foliot.doors.rest.guard import LOOPBACK, Guard, Typed
 from foliot.doors.rest.metrics import Scrape
 from foliot.doors.rest.models import ALWAYS, Problem
+from foliot.doors.rest.pulses import Pulses
 from foliot.doors.rest.streams import Streams
+from foliot.doors.rest.web import Web
 from foliot.doors.rest.who import PUBLIC
 from foliot.ports import Identity
 from foliot.ports.keys import Pepper
@@ -54,6 +71,9 @@ Times are RFC 3339 in UTC. Errors are problem documents (RFC 9457) with a `code`
 Lists answer `{"items": […], "next_cursor": …}`."""
 
 
+OPEN = (("/health", "get"), ("/api/session", "get"), ("/api/session", "post"), ("/api/session", "delete"))
+"""What nobody has to show anything for."""
+
 BEARER = {"type": "http", "scheme": "bearer", "description": "A token (JWT) or an API key (`flt_…`)."}
 
 
@@ -64,12 +84,13 @@ def create_app(
     hosts: Collection[str] = LOOPBACK,
     metrics_token: str | None = None,
     cursor_pepper: Pepper | None = None,
+    pages: Path | None = None,
 ) -> FastAPI:
     """The app. Two can live in one process. `app.state.streams.stopping.set()` ends every open stream.
 
     Without `identity` it is in local mode: it asks nobody for a token, and answers only those who are on this machine
     and come from no other site. `metrics_token` opens `/metrics` to whoever shows it. `cursor_pepper` signs
-    the places where lists go on.
+    the places where lists go on. `pages` is where the dashboard's build lies.
     """
     app = FastAPI(
         title="Foliot",
@@ -87,43 +108,84 @@ def create_app(
     app.state.cursor_pepper = cursor_pepper
     app.state.scrape = Scrape()
     app.state.streams = Streams()
+    app.state.pulses = Pulses(app.state.streams.stopping)
+    app.state.tries = session.Tries()
     problems.install(app)
     for room in (
+        # Before the schedules: its path would be taken for one's id.
+        schedule_health,
         schedules,
+        # Before the runs, for the same reason.
+        searching,
+        suggesting,
         runs,
+        run_logs,
         crawl,
         articles,
         jobs,
         sockets,
+        stream,
         tasks,
         presets,
+        pipelines,
         dead_letters,
+        bulks,
         queues,
         workers,
         keys,
         tickets,
+        session,
+        echo,
+        demo,
         secrets,
         tenants,
         trail,
+        attention,
+        timeline,
         health,
         metrics,
     ):
         app.include_router(room.router)
     app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])
-    app.add_api_route("/", _home, include_in_schema=False, dependencies=[PUBLIC])
     # FastAPI's own way to extend the document.
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    # Inside the guard: in local mode a page is for those on this machine alone.
+    app.add_middleware(Web, root=pages, taken=_taken(app))
     if identity is None:
         app.add_middleware(Guard, hosts=frozenset(hosts) | LOOPBACK)
     app.add_middleware(Typed)
     return app
 
 
+def _taken(app: FastAPI) -> frozenset[str]:
+    """The first parts of all paths that routes answer: no page of the dashboard can have such an address."""
+    return frozenset(path.split("/")[1] for path in _paths(app.routes))
+
+
+def _paths(routes: Iterable[Any]) -> Iterator[str]:
+    for route in routes:
+        # A router that was included is one route, which knows those in it.
+        if (router := getattr(route, "original_router", None)) is not None:
+            yield from _paths(router.routes)
+        elif path := getattr(route, "path", None):
+            yield path
+
+
 def _openapi(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document, with the models of bodies that the domain reads."""
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        rooms = (models_access, models_articles, models_jobs, tenants, tasks, presets)
+        rooms = (
+            models_access,
+            models_articles,
+            models_bulk,
+            models_jobs,
+            models_session,
+            tenants,
+            tasks,
+            presets,
+            pipelines,
+        )
         read: list[type[BaseModel]] = [*REQUESTS, *(model for room in rooms for model in room.REQUESTS), Problem]
         _, extra = models_json_schema(
             [(model, "validation") for model in read], ref_template="#/components/schemas/{model}"
@@ -132,13 +194,10 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         if app.state.identity is not None:
             made["components"]["securitySchemes"] = {"bearer": BEARER}
             made["security"] = [{"bearer": []}]
-            made["paths"]["/health"]["get"]["security"] = []
+            for path, method in OPEN:
+                made["paths"][path][method]["security"] = []
         app.openapi_schema = made
     return app.openapi_schema
-
-
-async def _home() -> RedirectResponse:
-    return RedirectResponse("/docs")
 
 
 async def _docs() -> HTMLResponse:

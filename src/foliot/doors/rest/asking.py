@@ -14,6 +14,7 @@ from fastapi.routing import APIRoute
 
 from foliot.domain.errors import Invalid, InvalidMany, NotFound
 from foliot.domain.plain import check_depth
+from foliot.domain.query import MOST_CHARACTERS
 from foliot.domain.reading import MOST_COMPLAINTS
 from foliot.doors.rest.problems import BadBody
 from foliot.usecases import UseCases
@@ -160,6 +161,14 @@ KeyId = Annotated[str, Depends(_key_id)]
 
 
 Text = Annotated[str | None, Query(max_length=200)]
+Filter = Annotated[
+    str | None,
+    Query(
+        max_length=MOST_CHARACTERS,
+        description='A filter such as `state:failed schedule:nightly since:24h -kind:crawl "refused"`; '
+        "all conditions must hold, `,` separates alternatives, `-` says not. See the how-to about filters.",
+    ),
+]
 
 
 def plain_texts(**values: str | None) -> dict[str, str | None]:

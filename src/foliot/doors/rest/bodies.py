@@ -146,8 +146,11 @@ class SchedulePatch(BaseModel):
 
 
 class PreviewRequest(Trigger):
-    """A trigger; `start_at` is the moment to count from, itself included."""
+    """A trigger, or `words` instead of one; `start_at` is the moment to count from, itself included."""
 
+    type: Type | None = None  # type: ignore[assignment]
+    """Not beside `words`, which stand for one."""
+    words: str | None = Field(None, max_length=200, examples=["every day at 02:30"])
     count: int = Field(10, ge=1, le=500)
 
 

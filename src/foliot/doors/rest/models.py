@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from foliot.domain.event import EventType
 from foliot.domain.run import Origin, RunState
-from foliot.domain.schedule import Overlap, Status, Type
+from foliot.domain.schedule import ManagedBy, Overlap, Status, Type
 from foliot.doors.rest.bodies import Action, Catchup, Model, RetryPolicy
 
 
@@ -22,6 +22,10 @@ class Complaint(Model):
     field: str
     message: str
     got: Any = None
+    position: tuple[int, int] | None = None
+    """Where in the text: from, and up to."""
+    suggestion: str | None = None
+    """The text as it may have been meant."""
 
 
 class Problem(Model):
@@ -64,6 +68,8 @@ class Schedule(Model):
     paused_reason: str
     fault: str | None
     """Why it is silent although active: its row was damaged. Resuming or replacing it mends it."""
+    managed_by: ManagedBy
+    """Who looks after it. One of `file` is edited in its file; here it can be paused, resumed and run."""
     summary: str
     """The trigger in words."""
     next_run_at: datetime | None
@@ -113,6 +119,8 @@ class Run(Model):
     tenant_id: str
     user_id: str
     schedule_id: str | None
+    schedule_name: str | None
+    """What its schedule is called now."""
     schedule_version: int | None
     kind: str
     origin: Origin
@@ -138,10 +146,12 @@ class Run(Model):
     """From when it was ready for its first start to that start; retries leave it alone."""
     result: Any
     error: Failure | None
+    fingerprint: str | None
+    """The same for failures that are alike; only failed runs and dead letters have one."""
     parent_id: str | None
     """The run that this one repeats."""
     resolved_by: str | None
-    """The replay that settled this dead letter."""
+    """The replay that settled this dead letter; `discarded` when somebody threw it away."""
     action: dict[str, Any] | None
     """What this run does, when it is not what its schedule's version does."""
     attempts: list[Attempt]
@@ -200,9 +210,14 @@ class Fire(Model):
 
 
 class Preview(Model):
-    """What a trigger would do."""
+    """What a trigger would do, and the trigger itself, for whoever gave words."""
 
     summary: str
+    type: Type
+    cron_expr: str | None
+    interval_seconds: int | None
+    run_at: datetime | None
+    timezone: str
     next: list[Fire]
     notes: list[str]
 

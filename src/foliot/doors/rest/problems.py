@@ -17,10 +17,12 @@ from foliot.domain.errors import (
     Conflict,
     FoliotError,
     Forbidden,
+    Forged,
     Invalid,
     InvalidMany,
     KeyReused,
     NotFound,
+    SessionOver,
     TooMany,
     Unauthenticated,
     Unavailable,
@@ -35,7 +37,9 @@ SHOWN = 200
 TITLES = {
     "malformed": (400, "The body is not JSON"),
     "unauthenticated": (401, "Say who you are"),
+    "session_over": (401, "You are signed out"),
     "forbidden": (403, "You may not do this"),
+    "forged": (403, "Only our own page may do this with your session"),
     "foreign_host": (403, "This address is not ours"),
     "foreign_origin": (403, "Another site may not do this"),
     "not_found": (404, "There is no such thing"),
@@ -58,7 +62,9 @@ _CODES: tuple[tuple[type[FoliotError], str], ...] = (
     (Conflict, "conflict"),
     (VersionMismatch, "version_mismatch"),
     (KeyReused, "key_reused"),
+    (SessionOver, "session_over"),
     (Unauthenticated, "unauthenticated"),
+    (Forged, "forged"),
     (Forbidden, "forbidden"),
     (TooMany, "too_many"),
     (Unavailable, "unavailable"),
@@ -132,7 +138,16 @@ def _headers(error: Exception) -> dict[str, str]:
 
 def _complaints(error: Invalid) -> list[dict[str, Any]]:
     errors = error.errors if isinstance(error, InvalidMany) else [error]
-    return [{"field": _clean(one.field), "message": _clean(one.message), "got": shown(one.got)} for one in errors]
+    return [_complaint(one) for one in errors]
+
+
+def _complaint(one: Invalid) -> dict[str, Any]:
+    told = {"field": _clean(one.field), "message": _clean(one.message), "got": shown(one.got)}
+    if one.position is not None:
+        told["position"] = one.position
+    if one.suggestion is not None:
+        told["suggestion"] = _clean(one.suggestion)
+    return told
 
 
 async def _answered_before(_: Request, error: Exception) -> Response:

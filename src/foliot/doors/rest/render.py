@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import orjson
 from fastapi import Response
 
+from foliot.domain.bulk import DISCARDED
 from foliot.domain.draft import document
 from foliot.domain.event import Event
 from foliot.domain.preview import Preview
@@ -49,6 +50,7 @@ def schedule(one: Schedule) -> dict[str, Any]:
         "status": one.status.value,
         "paused_reason": one.paused_reason,
         "fault": one.fault,
+        "managed_by": one.managed_by.value,
         "summary": one.spec.trigger.summary,
         "next_run_at": rfc3339(one.next_at),
         "last_run_at": rfc3339(one.last_run_at),
@@ -79,6 +81,7 @@ def run(one: RunView) -> dict[str, Any]:
         "tenant_id": one.tenant_id,
         "user_id": one.user_id,
         "schedule_id": one.schedule_id,
+        "schedule_name": one.schedule_name,
         "schedule_version": one.version,
         "kind": one.kind,
         "origin": one.origin.value,
@@ -100,6 +103,7 @@ def run(one: RunView) -> dict[str, Any]:
         "lateness_ms": _lateness(one),
         "result": one.result,
         "error": one.error,
+        "fingerprint": one.fingerprint,
         "parent_id": one.parent_id,
         "resolved_by": one.resolved_by,
         "action": one.action,
@@ -115,7 +119,8 @@ def _run_links(one: RunView) -> dict[str, str | None]:
         "events": f"{base}/events",
         "schedule": None if one.schedule_id is None else f"/api/schedules/{one.schedule_id}",
         "parent": None if one.parent_id is None else f"/api/runs/{one.parent_id}",
-        "resolved_by": None if one.resolved_by is None else f"/api/runs/{one.resolved_by}",
+        # A letter that was discarded has no run to show for it.
+        "resolved_by": None if one.resolved_by in {None, DISCARDED} else f"/api/runs/{one.resolved_by}",
     }
 
 
@@ -165,7 +170,9 @@ def instant(one: Instant) -> dict[str, Any]:
 
 def preview(one: Preview) -> dict[str, Any]:
     fires = [{"at": rfc3339(fire.at), "local": fire.local} for fire in one.fires]
-    return {"summary": one.summary, "next": fires, "notes": one.notes}
+    trigger = one.trigger.as_dict()
+    named = {name: trigger.get(name) for name in ("type", "cron_expr", "interval_seconds", "run_at", "timezone")}
+    return {"summary": one.summary, **named, "next": fires, "notes": one.notes}
 
 
 def group(one: DeadGroup) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from foliot.domain.access import Thing, Verb
 from foliot.domain.errors import Invalid
 from foliot.domain.run import RunState
 from foliot.doors.rest import models, render, streams
-from foliot.doors.rest.asking import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
+from foliot.doors.rest.asking import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
 from foliot.doors.rest.paging import Paged
 from foliot.doors.rest.who import Follower, Who, identify_follower, permits
@@ -27,15 +27,22 @@ def _filters(
     schedule_id: Text = None,
     kind: Text = None,
     queue: Text = None,
+    q: Filter = None,
 ) -> dict[str, str | None]:
-    return plain_texts(status=_states(status), schedule_id=schedule_id, kind=kind, queue=queue)
+    found = plain_texts(status=_states(status), schedule_id=schedule_id, kind=kind, queue=queue)
+    return {**found, "q": q}
 
 
 @router.get(
     "", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=models.Runs, summary="List runs, newest first"
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    found = await cases.runs.list(caller, page.more(), **filters)
+    """By a filter, by the older parameters, or by both: then all must hold."""
+    q = filters.pop("q")
+    if q:
+        found = await cases.searching.runs(caller, page.more(), cases.searching.read_runs(q, filters))
+    else:
+        found = await cases.runs.list(caller, page.more(), **filters)
     return render.page(found, page, render.run, lambda one: one.id)
 
 

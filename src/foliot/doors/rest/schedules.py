@@ -19,6 +19,7 @@ from foliot.doors.rest.asking import (
     Body,
     Cases,
     Document,
+    Filter,
     Match,
     ScheduleId,
     Text,
@@ -55,9 +56,9 @@ def _filters(
     type: Type | None = None,  # noqa: A002 -- the contract's word
     kind: Text = None,
     tag: Text = None,
-    q: Annotated[str | None, Query(max_length=200, description="Part of the name, in any case.")] = None,
+    q: Filter = None,
 ) -> dict[str, str | None]:
-    return plain_texts(status=status, type=type, kind=kind, tag=tag, q=q)
+    return {**plain_texts(status=status, type=type, kind=kind, tag=tag), "q": q}
 
 
 @router.get(
@@ -67,7 +68,12 @@ def _filters(
     summary="List schedules, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
-    found = await cases.schedules.list(caller, page.more(), **filters)
+    """Words of a filter that stand alone are parts of the name, in any case."""
+    q = filters.pop("q")
+    if q:
+        found = await cases.searching.schedules(caller, page.more(), cases.searching.read_schedules(q, filters))
+    else:
+        found = await cases.schedules.list(caller, page.more(), **filters)
     return render.page(found, page, render.schedule, lambda one: one.id)
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,8 @@ from starlette.websockets import WebSocketState
 from foliot.domain.access import LOCAL, Caller, Thing, Verb, demand
 from foliot.domain.errors import FoliotError, NotFound, Unauthenticated, Unavailable
 from foliot.domain.event import Event, EventType
-from foliot.doors.rest import render
+from foliot.domain.ids import RUN, earlier_id
+from foliot.doors.rest import cookie, render
 from foliot.doors.rest.guard import same_origin
 from foliot.doors.rest.streams import MOST, Reader, Streams
 from foliot.doors.rest.who import MAX_TOKEN
@@ -35,6 +37,9 @@ STALL = 10.0
 """Seconds that a message may wait for its reader."""
 SNAPSHOT = 100
 """Active jobs that `/ws` begins with, and follows at once."""
+OVERLAP = 5000
+"""Milliseconds by which two looks at the newest jobs overlap."""
+OVER = 1000
 PERMISSION = (Verb.READ, Thing.RUN)
 
 REFUSED, TOO_MANY, TOO_SLOW, GOING_AWAY, GONE = 1008, 1013, 1013, 1001, 4404
@@ -59,9 +64,12 @@ class Socket:
     told: dict[str, Told] = field(default_factory=dict)
 
     async def send(self, message: dict[str, Any]) -> None:
+        await self.send_text(render.dumps(message).decode())
+
+    async def send_text(self, text: str) -> None:
         """Wait for the reader, but not for ever."""
         async with asyncio.timeout(STALL):
-            await self.socket.send_text(render.dumps(message).decode())
+            await self.socket.send_text(text)
 
     async def begin(self, job: Job, after: int | None) -> None:
         """The job as it stands; what comes after that number, or from now on, follows."""
@@ -89,10 +97,13 @@ class Socket:
         return more
 
 
+Hear = Callable[[Socket], Coroutine[Any, Any, None]]
+
+
 @router.websocket("/ws/jobs/{job_id}")
 async def job(socket: WebSocket, job_id: str, after: int | None = None) -> None:
     """One job: how it stands, each of its news, and how it ended; then the socket is closed."""
-    async with _opened(socket) as one:
+    async with opened(socket) as one:
         if one is None:
             return
         if not _RUN_ID.fullmatch(job_id) or (after is not None and not 0 <= after < 2**53):
@@ -108,7 +119,7 @@ async def _follow(one: Socket, job_id: str, after: int | None) -> None:
     # Listen first, then read: what happens in between wakes us.
     async with one.cases.feed.listen(run_topic(job_id)) as waiter:
         await one.begin(await one.cases.jobs.get(one.reader.caller, job_id), after)
-        while await _still(one):
+        while await still(one):
             with suppress(Unavailable):
                 if await one.go_on(job_id):
                     continue
@@ -121,34 +132,70 @@ async def _follow(one: Socket, job_id: str, after: int | None) -> None:
 @router.websocket("/ws")
 async def jobs(socket: WebSocket) -> None:
     """All of the tenant's jobs: those that are active now, then everything new."""
-    async with _opened(socket) as one:
+    async with opened(socket) as one:
         if one is None:
             return
         async with one.cases.feed.listen(RUNS_TOPIC) as waiter:
-            while await _still(one):
+            looks: Looks | None = None
+            while await still(one):
                 with suppress(Unavailable):
-                    await _tell_all(one)
+                    looks = looks or await Looks.first(one)
+                    await _tell_all(one, looks)
                 await waiter.wait(LOOK / 2)
 
 
-async def _tell_all(one: Socket) -> None:
-    active = await one.cases.jobs.active(one.reader.caller, SNAPSHOT)
-    for found in active:
+@dataclass(slots=True)
+class Looks:
+    """How far the reader of all jobs knows which there are."""
+
+    newest: str
+    over: deque[str] = field(default_factory=lambda: deque(maxlen=OVER))
+    """Those whose end was told lately, and is not told again."""
+
+    @classmethod
+    async def first(cls, one: Socket) -> Looks:
+        """What ended before the reader came is none of its news."""
+        newest, _ = await one.cases.jobs.list(one.reader.caller, limit=1)
+        looks = cls(newest[0].id if newest else f"{RUN}_")
+        looks.over += [found.id for found in await looks.made(one) if found.run and found.run.state.final]
+        return looks
+
+    async def made(self, one: Socket) -> Sequence[Job]:
+        """Jobs made since the last look. Clocks differ a little, and a commit takes its time: looks overlap."""
+        found = await one.cases.jobs.after(one.reader.caller, earlier_id(self.newest, OVERLAP), SNAPSHOT)
+        self.newest = max([self.newest, *(job.id for job in found)])
+        return found
+
+
+async def _tell_all(one: Socket, looks: Looks) -> None:
+    """Everything that moves, and what came and went since the last look."""
+    active = {found.id: found for found in await one.cases.jobs.active(one.reader.caller, SNAPSHOT)}
+    for found in active.values():
         if found.id not in one.told:
             await one.begin(found, None)
-    for job_id in list(one.told):
+    for found in await looks.made(one):
+        if found.id not in one.told and found.id not in looks.over:
+            await one.begin(found, 0)
+    for job_id, known in list(one.told.items()):
+        run = active[job_id].run if job_id in active else None
+        if run is not None and run.event_seq == known.seq:
+            continue
         try:
             while await one.go_on(job_id):
                 pass
         except NotFound:
-            one.told[job_id].final = True
-        if one.told[job_id].final:
+            known.final = True
+        if known.final:
             del one.told[job_id]
+            looks.over.append(job_id)
 
 
 @asynccontextmanager
-async def _opened(socket: WebSocket) -> AsyncIterator[Socket | None]:
-    """The connection, once we know who it is, None when it was refused; closed in the end, whatever happens."""
+async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[Socket | None]:
+    """The connection, once we know who it is, None when it was refused; closed in the end, whatever happens.
+
+    What the reader says goes to `hear`, as long as the connection lasts.
+    """
     streams: Streams = socket.app.state.streams
     cases: UseCases = socket.app.state.cases
     try:
@@ -167,11 +214,12 @@ async def _opened(socket: WebSocket) -> AsyncIterator[Socket | None]:
         return
     await socket.accept()
     with streams.counted(caller.tenant_id):
-        hearing = asyncio.create_task(_hear(socket))
+        one = Socket(socket, cases, Reader(socket.app.state.identity, caller))
+        hearing = asyncio.create_task(_hear(one) if hear is None else hear(one))
         try:
-            yield Socket(socket, cases, Reader(socket.app.state.identity, caller))
+            yield one
         except TimeoutError:
-            await _close(socket, TOO_SLOW, "you read too slowly; come back with ?after=")
+            await close(socket, TOO_SLOW, "you read too slowly; come back with ?after=")
         except WebSocketDisconnect:
             pass
         except RuntimeError:
@@ -180,10 +228,10 @@ async def _opened(socket: WebSocket) -> AsyncIterator[Socket | None]:
                 raise
         finally:
             hearing.cancel()
-            await _close(socket, GOING_AWAY, "the server is stopping; come back with ?after=")
+            await close(socket, GOING_AWAY, "the server is stopping; come back with ?after=")
 
 
-async def _close(socket: WebSocket, code: int, reason: str) -> None:
+async def close(socket: WebSocket, code: int, reason: str) -> None:
     connected = WebSocketState.CONNECTED
     if socket.application_state is connected and socket.client_state is connected:
         with suppress(RuntimeError, TimeoutError):
@@ -191,26 +239,26 @@ async def _close(socket: WebSocket, code: int, reason: str) -> None:
                 await socket.close(code, reason)
 
 
-async def _hear(socket: WebSocket) -> None:
+async def _hear(one: Socket) -> None:
     """Nothing that a reader says matters, but that it left does."""
     with suppress(WebSocketDisconnect, RuntimeError):
-        while (await socket.receive())["type"] != "websocket.disconnect":
+        while (await one.socket.receive())["type"] != "websocket.disconnect":
             pass
 
 
-async def _still(one: Socket) -> bool:
+async def still(one: Socket) -> bool:
     """Whether there is somebody to tell, who still counts."""
     streams: Streams = one.socket.app.state.streams
     if streams.stopping.is_set() or one.socket.client_state is not WebSocketState.CONNECTED:
         return False
     if not await one.reader.counts():
-        await _close(one.socket, REFUSED, "what you showed no longer counts")
+        await close(one.socket, REFUSED, "what you showed no longer counts")
         return False
     return True
 
 
 async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
-    """By `Authorization`, or by a ticket; a page of another site is nobody."""
+    """By `Authorization`, by a ticket, or by the dashboard's cookie; a page of another site is nobody."""
     identity: Identity | None = socket.app.state.identity
     if identity is None:
         return LOCAL
@@ -225,7 +273,11 @@ async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
         return await identity.caller(bearer)
     ticket = socket.query_params.get("ticket")
     if ticket is None:
-        raise Unauthenticated
+        session = cookie.shown(socket.headers)
+        # Browsers say where a socket is opened from; whoever does not is no page of ours.
+        if session is None or origin is None:
+            raise Unauthenticated
+        return await cookie.caller_of(identity, cases.sessions, session)
     caller = await cases.tickets.take(ticket)
     if not await identity.still(caller):
         raise Unauthenticated

@@ -143,7 +143,7 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Fol
                     yield b": what you showed no longer counts; come back with something that does\n\n"
                     return
             moved = broadcast.moved
-            last, told = broadcast.after(after) or await _read(cases, reader.caller, followed, after)
+            last, told = broadcast.after(after) or await read_behind(cases, reader.caller, followed, after)
             if told:
                 after, spoken = last, clock.monotonic()
                 yield told
@@ -158,14 +158,14 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Fol
             if broadcast.ended is not None and after >= broadcast.seq:
                 yield view.end(broadcast.ended)
                 return
-            await _rest(moved)
+            await rest(moved)
             if clock.monotonic() - spoken >= KEEP_ALIVE:
                 spoken = clock.monotonic()
                 yield b": keep-alive\n\n"
         yield b": the server is stopping; come back with Last-Event-ID\n\n"
 
 
-async def _read(cases: UseCases, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
+async def read_behind(cases: UseCases, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
     """What the broadcast has no longer at hand, for the one who is that far behind."""
     try:
         # A reader that leaves in the middle must not take the store's connection along.
@@ -175,7 +175,8 @@ async def _read(cases: UseCases, caller: Caller, followed: Followed, after: int)
     return (events[-1].seq, b"".join(map(followed.view.frame, events))) if events else (after, b"")
 
 
-async def _rest(moved: asyncio.Event) -> None:
+async def rest(moved: asyncio.Event) -> None:
+    """Until something is new, but not for long."""
     with suppress(TimeoutError):
         async with asyncio.timeout(LOOK):
             await moved.wait()

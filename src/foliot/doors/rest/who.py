@@ -9,8 +9,10 @@ from fastapi import Depends, Query, Request
 
 from foliot.domain.access import LOCAL, Caller, Thing, Verb, demand
 from foliot.domain.errors import Unauthenticated
+from foliot.doors.rest import cookie
 from foliot.doors.rest.asking import Cases, only_known, wants_stream
 from foliot.ports import Identity
+from foliot.usecases import UseCases
 
 MAX_TOKEN = 8 * 1024
 """Bytes of a token or API key; a longer one is not even looked at."""
@@ -21,6 +23,12 @@ async def identify(request: Request) -> Caller:
     identity: Identity | None = request.app.state.identity
     if identity is None:
         return LOCAL
+    session = None if "authorization" in request.headers else cookie.shown(request.headers)
+    if session is not None:
+        cases: UseCases = request.app.state.cases
+        caller = await cookie.caller_of(identity, cases.sessions, session)
+        cookie.demand_own_page(request, session)
+        return caller
     bearer = bearer_of(request)
     if bearer is None:
         raise Unauthenticated

@@ -190,7 +190,8 @@ _OTHER_WORDS = {"cursor": "page_token", "limit": "page_size", "q": "query"}
 
 
 def _renamed(error: Invalid, request: Message) -> Invalid:
-    return Invalid(_place(error, request), error.message, got=error.got)
+    place, meant = _place(error, request), error.suggestion
+    return Invalid(place, error.message, got=error.got, position=error.position, suggestion=meant)
 
 
 def _place(error: Invalid, request: Message) -> str:

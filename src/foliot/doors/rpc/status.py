@@ -11,6 +11,7 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
+from foliot.domain.caret import underlined
 from foliot.domain.errors import (
     Conflict,
     Forbidden,
@@ -97,7 +98,8 @@ def _details(error: Exception) -> list[Message]:
 
 def _violation(error: Invalid) -> BadRequest.FieldViolation:
     got = "" if error.got is None else f", got {brief(repr(error.got))}"
-    return BadRequest.FieldViolation(field=brief(error.field), description=brief(error.message) + got)
+    lines = [brief(error.message) + got, *underlined(error.got, error.position, error.suggestion)]
+    return BadRequest.FieldViolation(field=brief(error.field), description="\n".join(lines))
 
 
 def _fitting(violations: list[BadRequest.FieldViolation]) -> list[BadRequest.FieldViolation]:

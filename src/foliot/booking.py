@@ -1,0 +1,28 @@
+"""Wires the file of pipelines: how it is read, and who brings the store in step with it."""
+
+from __future__ import annotations
+
+from foliot.pipelines.book.reading import Reader
+from foliot.pipelines.book.watching import PipelineFile
+from foliot.pipelines.catalogue import Catalogue
+from foliot.ports import Store
+from foliot.settings import Settings
+from foliot.usecases.declaring import Declaring
+from foliot.usecases.reconciling import Reconciler
+
+
+def reader(settings: Settings, catalogue: Catalogue) -> Reader:
+    """Reads by the transforms of this process, and in its time zone."""
+    return Reader(catalogue=catalogue, zone=settings.timezone)
+
+
+def booking(settings: Settings, store: Store, declaring: Declaring, catalogue: Catalogue) -> Reconciler | None:
+    """Who looks after the pipelines; None when no file defines any."""
+    if settings.pipelines is None:
+        return None
+    return Reconciler(
+        store=store,
+        book=PipelineFile(path=settings.pipelines, reader=reader(settings, catalogue)),
+        declaring=declaring,
+        tenant_id=settings.pipelines_tenant,
+    )

@@ -1,0 +1,61 @@
+"""Which failures are alike: the same kind, code and host, and the same sentence once its particulars are taken out."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+DIGITS = 12
+"""Of a fingerprint: few enough to read aloud, enough that two groups of one tenant never meet."""
+MOST = 500
+"""Characters of a message that count; what follows is most often a copy of what was sent."""
+
+_HOST = re.compile(r"(?:\w[\w+.-]{0,30}://)(?:[^\s/@'\"]{1,200}@)?(\[[0-9a-f:.]{2,45}\]|[\w.-]{1,253})", re.IGNORECASE)
+_NAMED = re.compile(
+    r"\b((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3}|localhost)(?=:\d{1,5}\b)", re.IGNORECASE
+)
+# From the most particular to the plainest: what an earlier one has taken, a later one does not see.
+_PARTICULARS = (
+    (re.compile(r"\w[\w+.-]{0,30}://[^\s'\"<>]+"), "<url>"),
+    (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
+    (re.compile(r"\b[a-z]{2,5}_[0-9a-f]{32}\b"), "<id>"),
+    (re.compile(r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`"), "<text>"),
+    (re.compile(r"\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,}\b", re.IGNORECASE), "<id>"),
+    (re.compile(r"\d+(?:[.,:]\d+)*"), "<n>"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def fingerprint(kind: str, error: Mapping[str, Any] | None, host: str | None = None) -> str:
+    """The same short text for failures that a person would call the same. `host`: where the action was going."""
+    code, message = told(error)
+    alike = "\n".join((kind, code, host_of(error) or host or "", normalised(message)))
+    return hashlib.blake2b(alike.encode("utf-8", "replace"), digest_size=DIGITS // 2).hexdigest()
+
+
+def told(error: object) -> tuple[str, str]:
+    """Code and message, whatever somebody made of the stored error."""
+    said = error if isinstance(error, Mapping) else {}
+    return str(said.get("code", "")), str(said.get("message", ""))
+
+
+def normalised(message: str) -> str:
+    """A sentence without its particulars: numbers, ids, quoted texts and addresses are only said to be there."""
+    kept = message[:MOST]
+    for pattern, word in _PARTICULARS:
+        kept = pattern.sub(word, kept)
+    return kept.strip().lower()
+
+
+def host_of(error: object) -> str | None:
+    """The host that the failure names, if it names one."""
+    _, message = told(error)
+    return host_in(message)
+
+
+def host_in(text: str) -> str | None:
+    """The first host that a text names: in an address, or with a port."""
+    found = _HOST.search(text[:MOST]) or _NAMED.search(text[:MOST])
+    return found[1].lower() if found else None

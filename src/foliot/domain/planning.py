@@ -1,0 +1,88 @@
+"""How many instants a schedule will have in each stretch of the time to come, without visiting all of them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from foliot.domain.schedule import Schedule, Status
+from foliot.domain.trigger import Trigger
+
+
+@dataclass(slots=True)
+class Budget:
+    """Steps that one answer may take; a step is an instant found or a stretch counted."""
+
+    left: int
+
+    def take(self, steps: int) -> bool:
+        if steps > self.left:
+            return False
+        self.left -= steps
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What one schedule has planned within a window: `count` instants of [start, end)."""
+
+    trigger: Trigger
+    start: datetime
+    end: datetime
+    count: int
+
+    def instants(self) -> Iterator[datetime]:
+        return islice(self.trigger.between(self.start, self.end), self.count)
+
+    def spread(self, edges: Sequence[datetime], budget: Budget) -> tuple[dict[int, int], bool]:
+        """How many lie between which edges, and whether that is exact; beyond the budget they are spread evenly."""
+        first = bisect_right(edges, self.start) - 1
+        cells = range(max(first, 0), len(edges) - 1)
+        if self.count <= len(cells) and budget.take(self.count):
+            found: dict[int, int] = {}
+            for at in self.instants():
+                cell = bisect_right(edges, at) - 1
+                found[cell] = found.get(cell, 0) + 1
+            return found, True
+        if budget.take(len(cells)):
+            return self._counted(edges, cells), True
+        return self._evenly(edges, cells), False
+
+    def _counted(self, edges: Sequence[datetime], cells: range) -> dict[int, int]:
+        found, left = {}, self.count
+        for cell in cells:
+            number = min(self.trigger.count(max(edges[cell], self.start), min(edges[cell + 1], self.end)), left)
+            if number:
+                found[cell] = number
+                left -= number
+        return found
+
+    def _evenly(self, edges: Sequence[datetime], cells: range) -> dict[int, int]:
+        """Each stretch its share, so that together they are all."""
+        begin = self.start.timestamp()
+        whole = max(edges[-1].timestamp() - begin, 1e-6)
+        found, given = {}, 0
+        for cell in cells:
+            due = round(self.count * (edges[cell + 1].timestamp() - begin) / whole)
+            if due > given:
+                found[cell] = due - given
+                given = due
+        return found
+
+
+def ahead(schedule: Schedule, start: datetime, end: datetime) -> Ahead | None:
+    """What this schedule has planned in [start, end): from its first unsettled instant on, as `max_runs` allows."""
+    first = schedule.next_at
+    if schedule.status is not Status.ACTIVE or schedule.fault is not None or first is None:
+        return None
+    trigger, low = schedule.spec.trigger, max(start, first)
+    if low >= end:
+        return None
+    count = trigger.count(low, end)
+    if schedule.spec.max_runs is not None:
+        left = schedule.spec.max_runs - schedule.fired - (trigger.count(first, low) if first < low else 0)
+        count = min(count, max(left, 0))
+    return Ahead(trigger, low, end, count) if count else None

@@ -1,0 +1,61 @@
+"""Buttons that outlive the process: what they do stands in their id, and what it is about in their message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+import discord
+
+
+class Press(StrEnum):
+    """What a button does."""
+
+    SAVE = "save"
+    CANCEL = "cancel"
+    SCHEDULE = "schedule"
+    """Look at the suggested schedule."""
+    RUN = "run"
+    """Run the suggested pipeline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """`of` is the interaction that it belongs to: pressed twice, it has one effect."""
+
+    label: str
+    press: Press
+    of: int
+    main: bool = False
+
+
+class FoliotButton(
+    discord.ui.DynamicItem[discord.ui.Button[Any]], template=r"foliot:(?P<press>[a-z]+):(?P<of>[0-9]{1,20})"
+):
+    """One of ours, whichever process sent it."""
+
+    def __init__(self, button: Button) -> None:
+        style = discord.ButtonStyle.primary if button.main else discord.ButtonStyle.secondary
+        super().__init__(
+            discord.ui.Button(label=button.label, style=style, custom_id=f"foliot:{button.press}:{button.of}")
+        )
+        self.button = button
+
+    @classmethod
+    async def from_custom_id(
+        cls, _interaction: discord.Interaction[Any], item: discord.ui.Item[Any], match: re.Match[str], /
+    ) -> Self:
+        return cls(Button(getattr(item, "label", None) or "", Press(match["press"]), int(match["of"])))
+
+    async def callback(self, interaction: discord.Interaction[Any]) -> None:
+        await interaction.client.pressed(interaction, self.button.press, self.button.of)
+
+
+def view_of(buttons: Sequence[Button]) -> discord.ui.View:
+    made = discord.ui.View(timeout=None)
+    for button in buttons:
+        made.add_item(FoliotButton(button))
+    return made

@@ -1,0 +1,48 @@
+"""The route of what needs a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from foliot.domain.access import Thing, Verb
+from foliot.domain.attention import Item
+from foliot.domain.reading import rfc3339
+from foliot.doors.rest import models_time, render
+from foliot.doors.rest.asking import Cases
+from foliot.doors.rest.who import Who, permits
+
+router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_time.AttentionList,
+    summary="What needs a person",
+)
+async def list_(cases: Cases, caller: Who) -> Response:
+    """Failing, late and missed schedules, dead letters, queues that stand still, and what can be done about each."""
+    found = await cases.attention.check(caller)
+    return render.answer({"checked_at": rfc3339(found.at), "items": [_item(one) for one in found.items]})
+
+
+def _item(one: Item) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "kind": one.kind.value,
+        "severity": one.severity.value,
+        "title": one.title,
+        "reason": one.reason,
+        "since": rfc3339(one.since),
+        "count": one.count,
+        "schedule_id": one.schedule_id,
+        "run_id": one.run_id,
+        "queue": one.queue,
+        "worker": one.worker,
+        "q": one.q,
+        "actions": [
+            {"label": each.label, "method": each.method, "path": each.path, "body": each.body} for each in one.actions
+        ],
+    }

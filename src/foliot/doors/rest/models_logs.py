@@ -1,0 +1,37 @@
+"""What the log of a run answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from foliot.doors.rest.bodies import Model
+
+
+class LogLine(Model):
+    """One line; its number is the one it has among the run's events."""
+
+    seq: int
+    at: datetime
+    level: str
+    message: str
+    attempt: int | None
+    """The attempt that wrote it."""
+
+
+class Log(Model):
+    """A part of a run's log, oldest line first."""
+
+    items: list[LogLine]
+    total: int
+    """Lines of the whole log."""
+    matches: int | None
+    """Those of them that `grep` and `level` ask for; null when neither is given."""
+    first_seq: int | None
+    """The number of the first line of the whole log, null when it has none."""
+    last_seq: int | None
+    before: int | None
+    """What to give as `before` for the lines before these; null when there are none."""
+    after: int | None
+    """What to give as `after` for those after them; null when there are none yet."""
+    pruned: bool
+    """Whether lines that were written are not kept."""

@@ -1,0 +1,98 @@
+"""What the calls that search, count and draw answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import Field
+
+from foliot.domain.run import RunState
+from foliot.doors.rest.bodies import Model
+from foliot.doors.rest.models import Run
+
+
+class Count(Model):
+    """How many runs match; exact. States without any are left out."""
+
+    count: int
+    by_state: dict[RunState, int]
+
+
+class Bar(Model):
+    """The runs that were made in one stretch of time, which begins at `at`."""
+
+    at: datetime
+    counts: dict[RunState, int]
+    total: int
+    p50_ms: int | None
+    """Half of the ended runs took no longer; to two digits."""
+    p95_ms: int | None
+    late: int
+    """Those that began more than a minute after they were ready."""
+
+
+class Series(Model):
+    """Runs over time, by when they were made; empty stretches are there too."""
+
+    from_: datetime = Field(alias="from")
+    to: datetime
+    bucket_seconds: int
+    items: list[Bar]
+
+
+class Named(Model):
+    """A schedule and its name."""
+
+    id: str
+    name: str
+
+
+class Arrivals(Model):
+    """How many came in the hour that begins at `at`."""
+
+    at: datetime
+    count: int
+
+
+class LetterGroup(Model):
+    """Dead letters without an answer that failed alike."""
+
+    fingerprint: str
+    kind: str
+    code: str
+    message: str
+    host: str | None
+    """The host they could not reach, or that answered badly."""
+    count: int
+    first_at: datetime
+    last_at: datetime
+    schedules: list[Named]
+    """Where they come from: the ten that sent most."""
+    sample_id: str
+    sample: Run
+    """The newest of them."""
+    arrivals: list[Arrivals]
+    """By the hour, for the last 24."""
+
+
+class LetterGroups(Model):
+    """A page of groups, those with the newest letter first; `total` counts all of them."""
+
+    items: list[LetterGroup]
+    total: int
+    next_cursor: str | None
+
+
+class Suggestion(Model):
+    """One way to go on: `value` is what to use, `label` what to show, `hint` what tells it from others."""
+
+    field: str
+    value: str
+    label: str
+    hint: str
+
+
+class Suggestions(Model):
+    """The best first."""
+
+    items: list[Suggestion]

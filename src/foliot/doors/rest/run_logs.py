@@ -1,0 +1,108 @@
+"""Routes of a run's log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import StreamingResponse
+
+from foliot.domain.access import Caller, Thing, Verb
+from foliot.domain.event import Event
+from foliot.domain.reading import rfc3339
+from foliot.domain.transcript import transcript_line
+from foliot.doors.rest import models_logs as models
+from foliot.doors.rest import render
+from foliot.doors.rest.asking import Cases, RunId, plain_texts
+from foliot.doors.rest.models import UNKNOWN
+from foliot.doors.rest.runs import MAX_SEQ
+from foliot.doors.rest.who import Who, permits
+from foliot.ports import RunView
+from foliot.ports.logs import Wanted
+from foliot.usecases import UseCases
+from foliot.usecases.logs import MOST_LINES, Place
+
+router = APIRouter(prefix="/api/runs", tags=["Runs"])
+
+BATCH = 500
+Number = Annotated[int | None, Query(ge=0, le=MAX_SEQ)]
+Level = Literal["debug", "info", "warning", "error", "critical"]
+
+
+def _place(
+    after: Annotated[Number, Query(description="Lines after this number.")] = None,
+    before: Annotated[Number, Query(description="Lines before this number.")] = None,
+    around: Annotated[Number, Query(description="Lines on both sides of this number.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = MOST_LINES,
+) -> Place:
+    return Place(after, before, around, limit)
+
+
+def _wanted(
+    grep: Annotated[str | None, Query(max_length=200, description="Only lines that say this, in any case.")] = None,
+    level: Annotated[Level | None, Query(description="Only lines that are at least so severe.")] = None,
+) -> Wanted:
+    return Wanted(plain_texts(grep=grep)["grep"] or "", level or "debug")
+
+
+@router.get(
+    "/{run_id}/logs",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Log,
+    responses=UNKNOWN,
+    summary="Its log, by pages, and searched",
+)
+async def logs(
+    cases: Cases,
+    caller: Who,
+    run_id: RunId,
+    place: Annotated[Place, Depends(_place)],
+    wanted: Annotated[Wanted, Depends(_wanted)],
+) -> Response:
+    """Without `after`, `before` or `around`, the last lines. `matches` counts over the whole log, not this page."""
+    found = await cases.logs.page(caller, run_id, wanted, place)
+    return render.answer(
+        {
+            "items": [_line(one) for one in found.lines],
+            "total": found.total,
+            "matches": found.matches,
+            "first_seq": found.first_seq,
+            "last_seq": found.last_seq,
+            "before": found.before,
+            "after": found.after,
+            "pruned": found.pruned,
+        }
+    )
+
+
+@router.get(
+    "/{run_id}/logs/raw",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_class=StreamingResponse,
+    responses={**UNKNOWN, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="Its log as text",
+)
+async def raw(cases: Cases, caller: Who, run_id: RunId) -> Response:
+    """The same bytes as `foliot run logs --utc`: changes of state and progress too."""
+    first = await cases.runs.events(caller, run_id, 0, BATCH)
+    headers = {"Content-Disposition": f'inline; filename="{run_id}.log"', "X-Content-Type-Options": "nosniff"}
+    return StreamingResponse(_text(cases, caller, *first), headers=headers, media_type="text/plain; charset=utf-8")
+
+
+async def _text(cases: UseCases, caller: Caller, run: RunView, events: Any) -> AsyncIterator[bytes]:
+    while events:
+        yield "".join(f"{_told(event)}\n" for event in events).encode()
+        last = events[-1].seq
+        if last >= run.event_seq:
+            return
+        run, events = await cases.runs.events(caller, run.id, last, BATCH)
+
+
+def _told(event: Event) -> str:
+    return transcript_line(f"{event.at:%Y-%m-%d %H:%M:%S}Z", render.event(event))
+
+
+def _line(one: Event) -> dict[str, Any]:
+    told = {"level": one.level or "info", "message": one.message, "attempt": one.attempt}
+    return {"seq": one.seq, "at": rfc3339(one.at), **told}

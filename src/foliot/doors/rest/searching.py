@@ -1,0 +1,115 @@
+"""Routes that count runs, draw them over time, and group dead letters."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from foliot.domain.access import Thing, Verb
+from foliot.domain.fingerprint import told
+from foliot.domain.reading import moment, rfc3339
+from foliot.doors.rest import models_search as models
+from foliot.doors.rest import render
+from foliot.doors.rest.asking import Cases, Filter
+from foliot.doors.rest.paging import Paged
+from foliot.doors.rest.who import Who, permits
+from foliot.ports.searching import LetterGroup
+from foliot.usecases.searching import Bucket
+
+router = APIRouter(prefix="/api")
+
+Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such as 2026-11-14T09:00:00Z.")]
+
+
+@router.get(
+    "/runs/count",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Count,
+    tags=["Runs"],
+    summary="How many runs match a filter",
+)
+async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
+    """Exact, altogether and by state."""
+    found = await cases.searching.count(caller, cases.searching.read_runs(q))
+    by_state = {state.value: number for state, number in found.by_state.items()}
+    return render.answer({"count": found.count, "by_state": by_state})
+
+
+@router.get(
+    "/runs/series",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Series,
+    tags=["Runs"],
+    summary="Runs over time",
+)
+async def series(
+    cases: Cases,
+    caller: Who,
+    q: Filter = None,
+    start: Annotated[Moment, Query(alias="from")] = None,
+    end: Annotated[Moment, Query(alias="to")] = None,
+    bucket_seconds: Annotated[int | None, Query(ge=1, le=31 * 86_400)] = None,
+) -> Response:
+    """By when they were made. Without bounds the last 24 hours; at most 500 buckets."""
+    query = cases.searching.read_runs(q)
+    bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
+    found = await cases.searching.series(caller, query, *bounds, bucket_seconds)
+    return render.answer(
+        {
+            "from": rfc3339(found.window.start),
+            "to": rfc3339(found.window.end),
+            "bucket_seconds": int(found.window.width.total_seconds()),
+            "items": [_bar(bucket) for bucket in found.buckets],
+        }
+    )
+
+
+@router.get(
+    "/dead-letters/groups",
+    dependencies=[permits(Verb.READ, Thing.DEAD_LETTER)],
+    response_model=models.LetterGroups,
+    tags=["Dead letters"],
+    summary="Dead letters by what went wrong",
+)
+async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
+    """Failures that differ only in numbers, ids, quoted texts and addresses stand together, by host."""
+    found = await cases.searching.letters(caller, page.more(), cases.searching.read_runs(q))
+    shown = found.groups[: page.page.limit]
+    more = len(found.groups) > page.page.limit
+    following = page.cursors.seal(shown[-1].sample.id) if more else None
+    items = [_group(one, found.hosts.get(one.sample.id)) for one in shown]
+    return render.answer({"items": items, "total": found.total, "next_cursor": following})
+
+
+def _bar(one: Bucket) -> dict[str, Any]:
+    return {
+        "at": rfc3339(one.at),
+        "counts": one.counts,
+        "total": one.counts.total(),
+        "p50_ms": one.percentile(0.5),
+        "p95_ms": one.percentile(0.95),
+        "late": one.late,
+    }
+
+
+def _group(one: LetterGroup, host: str | None) -> dict[str, Any]:
+    code, message = told(one.sample.error)
+    return {
+        "fingerprint": one.fingerprint,
+        "kind": one.sample.kind,
+        "code": code,
+        "message": message,
+        "host": host,
+        "count": one.count,
+        "first_at": rfc3339(one.first_at),
+        "last_at": rfc3339(one.last_at),
+        "schedules": [{"id": found, "name": name} for found, name in one.schedules],
+        "sample_id": one.sample.id,
+        "sample": render.run(one.sample),
+        "arrivals": [
+            {"at": rfc3339(one.counted_from + timedelta(hours=hour)), "count": number}
+            for hour, number in enumerate(one.arrivals)
+        ],
+    }

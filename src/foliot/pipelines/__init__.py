@@ -1,0 +1,27 @@
+"""Pipelines: chains of transforms, written in YAML, run on a schedule.
+
+from foliot import Transform
+
+
+class Shout(Transform):
+    field: str
+
+    async def handle(self, item, ctx):
+        return {**item, self.field: str(item[self.field]).upper()}
+"""
+
+from foliot.pipelines.fetching import Fetched, FetchFailed
+from foliot.pipelines.transform import Confidential, Item, SecretRef, StepContext, StepFailed, Transform
+from foliot.ports.pipelines import Unreadable
+
+__all__ = [
+    "Confidential",
+    "FetchFailed",
+    "Fetched",
+    "Item",
+    "SecretRef",
+    "StepContext",
+    "StepFailed",
+    "Transform",
+    "Unreadable",
+]

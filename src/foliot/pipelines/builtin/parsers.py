@@ -1,0 +1,143 @@
+"""HtmlParser and JsonParser: fields out of pages and documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from foliot.domain.pipeline import Item
+from foliot.pipelines.builtin.reaching import MISSING, Name, Names, reach
+from foliot.pipelines.builtin.selecting import compiled, read_page
+from foliot.pipelines.context import StepContext
+from foliot.pipelines.transform import Transform
+from foliot.ports.pipelines import Unreadable
+
+DEEPEST = 100
+
+
+def _css(selector: str) -> str:
+    compiled(selector)
+    return selector
+
+
+Css = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_css)]
+"""A CSS selector; `::text` at its end takes an element's own text only, `::attr(href)` an attribute."""
+
+
+class Pick(BaseModel):
+    """A selector with more to say: `{css: "li::text", all: true}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    css: Css
+    all: bool = False
+    """A list of everything that it finds, instead of the first."""
+
+
+def _pick(given: Any) -> Any:
+    # Looked at here, so that a complaint names the field and not something that nobody wrote.
+    return {"css": _css(given)} if isinstance(given, str) else given
+
+
+class HtmlParser(Transform):
+    """Reads fields off a page by CSS selectors; with `each`, one item for every element that it finds.
+
+    A field whose selector finds nothing is null. Links are made whole. The page itself is left out of the item unless
+    `keep` is set.
+    """
+
+    selectors: Annotated[
+        dict[Name, Annotated[Pick, BeforeValidator(_pick)]],
+        Field(min_length=1, max_length=200),
+    ]
+    """By the field that each makes: a selector, or `{css: …, all: true}`."""
+    each: Css | None = None
+    """One item per element that this finds; the selectors then look inside it."""
+    field: Name = "body"
+    """Where the page is."""
+    required: Names = Field(default_factory=list)
+    """Fields without which an item has failed."""
+    keep: bool = False
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        wanted = {name: [said.css, said.all] for name, said in self.selectors.items()}
+        async for item in items:
+            for found in await self._found(item, ctx, wanted):
+                made = {**(item if self.keep else without(item, self.field)), **found}
+                missing = [name for name in self.required if made.get(name) in (None, "", [])]
+                if missing:
+                    ctx.fail(item, f"nothing was found for {', '.join(missing)}", permanent=True)
+                else:
+                    yield made
+
+    async def _found(self, item: Item, ctx: StepContext, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+        page = text_of(item, self.field, ctx)
+        if page is None:
+            return []
+        url = str(item.get("url") or "")
+        try:
+            read = await ctx.apart(read_page, page.encode("utf-8", "replace"), url=url, each=self.each, wanted=wanted)
+        except Unreadable as wrong:
+            ctx.fail(item, f"the page cannot be read: {wrong}", permanent=True)
+            return []
+        if read["error"] is not None:
+            ctx.fail(item, f"the page cannot be read: {read['error']}", permanent=True)
+        return list(read["found"])
+
+
+class JsonParser(Transform):
+    """Reads JSON out of a field. What it finds at `path` becomes the item: every element of a list, one each.
+
+    With `fields`, an item has those: `{name: path}`; without, all that the object has. What the item had before stays,
+    except the text itself.
+    """
+
+    path: str = ""
+    """Where to look, such as `data.products`; nothing is the whole document."""
+    fields: dict[Name, Name] = Field(default_factory=dict, max_length=200)
+    field: Name = "body"
+    """Where the text is."""
+    keep: bool = False
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        async for item in items:
+            text = text_of(item, self.field, ctx)
+            if text is None:
+                continue
+            try:
+                document = orjson.loads(text)
+            except ValueError as wrong:
+                ctx.fail(item, f"this is no JSON: {str(wrong)[:200]}", permanent=True)
+                continue
+            found = reach(document, self.path) if self.path else document
+            if found is MISSING or found is None:
+                ctx.fail(item, f"the document has nothing at {self.path!r}", permanent=True)
+                continue
+            kept = item if self.keep else without(item, self.field)
+            for one in found if isinstance(found, list) else [found]:
+                yield {**kept, **self._made(one)}
+
+    def _made(self, one: Any) -> dict[str, Any]:
+        if self.fields:
+            found = {name: reach(one, path) for name, path in self.fields.items()}
+            return {name: None if value is MISSING else value for name, value in found.items()}
+        return one if isinstance(one, dict) else {"value": one}
+
+
+def without(item: Item, field: str) -> Item:
+    """The item without what a step has used up."""
+    return {name: value for name, value in item.items() if name != field}
+
+
+def text_of(item: Item, field: str, ctx: StepContext) -> str | None:
+    """The text in a field; None, and a failed item, where there is none."""
+    value = reach(item, field)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if not isinstance(value, str):
+        ctx.fail(item, f"has no text in its field {field!r}", permanent=True)
+        return None
+    return value

@@ -1,0 +1,111 @@
+"""Dead letters that failed alike, as groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, literal, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.ports import Page
+from foliot.ports.searching import LetterGroup
+from foliot.store.columns import Moment
+from foliot.store.dialects import Dialect
+from foliot.store.elapsed import Elapsed
+from foliot.store.runs import NAME, view_of
+from foliot.store.sieve import Sieve
+from foliot.store.tables import runs, schedules
+
+HOURS = 24
+"""Over which arrivals are counted, each by itself."""
+MOST_SCHEDULES = 10
+
+_HOUR = 3_600_000
+
+
+async def groups(conn: AsyncConnection, dialect: Dialect, sieve: Sieve, page: Page) -> tuple[list[LetterGroup], int]:
+    """Those with the newest letter first, and how many there are altogether."""
+    newest = func.max(runs.c.id).label("newest")
+    columns = (
+        runs.c.fingerprint,
+        func.count().label("letters"),
+        func.min(runs.c.finished_at).label("first_at"),
+        func.max(runs.c.finished_at).label("last_at"),
+        newest,
+    )
+    where = sieve.where()
+    query = select(*columns).where(*where).group_by(runs.c.fingerprint).order_by(newest.desc()).limit(page.limit)
+    if page.cursor is not None:
+        query = query.having(newest < page.cursor)
+    found = (await conn.execute(query)).all()
+    different = select(func.count(func.distinct(func.coalesce(runs.c.fingerprint, "")))).where(*where)
+    total = (await conn.scalar(different)) or 0
+    if not found:
+        return [], total
+    samples = select(runs, NAME).where(dialect.among(runs.c.id, [row.newest for row in found]))
+    sample = {row.id: view_of(row) for row in await conn.execute(samples)}
+    alike = dialect.among(runs.c.fingerprint, [row.fingerprint for row in found if row.fingerprint is not None])
+    senders = await _schedules(conn, [*where, alike])
+    arrivals = await _arrivals(conn, sieve, [*where, alike])
+    return [
+        LetterGroup(
+            fingerprint=row.fingerprint or "",
+            count=row.letters,
+            first_at=row.first_at,
+            last_at=row.last_at,
+            sample=sample[row.newest],
+            schedules=senders.get(row.fingerprint, ()),
+            arrivals=arrivals.get(row.fingerprint, [0] * HOURS),
+            counted_from=_first_hour(sieve),
+        )
+        for row in found
+        if row.newest in sample
+    ], total
+
+
+def _first_hour(sieve: Sieve) -> datetime:
+    """Full hours, of which the last one is going on."""
+    return sieve.now.replace(minute=0, second=0, microsecond=0) - timedelta(hours=HOURS - 1)
+
+
+async def _schedules(conn: AsyncConnection, where: Sequence[ColumnElement[bool]]) -> dict[str, list[tuple[str, str]]]:
+    """Where the letters of each group come from, the one with the most first."""
+    sent = func.count().label("letters")
+    inner = (
+        select(runs.c.fingerprint, runs.c.schedule_id, sent)
+        .where(*where, runs.c.schedule_id.is_not(None))
+        .group_by(runs.c.fingerprint, runs.c.schedule_id)
+        .subquery()
+    )
+    place = func.row_number().over(
+        partition_by=inner.c.fingerprint, order_by=(inner.c.letters.desc(), inner.c.schedule_id)
+    )
+    ranked = select(inner, place.label("place")).subquery()
+    query = select(ranked).where(ranked.c.place <= MOST_SCHEDULES).order_by(ranked.c.fingerprint, ranked.c.place)
+    rows = (await conn.execute(query)).all()
+    names = await _names(conn, {row.schedule_id for row in rows})
+    found: dict[str, list[tuple[str, str]]] = {}
+    for row in rows:
+        found.setdefault(row.fingerprint, []).append((row.schedule_id, names.get(row.schedule_id, "")))
+    return found
+
+
+async def _names(conn: AsyncConnection, ids: set[str]) -> dict[str, str]:
+    query = select(schedules.c.id, schedules.c.name).where(schedules.c.id.in_(sorted(ids)))
+    return {row.id: row.name for row in await conn.execute(query)} if ids else {}
+
+
+async def _arrivals(conn: AsyncConnection, sieve: Sieve, where: Sequence[ColumnElement[bool]]) -> dict[str, list[int]]:
+    """How many letters of each group came in each of the last hours."""
+    start = _first_hour(sieve)
+    hour = (Elapsed(literal(start, Moment()), runs.c.finished_at) // _HOUR).label("hour")
+    cells = select(runs.c.fingerprint, hour).where(*where, runs.c.finished_at >= start).subquery()
+    query = select(*cells.c, func.count().label("letters")).group_by(*cells.c)
+    found: dict[str, list[int]] = {}
+    for row in await conn.execute(query):
+        counted: list[Any] = found.setdefault(row.fingerprint, [0] * HOURS)
+        if 0 <= int(row.hour) < HOURS:
+            counted[int(row.hour)] += row.letters
+    return found

@@ -1,0 +1,138 @@
+"""A run's log page by page, and searched. A bounded number of chunks is in memory at a time, unpacked in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.event import Event, EventType
+from foliot.ports.logs import LEVELS, Cut, Tally, Wanted
+from foliot.store.tables import attempts, log_chunks, runs
+
+FEW, MANY = 4, 40
+"""Chunks that are read at once: few at first, for most readers want little; twenty thousand lines at most."""
+
+Chunk = tuple[int, int, bytes]
+"""First number, last number, packed lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLogs:
+    """Reads chunks in order, from either end."""
+
+    conn: AsyncConnection
+
+    async def tally(self, run_id: str, after: int = 0) -> Tally:
+        total, place = Tally(upto=after), after
+        while chunks := await self._chunks(run_id, MANY, after=place):
+            total = total.plus(await asyncio.to_thread(_tally, chunks, after))
+            place = chunks[-1][1]
+        return total
+
+    async def cut(self, run_id: str, cut: Cut) -> list[Event]:
+        found, place, size = list[Event](), cut.at, FEW
+        while len(found) < cut.behind and (chunks := await self._chunks(run_id, size, before=place)):
+            lines = await asyncio.to_thread(_lines, chunks, _ALL)
+            found = [line for line in lines if line.seq < cut.at] + found
+            place, size = chunks[0][0], min(2 * size, MANY)
+        found = found[-cut.behind :] if cut.behind else []
+        place, size, most = cut.at - 1, FEW, len(found) + cut.ahead
+        while len(found) < most and (chunks := await self._chunks(run_id, size, after=place)):
+            lines = await asyncio.to_thread(_lines, chunks, _ALL)
+            found += [line for line in lines if line.seq >= cut.at]
+            place, size = chunks[-1][1], min(2 * size, MANY)
+        return found[:most]
+
+    async def search(self, run_id: str, wanted: Wanted, cut: Cut) -> tuple[list[Event], Tally]:
+        behind: deque[Event] = deque(maxlen=cut.behind)
+        ahead: list[Event] = []
+        total, place = Tally(), 0
+        while chunks := await self._chunks(run_id, MANY, after=place):
+            lines = await asyncio.to_thread(_lines, chunks, wanted)
+            behind.extend(line for line in lines if line.seq < cut.at)
+            ahead += [line for line in lines if line.seq >= cut.at][: cut.ahead - len(ahead)]
+            place = chunks[-1][1]
+            if lines:
+                total = total.plus(Tally(len(lines), lines[0].seq, lines[-1].seq, place))
+        return [*behind, *ahead], total
+
+    async def starts(self, run_id: str) -> list[tuple[int, int]]:
+        ended = select(attempts.c.started_seq, attempts.c.number).where(attempts.c.run_id == run_id)
+        going = select(runs.c.started_seq, runs.c.attempt).where(runs.c.id == run_id, runs.c.started_seq.is_not(None))
+        found = {(seq, number) for query in (ended, going) for seq, number in await self.conn.execute(query)}
+        return sorted(found)
+
+    async def kept(self, run_id: str) -> bool:
+        """Every number is a line that is there, or a change of state, which attempts and the run tell of."""
+        lines = func.coalesce(func.sum(log_chunks.c.last_seq - log_chunks.c.first_seq + 1), 0)
+        there = await self.conn.scalar(select(lines).where(log_chunks.c.run_id == run_id))
+        row = (await self.conn.execute(select(*_TOLD).where(runs.c.id == run_id))).first()
+        if row is None:
+            return True
+        query = select(attempts.c.started_seq, attempts.c.ended_seq).where(attempts.c.run_id == run_id)
+        states = {1, row.started_seq, row.final_seq} - {None}
+        for pair in await self.conn.execute(query):
+            states.update(pair)
+        return row.log_dropped == 0 and bool(int(there or 0) + len(states) >= row.event_seq)
+
+    async def _chunks(
+        self, run_id: str, limit: int, *, after: int | None = None, before: int | None = None
+    ) -> list[Chunk]:
+        """The next few after one number, or before another; oldest first."""
+        query = select(log_chunks.c.first_seq, log_chunks.c.last_seq, log_chunks.c.data)
+        query = query.where(log_chunks.c.run_id == run_id).limit(limit)
+        if before is None:
+            query = query.where(log_chunks.c.last_seq > after).order_by(log_chunks.c.first_seq)
+            return [(first, last, data) for first, last, data in await self.conn.execute(query)]
+        query = query.where(log_chunks.c.first_seq < before).order_by(log_chunks.c.first_seq.desc())
+        return [(first, last, data) for first, last, data in await self.conn.execute(query)][::-1]
+
+
+_TOLD = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)
+_ALL = Wanted()
+_STEP = b'"progress"'
+_PLAIN = re.compile(r"[a-z0-9 _.,:;/=+*()\[\]-]+")
+"""What JSON writes as it is."""
+
+
+def _tally(chunks: Sequence[Chunk], after: int) -> Tally:
+    lines, first, last = 0, None, None
+    for begin, end, packed in chunks:
+        data = zlib.decompress(packed)
+        # Without a step of progress, every number of a chunk is a line.
+        seqs: Sequence[int] = range(max(begin, after + 1), end + 1)
+        if _STEP in data:
+            seqs = [seq for seq, row in enumerate(orjson.loads(data), begin) if row[1] == EventType.LOG and seq > after]
+        if seqs:
+            lines, first, last = lines + len(seqs), first or seqs[0], seqs[-1]
+    return Tally(lines, first, last, chunks[-1][1])
+
+
+def _lines(chunks: Sequence[Chunk], wanted: Wanted) -> list[Event]:
+    found = []
+    for begin, _, packed in chunks:
+        data = zlib.decompress(packed)
+        if not _may_hold(data, wanted):
+            continue
+        for seq, (at, kind, level, message, _) in enumerate(orjson.loads(data), begin):
+            if kind == EventType.LOG and wanted.takes(level, message):
+                found.append(Event(seq, datetime.fromisoformat(at), EventType.LOG, level=level, message=message))
+    return found
+
+
+def _may_hold(data: bytes, wanted: Wanted) -> bool:
+    """Whether it is worth reading: most chunks of a long log hold nothing of what is looked for."""
+    if wanted.least > 1 and not any(f'"{level}"'.encode() in data for level in LEVELS[wanted.least :]):
+        return False
+    # Only where a letter has no other form than its small one, and JSON no other way to write it.
+    sure = _PLAIN.fullmatch(wanted.needle) is not None and data.isascii()
+    return not sure or wanted.needle.encode() in data.lower()

@@ -1,0 +1,128 @@
+"""The pipelines that files define, and the runs of them that no schedule made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.domain.pipeline import PIPELINE, Definition
+from foliot.domain.schedule import ManagedBy, Schedule, Status
+from foliot.ports.book import Fault, Kept
+from foliot.store.columns import Damaged
+from foliot.store.dialects import Dialect
+from foliot.store.pipeline_tables import pipeline_runs, pipelines
+from foliot.store.schedules import schedule_of
+from foliot.store.tables import runs, schedules
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPipelines:
+    """One row for each."""
+
+    conn: AsyncConnection
+    dialect: Dialect
+
+    async def find(self, tenant_id: str, name: str) -> Definition | None:
+        kept = await self.get(tenant_id, name)
+        return None if kept is None else kept.definition
+
+    async def names(self, tenant_id: str) -> Sequence[str]:
+        where = (pipelines.c.tenant_id == tenant_id, pipelines.c.definition.is_not(None))
+        return list((await self.conn.execute(select(pipelines.c.name).where(*where))).scalars())
+
+    async def all(self, tenant_id: str) -> Sequence[Kept]:
+        query = select(pipelines).where(pipelines.c.tenant_id == tenant_id)
+        return [_kept(row) for row in await self.conn.execute(query.order_by(pipelines.c.place, pipelines.c.name))]
+
+    async def get(self, tenant_id: str, name: str) -> Kept | None:
+        row = (await self.conn.execute(select(pipelines).where(*_this(tenant_id, name)))).first()
+        return None if row is None else _kept(row)
+
+    async def put(self, kept: Kept) -> None:
+        await self.conn.execute(delete(pipelines).where(*_this(kept.tenant_id, kept.name)))
+        await self.conn.execute(
+            insert(pipelines).values(
+                tenant_id=kept.tenant_id,
+                name=kept.name,
+                file=kept.file,
+                place=kept.place,
+                definition=None if kept.definition is None else kept.definition.to_dict(),
+                steps=[dict(step) for step in kept.steps],
+                fault=None if kept.fault is None else kept.fault.to_dict(),
+                yaml=kept.yaml,
+                schedule_id=kept.schedule_id,
+                updated_at=kept.updated_at,
+            )
+        )
+
+    async def drop(self, tenant_id: str, name: str) -> None:
+        mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        await self.conn.execute(delete(pipelines).where(*_this(tenant_id, name)))
+        await self.conn.execute(delete(pipeline_runs).where(*mine, pipeline_runs.c.first_of.is_(None)))
+
+    async def first(self, tenant_id: str, name: str, revision: str, run_id: str) -> bool:
+        row = {"tenant_id": [tenant_id], "name": [name], "run_id": [run_id], "first_of": [revision]}
+        await self.dialect.insert(self.conn, pipeline_runs, row, conflict="ignore")
+        mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        query = select(pipeline_runs.c.run_id).where(*mine, pipeline_runs.c.first_of == revision)
+        return (await self.conn.execute(query)).scalar_one_or_none() == run_id
+
+    async def noted(self, tenant_id: str, name: str, run_id: str) -> None:
+        await self.conn.execute(insert(pipeline_runs).values(tenant_id=tenant_id, name=name, run_id=run_id))
+
+    async def runs(self, tenant_id: str, name: str, limit: int) -> Sequence[str]:
+        mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        query = select(pipeline_runs.c.run_id).where(*mine).order_by(pipeline_runs.c.run_id.desc()).limit(limit)
+        ids = list((await self.conn.execute(query)).scalars())
+        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        for schedule_id, action in await self.conn.execute(select(schedules.c.id, schedules.c.action).where(*where)):
+            if action.get(PIPELINE) == name:
+                of = select(runs.c.id).where(runs.c.schedule_id == schedule_id)
+                ids += (await self.conn.execute(of.order_by(runs.c.id.desc()).limit(limit))).scalars()
+        # Ids sort by time.
+        return sorted(set(ids), reverse=True)[:limit]
+
+    async def newest(self, tenant_id: str) -> Mapping[str, str]:
+        mine = pipeline_runs.c.tenant_id == tenant_id
+        noted = select(pipeline_runs.c.name, func.max(pipeline_runs.c.run_id)).where(mine)
+        rows = await self.conn.execute(noted.group_by(pipeline_runs.c.name))
+        found: dict[str, str] = {row[0]: row[1] for row in rows}
+        # One step down an index for each schedule, however many runs it has had.
+        last = select(func.max(runs.c.id)).where(runs.c.schedule_id == schedules.c.id).scalar_subquery()
+        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        for action, run_id in await self.conn.execute(select(schedules.c.action, last).where(*where)):
+            if run_id is not None:
+                name = str(action.get(PIPELINE))
+                found[name] = max(run_id, found.get(name, ""))
+        return found
+
+    async def schedules(self, tenant_id: str) -> Mapping[str, Schedule]:
+        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        query = select(schedules).where(*where, schedules.c.managed_by == ManagedBy.FILE)
+        return {row.id: schedule_of(row) for row in await self.conn.execute(query)}
+
+
+def _this(tenant_id: str, name: str) -> tuple[ColumnElement[bool], ...]:
+    return pipelines.c.tenant_id == tenant_id, pipelines.c.name == name
+
+
+def _kept(row: Any) -> Kept:
+    # What somebody damaged is not run; the next time its file is read, it is written anew.
+    sound = row.definition is not None and not isinstance(row.definition, Damaged)
+    fault = row.fault if not isinstance(row.fault, Damaged) else None
+    return Kept(
+        tenant_id=row.tenant_id,
+        name=row.name,
+        file=row.file,
+        place=row.place,
+        definition=Definition.from_dict(row.definition) if sound else None,
+        steps=row.steps if isinstance(row.steps, list) else (),
+        fault=None if fault is None else Fault.from_dict(fault),
+        yaml=row.yaml,
+        schedule_id=row.schedule_id,
+        updated_at=row.updated_at,
+    )

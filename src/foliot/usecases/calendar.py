@@ -1,0 +1,186 @@
+"""Hours or days as people count them in their zone: what ran in each, what did not, and what is planned."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.errors import Invalid
+from foliot.domain.ledger import Entry, Fate
+from foliot.domain.planning import Ahead, Budget, ahead
+from foliot.domain.query import Query
+from foliot.domain.run import RunState
+from foliot.domain.schedule import Schedule
+from foliot.domain.tiling import Granularity, Tile, tiles
+from foliot.domain.zone import zone_info
+from foliot.ports import Clock, Page, Store, Transaction
+from foliot.ports.history import Stretch
+from foliot.usecases.schedules import find_schedule
+
+MOST_TILES = 800
+MOST_SCHEDULES = 5000
+STEPS = 30_000
+"""Instants found and tiles counted for one answer; beyond them planned instants are spread evenly."""
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(slots=True)
+class Cell:
+    """One hour or day."""
+
+    at: datetime
+    local: str
+    counts: Counter[str] = field(default_factory=Counter)
+    planned: int = 0
+    missed: int = 0
+    skipped: int = 0
+
+    @property
+    def total(self) -> int:
+        """Runs that were made in it."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The cells of a stretch of time; `exact` unless planned instants were so many that they are spread evenly."""
+
+    zone: str
+    granularity: Granularity
+    cells: Sequence[Cell]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which part of the calendar is wanted."""
+
+    start: datetime | None
+    end: datetime | None
+    granularity: Granularity
+    zone: str | None
+    schedule_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendars:
+    """Counts the past in the database, and the future by triggers."""
+
+    store: Store
+    clock: Clock
+    default_zone: str = "UTC"
+
+    async def cells(self, caller: Caller, asked: Asked) -> Month:
+        """Of one schedule, or of all; without bounds, this month as it is in the zone."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        demand(caller, Verb.READ, Thing.RUN)
+        zone = asked.zone or self.default_zone
+        info, now = zone_info(zone), self.clock.now()
+        start, end = _bounds(asked, info, now)
+        found = tiles(start, end, asked.granularity, zone)
+        if len(found) > MOST_TILES:
+            told = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
+            raise Invalid("to", told, got=end.isoformat())
+        async with self.store.read(caller.tenant_id) as tx:
+            made = await _made(tx, caller.tenant_id, found, asked.schedule_id)
+            unmade = await tx.history.unmade(caller.tenant_id, start, end, asked.schedule_id)
+            if asked.schedule_id is not None:
+                schedules: Sequence[Schedule] = [await find_schedule(tx, caller, asked.schedule_id)]
+            else:
+                schedules = await tx.searching.schedules(caller.tenant_id, Query(), Page(MOST_SCHEDULES))
+        # Thousands of triggers take a while, and others must not wait for them.
+        return await asyncio.to_thread(_draw, _Sheet(found, zone, asked.granularity), made, unmade, schedules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What the cells are drawn on."""
+
+    tiles: Sequence[Tile]
+    zone: str
+    granularity: Granularity
+
+
+def _bounds(asked: Asked, zone: ZoneInfo, now: datetime) -> tuple[datetime, datetime]:
+    local = now.astimezone(zone)
+    month = datetime(local.year, local.month, 1, tzinfo=zone)
+    start = asked.start or month.astimezone(UTC)
+    following = datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=zone).astimezone(UTC)
+    end = asked.end or (following if asked.start is None else start + (following - month))
+    if end <= start:
+        raise Invalid("to", "must be later than 'from'", got=end.isoformat())
+    return start, end
+
+
+async def _made(
+    tx: Transaction, tenant_id: str, found: Sequence[Tile], schedule_id: str | None
+) -> list[tuple[datetime, RunState, int]]:
+    """(a moment within the tile, state, count); one question for each stretch without a change of the clock."""
+    counted = []
+    for stretch in _stretches(found):
+        for place, state, count in await tx.history.counts(tenant_id, stretch, schedule_id):
+            counted.append((stretch.start + place * timedelta(seconds=stretch.width), state, count))
+    return counted
+
+
+def _stretches(found: Sequence[Tile]) -> Iterable[Stretch]:
+    """Neighbouring tiles of the same length, as stretches that the database can cut by itself."""
+    first = 0
+    for place in range(1, len(found) + 1):
+        # A stretch may end within its last tile, and a first one may begin within its own.
+        if place == len(found) or found[place].length != found[first].length:
+            width = int(found[first].length.total_seconds())
+            yield Stretch(found[first].start, found[place - 1].end, max(width, 1))
+            first = place
+
+
+def _draw(
+    sheet: _Sheet,
+    made: Iterable[tuple[datetime, RunState, int]],
+    unmade: Iterable[tuple[str, Entry]],
+    schedules: Sequence[Schedule],
+) -> Month:
+    edges = [*(tile.start for tile in sheet.tiles), sheet.tiles[-1].end]
+    cells = [Cell(tile.start, tile.local) for tile in sheet.tiles]
+    for at, state, count in made:
+        cells[bisect_right(edges, at) - 1].counts[state.value] += count
+    known = {one.id: one for one in schedules}
+    exact, budget = True, Budget(STEPS)
+    spreads: dict[Ahead, tuple[dict[int, int], bool]] = {}
+    for schedule_id, entry in unmade:
+        for cell, count in _unmade(entry, known.get(schedule_id), edges):
+            if entry.fate is Fate.MISSED:
+                cells[cell].missed += count
+            else:
+                cells[cell].skipped += count
+    for schedule in schedules:
+        plan = ahead(schedule, edges[0], edges[-1])
+        if plan is not None:
+            # Many schedules share a trigger, and what it does is asked once.
+            if plan not in spreads:
+                spreads[plan] = plan.spread(edges, budget)
+            spread, sure = spreads[plan]
+            exact &= sure
+            for cell, count in spread.items():
+                cells[cell].planned += count
+    return Month(sheet.zone, sheet.granularity, cells, exact)
+
+
+def _unmade(entry: Entry, schedule: Schedule | None, edges: Sequence[datetime]) -> Iterable[tuple[int, int]]:
+    """How many of a range of the ledger lie in which cell."""
+    low, high = max(entry.first, edges[0]), min(entry.last, edges[-1] - _TICK)
+    first, last = bisect_right(edges, low) - 1, bisect_right(edges, high) - 1
+    if first == last and low == entry.first and high == entry.last:
+        yield first, entry.count
+        return
+    for cell in range(first, last + 1):
+        start, end = max(edges[cell], low), min(edges[cell + 1], high + _TICK)
+        count = 1 if schedule is None else schedule.spec.trigger.count(start, end)
+        if count:
+            yield cell, min(count, entry.count)

@@ -1,0 +1,124 @@
+"""Everything that may be asked of pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.errors import Conflict, NotFound
+from foliot.domain.event import EventType
+from foliot.domain.ids import RUN
+from foliot.domain.reading import Fields
+from foliot.domain.run import MANUAL_QUEUE
+from foliot.domain.schedule import Schedule
+from foliot.ports import RUNS_TOPIC, Clock, Feed, RunView, Store, Transaction
+from foliot.ports.book import Kept
+from foliot.usecases.again import again
+from foliot.usecases.limits import Limiter
+from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.reconciling import request
+from foliot.usecases.schedules import find_run
+from foliot.usecases.trail import Change, record
+
+RUNS_SHOWN = 20
+_LOOKED_AT = 200
+"""So many of a running run's newest events are looked through for its last progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A pipeline as it stands."""
+
+    kept: Kept
+    schedule: Schedule | None
+    last: RunView | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """A run of a pipeline, and how far each step has come."""
+
+    run: RunView
+    steps: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipelines:
+    """List, look, run. Only a file defines them."""
+
+    store: Store
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+
+    async def list(self, caller: Caller) -> Sequence[Standing]:
+        """Every pipeline of the tenant, in the order of its file."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            kept = await tx.pipelines.all(caller.tenant_id)
+            schedules = await tx.pipelines.schedules(caller.tenant_id)
+            newest = await tx.pipelines.newest(caller.tenant_id)
+            wanted = [newest[one.name] for one in kept if one.name in newest]
+            runs = {run.id: run for run in await tx.runs.several(caller.tenant_id, wanted)}
+        return [
+            Standing(kept=one, schedule=schedules.get(one.schedule_id or ""), last=runs.get(newest.get(one.name, "")))
+            for one in kept
+        ]
+
+    async def get(self, caller: Caller, name: str) -> tuple[Standing, Sequence[Passed]]:
+        """One, with its newest runs."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            kept = await self._find(tx, caller, name)
+            ids = await tx.pipelines.runs(caller.tenant_id, name, RUNS_SHOWN)
+            runs = await tx.runs.several(caller.tenant_id, ids)
+            passed = [Passed(run=run, steps=await _steps(tx, run)) for run in runs]
+            schedule = None
+            if kept.schedule_id is not None:
+                schedule = await tx.schedules.get(caller.tenant_id, kept.schedule_id)
+        return Standing(kept=kept, schedule=schedule, last=runs[0] if runs else None), passed
+
+    @again
+    async def run(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+        """A run now, in the queue `manual`."""
+        demand(caller, Verb.RUN, Thing.SCHEDULE)
+        Fields.of("", raw).finish()
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            kept = await self._find(tx, caller, name)
+            if kept.definition is None:
+                raise Conflict(f"pipeline {name} cannot run: {kept.fault or 'it has no definition'}")
+            self.limiter.run(caller, limits)
+            run_id = self.new_id(RUN)
+            await tx.runs.add([request(caller, run_id, name, MANUAL_QUEUE)], now)
+            await tx.pipelines.noted(caller.tenant_id, name, run_id)
+            run = await find_run(tx, caller, run_id)
+            await record(tx, caller, now, Change("run", Thing.RUN, run_id, became={"pipeline": name}))
+            await once.keep(tx, caller, run)
+        self.feed.wake(RUNS_TOPIC)
+        return run
+
+    @staticmethod
+    async def _find(tx: Transaction, caller: Caller, name: str) -> Kept:
+        kept = await tx.pipelines.get(caller.tenant_id, name)
+        if kept is None:
+            raise NotFound("pipeline", name)
+        return kept
+
+
+async def _steps(tx: Transaction, run: RunView) -> Sequence[Mapping[str, Any]]:
+    """Of a run that ended, its result; of one that goes on, or failed, the last progress it told."""
+    if isinstance(run.result, Mapping) and isinstance(run.result.get("steps"), list):
+        found: Sequence[Mapping[str, Any]] = run.result["steps"]
+        return found
+    if run.started_at is None:
+        return ()
+    events = await tx.runs.events(run.id, max(run.event_seq - _LOOKED_AT, 0), _LOOKED_AT)
+    told = [event.data for event in events if event.type is EventType.PROGRESS and event.data is not None]
+    steps = [data["steps"] for data in told if isinstance(data.get("steps"), list)]
+    return steps[-1] if steps else ()

@@ -1,0 +1,252 @@
+"""Brings the store in step with the file that defines pipelines: what is new, changed or gone takes effect at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import structlog
+
+from foliot.domain.access import Caller, Door, Role, Thing
+from foliot.domain.errors import Invalid, InvalidMany, TooMany
+from foliot.domain.ids import RUN
+from foliot.domain.limits import Limits
+from foliot.domain.pipeline import PIPELINE, Definition
+from foliot.domain.queue import DEFAULT_QUEUE
+from foliot.domain.retry import RetryPolicy
+from foliot.domain.run import DEFAULT_PRIORITY, Origin
+from foliot.domain.schedule import ManagedBy, Schedule, Status
+from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, RunRequest, Store, Transaction
+from foliot.ports.book import NAME, Book, Fault, Kept, Sheet, Written
+from foliot.ports.tasks import Declared
+from foliot.usecases.again import again
+from foliot.usecases.changes import hold
+from foliot.usecases.declaring import Declaring, Did, digest
+from foliot.usecases.trail import Change, record
+
+FROM_FILE = ManagedBy.FILE.value
+PERIOD = 0.5
+"""Seconds between two looks: a change that two of them find alike is in effect within two seconds."""
+
+_SENTENCES = {
+    "loaded": "a new pipeline",
+    "changed": "a pipeline has changed",
+    "broken": "a pipeline is not in order: what ran before runs on",
+    "mended": "a pipeline is in order again",
+}
+
+log = structlog.get_logger("foliot.pipelines")
+
+
+def wanted(definition: Definition) -> dict[str, Any] | None:
+    """The request that makes the schedule of a pipeline; None when it has none."""
+    if definition.draft is None:
+        return None
+    return {**definition.draft, "name": definition.name, "action": {"kind": PIPELINE, PIPELINE: definition.name}}
+
+
+@dataclass(slots=True, kw_only=True)
+class Reconciler:
+    """Reads the file when it changes. Any number may: what one has done, the next one finds done.
+
+    A file that cannot be read, and a pipeline that is not in order, change nothing: what ran before runs on, and says
+    what is wrong with what stands there now.
+    """
+
+    store: Store
+    book: Book
+    declaring: Declaring
+    tenant_id: str
+    name: str = "pipelines"
+    topics: Sequence[str] = ()
+    troubles: list[str] = field(default_factory=list)
+    """What is wrong with the file, a sentence each."""
+
+    async def run_once(self) -> Did:
+        sheet = await self.book.look(self.declaring.schedules.clock.now())
+        if sheet is not None:
+            try:
+                await self.apply(sheet)
+            except BaseException:
+                # Half of it may be in effect: the next look does it again, and finds that half done.
+                self.book.forget()
+                raise
+        return Did(PERIOD)
+
+    async def apply(self, sheet: Sheet) -> None:
+        """Make it so."""
+        self.troubles.clear()
+        standing, live = await self._standing()
+        if sheet.fault is not None:
+            self._complain(sheet.fault)
+            for name in standing:
+                await self._blame(name, sheet.fault)
+            return
+        for place, written in enumerate(sheet.pipelines):
+            before = standing.get(written.name)
+            kept = self._kept(sheet.file, place, written, before, self.declaring.schedules.clock.now())
+            # Of a large file one pipeline is edited at a time: the others cost nothing.
+            if not _stands(before, kept, live):
+                await self._write(sheet.file, place, written)
+        named = {written.name for written in sheet.pipelines}
+        for name in standing:
+            if name not in named and not sheet.partial:
+                await self._remove(name)
+        self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+
+    @property
+    def _caller(self) -> Caller:
+        return Caller(self.tenant_id, "pipelines", Role.SYSTEM, Door.FILE)
+
+    async def _standing(self) -> tuple[Mapping[str, Kept], Mapping[str, Schedule]]:
+        """What stands: the pipelines by name, and their schedules by id."""
+        async with self.store.read(self.tenant_id) as tx:
+            kept = await tx.pipelines.all(self.tenant_id)
+            return {one.name: one for one in kept}, await tx.pipelines.schedules(self.tenant_id)
+
+    async def _write(self, file: str, place: int, written: Written) -> None:
+        for fault in written.faults:
+            self._complain(fault)
+        if not NAME.fullmatch(written.name):
+            return
+        try:
+            did = await self._settle(file, place, written)
+        except (Invalid, TooMany) as wrong:
+            each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
+            said = f"pipeline {written.name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            fault = Fault(file=file, line=written.line, column=1, message=said)
+            self._complain(fault)
+            did = await self._settle(file, place, replace(written, definition=None, faults=[fault]))
+        if did:
+            log.info(_SENTENCES[did], action=f"pipeline_{did}", pipeline=written.name)
+
+    @again
+    async def _settle(self, file: str, place: int, written: Written) -> str | None:
+        """What was done; None when all of it stood already."""
+        limits = await self.declaring.schedules.limiter.of(self.tenant_id)
+        async with self.store.begin(self.tenant_id) as tx:
+            # Whoever reads the same file meets here.
+            declared = await tx.declarations.take(self.tenant_id, FROM_FILE, written.name)
+            now = self.declaring.schedules.clock.now()
+            before = await tx.pipelines.get(self.tenant_id, written.name)
+            kept = self._kept(file, place, written, before, now)
+            if written.definition is not None:
+                schedule = await self._schedule(tx, written.definition, declared, limits)
+                kept = replace(kept, schedule_id=None if schedule is None else schedule.id)
+                if schedule is None:
+                    await self._run_first(tx, written.definition, now)
+            if before is not None and replace(before, updated_at=now) == kept:
+                return None
+            await tx.pipelines.put(kept)
+        return _said(before, kept)
+
+    def _kept(self, file: str, place: int, written: Written, before: Kept | None, now: datetime) -> Kept:
+        """As the store will have it: of a pipeline that is not in order, what held before still holds."""
+        sound = written.definition is not None
+        return Kept(
+            tenant_id=self.tenant_id,
+            name=written.name,
+            file=file,
+            place=place,
+            definition=written.definition if sound or before is None else before.definition,
+            steps=list(written.steps) if sound or before is None else before.steps,
+            fault=None if sound or not written.faults else written.faults[0],
+            yaml=written.yaml,
+            schedule_id=None if before is None else before.schedule_id,
+            updated_at=now,
+        )
+
+    async def _schedule(
+        self, tx: Transaction, definition: Definition, declared: Declared | None, limits: Limits
+    ) -> Schedule | None:
+        """The schedule as the file wants it. Whether somebody paused it is not the file's affair."""
+        of, raw, caller = (FROM_FILE, definition.name), wanted(definition), self._caller
+        stands = await self._stands(tx, declared)
+        if raw is None:
+            if stands is not None:
+                await self.declaring.schedules.remove(tx, caller, stands)
+                await tx.declarations.drop(self.tenant_id, *of)
+            return None
+        if stands is None:
+            return (await self.declaring.create(tx, caller, of, raw, limits)).schedule
+        if declared is not None and declared.wanted == digest(raw) and stands.fault is None:
+            return stands
+        held = await hold(tx, stands, self.declaring.schedules.clock.now())
+        changed = await self.declaring.schedules.rewrite(tx, caller, held, raw, limits)
+        await self.declaring.note(tx, caller, of, raw, changed)
+        return changed
+
+    async def _stands(self, tx: Transaction, declared: Declared | None) -> Schedule | None:
+        if declared is None or declared.schedule_id is None:
+            return None
+        found = await tx.schedules.get(self.tenant_id, declared.schedule_id, lock=True)
+        return None if found is None or found.status is Status.DELETED else found
+
+    async def _run_first(self, tx: Transaction, definition: Definition, now: datetime) -> None:
+        """A pipeline without a schedule runs once for each of its revisions, whoever reads it and however often."""
+        run_id, caller = self.declaring.schedules.new_id(RUN), self._caller
+        if not await tx.pipelines.first(self.tenant_id, definition.name, definition.revision, run_id):
+            return
+        await tx.runs.add([request(caller, run_id, definition.name, DEFAULT_QUEUE)], now)
+        became = {"pipeline": definition.name, "revision": definition.revision}
+        await record(tx, caller, now, Change("run", Thing.RUN, run_id, became=became))
+
+    @again
+    async def _blame(self, name: str, fault: Fault) -> None:
+        async with self.store.begin(self.tenant_id) as tx:
+            await tx.declarations.take(self.tenant_id, FROM_FILE, name)
+            kept = await tx.pipelines.get(self.tenant_id, name)
+            if kept is not None and kept.fault != fault:
+                await tx.pipelines.put(replace(kept, fault=fault, updated_at=self.declaring.schedules.clock.now()))
+
+    @again
+    async def _remove(self, name: str) -> None:
+        async with self.store.begin(self.tenant_id) as tx:
+            stands = await self._stands(tx, await tx.declarations.take(self.tenant_id, FROM_FILE, name))
+            if stands is not None:
+                await self.declaring.schedules.remove(tx, self._caller, stands)
+            await tx.declarations.drop(self.tenant_id, FROM_FILE, name)
+            await tx.pipelines.drop(self.tenant_id, name)
+        log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
+
+    def _complain(self, fault: Fault) -> None:
+        self.troubles.append(str(fault))
+        log.error(str(fault), action="pipeline_refused")
+
+
+def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:
+    """A run of a pipeline that no schedule makes."""
+    action: Mapping[str, Any] = {PIPELINE: name}
+    return RunRequest(
+        id=run_id,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        kind=PIPELINE,
+        origin=Origin.MANUAL,
+        queue=queue,
+        priority=DEFAULT_PRIORITY,
+        max_attempts=RetryPolicy().max_attempts,
+        timeout_seconds=None,
+        action=action,
+    )
+
+
+def _stands(before: Kept | None, kept: Kept, live: Mapping[str, Schedule]) -> bool:
+    """Whether nothing is left to do: the file says what the store has, and the schedule is there."""
+    if before is None or before.fault is not None or replace(before, updated_at=kept.updated_at) != kept:
+        return False
+    scheduled = kept.definition is not None and kept.definition.draft is not None
+    stands = live.get(kept.schedule_id or "")
+    return stands is not None and stands.fault is None if scheduled else kept.schedule_id is None
+
+
+def _said(before: Kept | None, kept: Kept) -> str | None:
+    if kept.fault is not None:
+        return None if before is not None and before.fault == kept.fault else "broken"
+    if before is None or before.definition is None:
+        return "loaded"
+    if kept.definition is not None and before.definition.revision != kept.definition.revision:
+        return "changed"
+    return "mended" if before.fault is not None else None

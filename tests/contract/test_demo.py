@@ -1,0 +1,279 @@
+"""The demo: believable, accounted for, made once, and gone without a trace of anybody else's."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foliot import bootstrap
+from foliot.demo.cast import SITE, cast
+from foliot.demo.lives import FAILED_NIGHTS, LETTERS, lives
+from foliot.demo.site import ARTICLES, PRODUCTS, page, price
+from foliot.demoing import with_own_service
+from foliot.domain.access import LOCAL, Caller, Role
+from foliot.domain.errors import Conflict
+from foliot.domain.run import RunState
+from foliot.domain.schedule import Status
+from foliot.doors.rest.models_session import Demo, DemoRemoved, Session
+from foliot.ports import Page
+from foliot.settings import Settings
+from foliot.tasks.builtin.extraction import find_price
+from tests.asgi import Client
+from tests.matrix import rows_of
+from tests.services import wait_for
+
+BASE = "http://127.0.0.1:8000"
+NOW = datetime(2026, 11, 16, 6, 21, 7, tzinfo=UTC)
+Start = Callable[..., Any]
+
+
+def at_home(home: Path) -> Settings:
+    return with_own_service(Settings.load({"FOLIOT_HOME": str(home)}), 50054)
+
+
+@asynccontextmanager
+async def built(settings: Settings, base: str = BASE) -> AsyncIterator[bootstrap.App]:
+    """A Foliot with a demo, as `foliot up --demo` builds it, without engine and without a port."""
+    app = bootstrap.build(settings, doors=True, engine=False, demo=base)
+    try:
+        assert app.demo is not None
+        await app.demo.furnish()
+        yield app
+    finally:
+        await app.store.close()
+
+
+@pytest.fixture(scope="module")
+def furnished(migrated_sqlite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made once; each test has a copy."""
+    home = tmp_path_factory.mktemp("demo")
+    shutil.copy(migrated_sqlite, home / "foliot.db")
+
+    async def make() -> None:
+        async with built(at_home(home)):
+            pass
+
+    wait_for(make())
+    return home / "foliot.db"
+
+
+@pytest.fixture
+def start(furnished: Path, tmp_path: Path) -> Start:
+    shutil.copy(furnished, tmp_path / "foliot.db")
+    return lambda base=BASE: built(at_home(tmp_path), base)
+
+
+async def schedules(app: bootstrap.App) -> dict[str, Any]:
+    return {one.name: one for one in await app.usecases.schedules.list(LOCAL, Page(100))}
+
+
+async def test_there_are_a_dozen_schedules_of_every_kind_and_a_week_that_is_accounted_for(start: Start) -> None:
+    async with start() as app:
+        made = await schedules(app)
+        runs = await every_run(app)
+        proof = await app.usecases.audit.prove(LOCAL)
+        now = app.clock.now()
+        trail = await app.usecases.trail.list(LOCAL, Page(100))
+
+    states, oldest = Counter(one.state for one in runs), min(one.created_at for one in runs)
+    assert len(made) == 13
+    assert {one.spec.kind for one in made.values()} == {"webhook", "task", "articles", "grpc", "pipeline"}
+    assert {one.spec.type.value for one in made.values()} == {"cron", "interval", "oneoff"}
+    assert (proof.schedules, proof.holes) == (13, [])
+    assert proof.instants > 2500
+    assert states[RunState.DEAD_LETTER] == LETTERS
+    assert states[RunState.FAILED] == FAILED_NIGHTS
+    assert states[RunState.SUCCESS] > 2000
+    assert {RunState.PARTIAL, RunState.QUEUED} <= set(states)
+    assert timedelta(days=6, hours=23) < now - oldest < timedelta(days=7, hours=1)
+    assert all(now - entry.at < timedelta(hours=1) for entry in trail), "the audit log is not part of the play"
+
+
+async def every_run(app: bootstrap.App) -> list[Any]:
+    found: list[Any] = []
+    cursor = None
+    while batch := await app.usecases.runs.list(LOCAL, Page(500, cursor)):
+        found += batch
+        cursor = batch[-1].id
+    return found
+
+
+async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: Start) -> None:
+    async with start() as app:
+        made = await schedules(app)
+        nights = await app.usecases.runs.list(LOCAL, Page(20), schedule_id=made["nightly-prices"].id)
+        letters = await app.usecases.dead_letters.groups(LOCAL, Page(100))
+        events = await app.usecases.runs.events(LOCAL, nights[0].id, 0, 100)
+
+    assert [run.state for run in nights[: FAILED_NIGHTS + 1]] == [RunState.FAILED] * FAILED_NIGHTS + [RunState.SUCCESS]
+    assert nights[0].error == {"code": "http_429", "message": "The target answered 429 Too Many Requests."}
+    assert (nights[0].attempt, nights[0].max_attempts) == (3, 3)
+    assert [event.seq for event in events[1]] == list(range(1, nights[0].event_seq + 1))
+    assert "attempt 3 of 3" in " ".join(event.message for event in events[1])
+    assert [(group.count, group.code) for group in letters] == [(LETTERS, "http_503")]
+    assert made["partner-sync"].status is Status.PAUSED
+    assert "away" in made["partner-sync"].paused_reason
+
+
+async def test_whoever_starts_again_adds_nothing(start: Start) -> None:
+    async with start() as app:
+        before = await rows_of(app.store, LOCAL.tenant_id)
+        assert app.demo is not None
+
+        assert await replace(app.demo, clock=Later(app.clock.now())).furnish() == 0
+
+        assert await rows_of(app.store, LOCAL.tenant_id) == before
+
+
+class Later:
+    """Days afterwards."""
+
+    def __init__(self, now: datetime) -> None:
+        self.moment = now + timedelta(days=2)
+
+    def now(self) -> datetime:
+        return self.moment
+
+    def monotonic(self) -> float:
+        return 0.0
+
+
+async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(start: Start) -> None:
+    async with start() as app:
+        made = await schedules(app)
+        await app.usecases.schedules.patch(LOCAL, made["quick-check"].id, {"description": "mine now"})
+    async with start("http://127.0.0.1:8001") as app:
+        moved = await schedules(app)
+        proof = await app.usecases.audit.prove(LOCAL)
+
+    assert len(moved) == 13
+    assert moved["nightly-prices"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices"
+    assert moved["partner-sync"].status is Status.PAUSED
+    assert moved["quick-check"].action["url"].startswith("http://127.0.0.1:8000")
+    assert proof.holes == []
+
+
+async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) -> None:
+    async with start() as app:
+        own = await app.usecases.schedules.create(
+            LOCAL,
+            {"name": "My own", "type": "cron", "cron_expr": "0 * * * *", "payload": {"url": f"{BASE}/api/echo/x"}},
+        )
+        await app.usecases.schedules.run_now(LOCAL, own.id)
+        await app.usecases.schedules.run_now(LOCAL, (await schedules(app))["stock-sync"].id)
+        theirs = Caller("other", "zoe", Role.ADMIN)
+        client = Client(app.asgi)
+        foreign = await app.usecases.demo.remove(theirs)
+        about = Demo.model_validate((await client.get("/api/demo")).json)
+
+        removed = DemoRemoved.model_validate((await client.delete("/api/demo")).json)
+        again = await client.delete("/api/demo")
+
+        rows = await rows_of(app.store, LOCAL.tenant_id)
+        left = {name: len(found) for name, found in rows.items() if found}
+        proof = await app.usecases.audit.prove(LOCAL)
+        who = Session.model_validate((await client.get("/api/session")).json)
+        verdict = await app.usecases.chain.verify(LOCAL)
+
+    assert (foreign.schedules, foreign.runs) == (0, 0)
+    assert (about.on, about.schedules, removed.schedules) == (True, 13, 13)
+    assert removed.runs == about.runs
+    assert again.json == {"schedules": 0, "runs": 0}
+    assert {name: count for name, count in left.items() if name != "trail"} == {
+        "schedules": 1,
+        "versions": 1,
+        "spans": 1,
+        "runs": 1,
+    }
+    assert (proof.schedules, proof.holes) == (1, [])
+    assert who.demo is not None
+    assert not who.demo.on
+    assert verdict.breaks == []
+
+
+@pytest.mark.services
+async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Path) -> None:
+    settings = Settings.load({"FOLIOT_HOME": str(tmp_path), "DATABASE_URL": database_url.replace("+asyncpg", "")})
+    await bootstrap.migrate(settings)
+    app = bootstrap.build(settings, doors=False, engine=False, demo=BASE)
+    try:
+        assert app.demo is not None
+        assert await app.demo.furnish() == 12
+        proof = await app.usecases.audit.prove(LOCAL)
+        gone = await app.usecases.demo.remove(LOCAL)
+    finally:
+        await app.store.close()
+
+    assert proof.holes == []
+    assert gone.schedules == 12
+
+
+def test_it_is_for_local_mode_alone() -> None:
+    secured = Settings.load({"FOLIOT_JWT_SECRET": "x7Kq9vR2mP4wT8yB1nL6cF3hJ5sD0gAz"})
+
+    with pytest.raises(Conflict, match="local mode"):
+        with_own_service(secured, 50054)
+
+
+# --- its site ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_page_that_the_cast_calls_is_there_but_one() -> None:
+    called = [
+        url
+        for document in cast(BASE, {"webhook", "articles", "task"}, NOW, grpc=False).values()
+        for url in _urls(document["action"])
+        if SITE in url
+    ]
+    missing = [url for url in called if page(url.partition(SITE)[2], NOW).status != 200]
+
+    assert len(called) == len(ARTICLES) + len(PRODUCTS) + 1 + 4
+    assert [url.rpartition("/")[2] for url in missing] == ["lost-page"]
+    assert all(url.startswith("http://127.0.0.1:") for url in called), "nothing leaves the machine"
+
+
+def _urls(action: Any) -> list[str]:
+    if isinstance(action, dict):
+        return [url for value in action.values() for url in _urls(value)]
+    if isinstance(action, list):
+        return [url for value in action for url in _urls(value)]
+    return [action] if isinstance(action, str) and action.startswith("http") else []
+
+
+@pytest.mark.parametrize("sku", PRODUCTS)
+def test_a_product_says_its_price_to_machines(sku: str) -> None:
+    found = find_price(page(f"shop/{sku}", NOW).body)
+
+    assert found is not None
+    assert (float(found.price), found.currency) == (price(sku, NOW), "EUR")
+
+
+@pytest.mark.parametrize("path", ["", "nothing", "news/", "shop/../x", "partner/orders/1", "\x00"])
+def test_no_path_is_too_strange(path: str) -> None:
+    assert page(path, NOW).status in {200, 404}
+
+
+def test_every_life_belongs_to_somebody_of_the_cast() -> None:
+    assert set(lives("localhost")) <= set(cast(BASE, {"webhook", "articles", "task", "grpc"}, NOW, grpc=True))
+
+
+async def test_the_site_is_only_where_the_demo_is(start: Start, tmp_path: Path) -> None:
+    async with start() as app:
+        with_demo = await Client(app.asgi).get(f"{SITE}/shop/hourglass")
+    plain = bootstrap.build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), doors=True, engine=False)
+    assert plain.asgi is not None
+    try:
+        without = await Client(plain.asgi).get(f"{SITE}/shop/hourglass")
+    finally:
+        await plain.store.close()
+
+    assert (with_demo.status, without.status) == (200, 404)
+    assert "script" not in with_demo.headers["content-security-policy"]

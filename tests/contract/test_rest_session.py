@@ -1,0 +1,414 @@
+"""Signing in with a browser: the cookie, who may use it, and what a page of another site cannot do with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from foliot.domain.access import Caller, Role
+from foliot.doors.rest import create_app
+from foliot.doors.rest.models_session import LoginLink, Members, Session
+from foliot.identity.claims import Expectations
+from foliot.identity.identities import Identities
+from foliot.identity.keys import Keys
+from foliot.identity.last_use import LastUse
+from foliot.identity.tokens import Tokens
+from foliot.identity.verifying import hs256
+from foliot.ports import Page
+from tests.asgi import Answer, Client
+from tests.tokens import SECRET, by_secret, claims, token
+from tests.world import HOURLY, KEYRING, World, open_world
+
+HOST = "foliot.example"
+ORIGIN = f"https://{HOST}"
+ADMIN = Caller("acme", "ada", Role.ADMIN)
+
+
+@dataclass(frozen=True)
+class House:
+    """A secured Foliot, and a browser in front of it."""
+
+    world: World
+    client: Client
+
+    def token(self, *, life: timedelta = timedelta(hours=1), **said: Any) -> str:
+        now = self.world.clock.now()
+        said = {"sub": "ada", "tenant_id": "acme", "role": "admin", "exp": int((now + life).timestamp()), **said}
+        return token({"alg": "HS256", "typ": "JWT"}, claims(now, **said), by_secret())
+
+    async def sign_in(self, shown: object, **headers: str) -> Answer:
+        return await self.client.post("/api/session", shown, **{"Origin": ORIGIN, **headers})
+
+    async def browser(self, **said: Any) -> Browser:
+        made = await self.sign_in({"token": self.token(**said)})
+        assert made.status == 204, made.text
+        return await Browser.of(self.client, made)
+
+
+@dataclass(frozen=True)
+class Browser:
+    """Keeps its cookie, and the word that the page reads with it."""
+
+    client: Client
+    cookie: str
+    csrf: str
+
+    @classmethod
+    async def of(cls, client: Client, made: Answer) -> Browser:
+        cookie = made.headers["set-cookie"].split(";")[0]
+        who = await client.get("/api/session", Cookie=cookie)
+        return cls(client, cookie, who.json["csrf"])
+
+    async def send(self, method: str, path: str, body: object = None, **headers: str) -> Answer:
+        own = {"Cookie": self.cookie, "Origin": ORIGIN, "X_CSRF_Token": self.csrf}
+        kept = {name: value for name, value in {**own, **headers}.items() if value}
+        return await self.client.send(method, path, body, **kept)
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with open_world() as world:
+        tokens = Tokens(keys=hs256(SECRET), clock=world.clock, expected=Expectations(audience="foliot"))
+        keys = Keys(store=world.store, clock=world.clock, pepper=KEYRING, last_use=LastUse(store=world.store))
+        yield House(world, Client(create_app(world.cases, identity=Identities(tokens, keys)), host=HOST))
+
+
+# --- in and out -------------------------------------------------------------------------------------------------------
+
+
+async def test_a_stranger_learns_that_there_is_a_door_and_nothing_else(house: House) -> None:
+    answer = await house.client.get("/api/session")
+
+    assert answer.json == {"mode": "secured", "signed_in": False, "version": answer.json["version"]}
+    assert answer.headers["cache-control"] == "no-store"
+    assert "set-cookie" not in answer.headers
+
+
+async def test_a_token_becomes_a_cookie_that_no_script_and_no_other_site_can_use(house: House) -> None:
+    shown = house.token()
+    made = await house.sign_in({"token": shown})
+
+    value, *flags = made.headers["set-cookie"].split("; ")
+    assert made.status == 204
+    assert value.startswith("foliot_session=ses_")
+    assert set(flags) == {"Max-Age=3600", "Path=/", "HttpOnly", "SameSite=Strict", "Secure"}
+    assert shown not in made.headers["set-cookie"], "what was shown is not kept by the browser"
+
+
+@pytest.mark.parametrize(
+    ("headers", "secure"),
+    [
+        ({"Origin": f"http://{HOST}"}, False),
+        ({"Origin": ORIGIN}, True),
+        ({"Origin": f"http://{HOST}", "X_Forwarded_Proto": "https"}, True),
+    ],
+)
+async def test_a_cookie_is_for_https_alone_where_the_browser_came_by_it(
+    house: House, headers: dict[str, str], secure: bool
+) -> None:
+    made = await house.client.post("/api/session", {"token": house.token()}, **headers)
+
+    assert ("Secure" in made.headers["set-cookie"]) is secure
+
+
+async def test_whoever_signed_in_is_told_who_they_are_and_what_they_may(house: House) -> None:
+    browser = await house.browser(role="operator")
+
+    answer = await browser.send("GET", "/api/session")
+
+    told = Session.model_validate(answer.json)
+    assert (told.mode, told.signed_in, told.user_id, told.tenant_id, told.role) == (
+        "secured",
+        True,
+        "ada",
+        "acme",
+        Role.OPERATOR,
+    )
+    assert told.may is not None
+    assert {"read:schedule", "run:dead_letter"} <= set(told.may)
+    assert not {"write:key", "read:house"} & set(told.may)
+    assert (told.timezone, told.csrf, told.demo) == ("UTC", browser.csrf, None)
+    assert told.features is not None
+    assert not told.features.echo
+
+
+async def test_a_session_may_do_what_its_role_may_and_is_named_in_the_trail(house: House) -> None:
+    browser = await house.browser()
+
+    made = await browser.send("POST", "/api/schedules", HOURLY)
+    trail = await browser.send("GET", "/api/audit")
+
+    assert made.status == 201
+    assert [(one["verb"], one["thing"], one["door"], one["user_id"]) for one in trail.json["items"]] == [
+        ("create", "schedule", "dashboard", "ada"),
+        ("sign_in", "session", "dashboard", "ada"),
+    ]
+    viewer = await house.browser(role="viewer")
+    assert (await viewer.send("POST", "/api/schedules", HOURLY)).json["code"] == "forbidden"
+
+
+async def test_signing_out_takes_the_cookie_away(house: House) -> None:
+    browser = await house.browser()
+
+    answer = await browser.send("DELETE", "/api/session")
+
+    assert answer.status == 204
+    assert answer.headers["set-cookie"].startswith("foliot_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict")
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"token": "x"},
+        {"token": "flt_00000000_" + "A" * 43},
+        {"token": "ses_e30.0"},
+        {"code": "lgn_" + "A" * 43},
+    ],
+)
+async def test_what_does_not_count_signs_nobody_in(house: House, shown: object) -> None:
+    answer = await house.sign_in(shown)
+
+    assert (answer.status, answer.json["code"]) == (401, "unauthenticated")
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize("shown", [None, {}, [], "x", {"token": 1}, {"token": ""}, {"token": "a", "code": "b"}])
+async def test_a_request_that_is_none_is_told_what_one_is(house: House, shown: object) -> None:
+    answer = await house.sign_in(shown)
+
+    assert (answer.status, answer.json["code"]) == (422, "invalid")
+
+
+async def test_local_mode_asks_nobody_to_sign_in() -> None:
+    async with open_world() as world:
+        client = Client(create_app(world.cases))
+        who = Session.model_validate((await client.get("/api/session")).json)
+        refused = await client.post("/api/session", {"token": "x"})
+
+    assert (who.mode, who.signed_in, who.user_id, who.role, who.csrf) == ("local", True, "local", Role.SYSTEM, None)
+    assert who.features is not None
+    assert who.features.echo
+    assert (refused.status, refused.json["code"]) == (409, "conflict")
+
+
+# --- when it ends -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_session_ends_with_its_token_in_words_that_a_page_can_tell(house: House) -> None:
+    browser = await house.browser(life=timedelta(minutes=10))
+    assert (await browser.send("GET", "/api/schedules")).status == 200
+
+    house.world.clock.advance(timedelta(minutes=11))
+
+    answer = await browser.send("GET", "/api/schedules")
+    assert (answer.status, answer.json["code"]) == (401, "session_over")
+    who = await browser.send("GET", "/api/session")
+    assert who.json["signed_in"] is False
+    assert "Max-Age=0" in who.headers["set-cookie"]
+
+
+async def test_a_session_ends_when_its_key_is_revoked(house: House) -> None:
+    key = await house.world.cases.keys.create(ADMIN, {"name": "browser", "role": "viewer"})
+    made = await house.sign_in({"token": key.text})
+    assert "Max-Age=2592000" in made.headers["set-cookie"], "a key without an end gives a session of 30 days"
+    browser = await Browser.of(house.client, made)
+
+    await house.world.cases.keys.revoke(ADMIN, key.key.id)
+    house.world.clock.advance(5)
+
+    assert (await browser.send("GET", "/api/schedules")).json["code"] == "session_over"
+
+
+async def test_nobody_makes_a_session_by_writing_one(house: House) -> None:
+    browser = await house.browser(role="viewer")
+    name, _, text = browser.cookie.partition("=")
+    payload, _, seal = text.removeprefix("ses_").rpartition(".")
+
+    for forged in (f"ses_{payload}.{'0' * 64}", f"ses_{payload}x.{seal}", f"ses_{payload}", "ses_", "", f"{text}é"):
+        answer = await house.client.get("/api/schedules", Cookie=f"{name}={forged}")
+        assert (answer.status, answer.json["code"]) == (401, "session_over"), forged
+    bearer = await house.client.get("/api/schedules", Authorization=f"Bearer {text}")
+    assert bearer.status == 401, "a session is a browser's alone"
+
+
+# --- other sites ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X_CSRF_Token": ""},
+        {"X_CSRF_Token": "0" * 64},
+        {"Origin": ""},
+        {"Origin": "null"},
+        {"Origin": "https://evil.example"},
+        {"Origin": f"https://{HOST}.evil.example"},
+        {"Origin": f"https://{HOST}:8443"},
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+    ],
+)
+async def test_a_page_of_another_site_changes_nothing_with_the_cookie(house: House, headers: dict[str, str]) -> None:
+    browser = await house.browser()
+
+    for method, path in (("POST", "/api/schedules"), ("DELETE", "/api/schedules/x"), ("PUT", "/api/tenants/acme")):
+        answer = await browser.send(method, path, HOURLY, **headers)
+        assert (answer.status, answer.json["code"]) == (403, "forged"), (method, answer.text)
+    assert await house.world.cases.schedules.list(ADMIN, Page()) == []
+
+
+async def test_the_word_of_one_session_does_not_open_another(house: House) -> None:
+    ada, eve = await house.browser(), await house.browser(sub="eve")
+
+    answer = await ada.send("POST", "/api/schedules", HOURLY, X_CSRF_Token=eve.csrf)
+
+    assert answer.json["code"] == "forged"
+
+
+async def test_another_site_cannot_even_ask_with_the_cookie(house: House) -> None:
+    browser = await house.browser()
+
+    answer = await browser.send("GET", "/api/schedules", Sec_Fetch_Site="cross-site", Origin="")
+
+    assert answer.json["code"] == "forged"
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null"])
+async def test_another_site_signs_nobody_in_or_out(house: House, origin: str) -> None:
+    """Whoever is signed in as somebody else without noticing writes into the other's tenant."""
+    for method, shown in (("POST", {"token": house.token()}), ("DELETE", None)):
+        answer = await house.client.send(method, "/api/session", shown, Origin=origin)
+
+        assert (answer.status, answer.json["code"]) == (403, "forged")
+        assert "set-cookie" not in answer.headers
+
+
+async def test_a_second_cookie_from_a_neighbour_fixes_nobody_to_a_foreign_session(house: House) -> None:
+    ours, theirs = await house.browser(), await house.browser(sub="eve", tenant_id="evil")
+
+    answer = await house.client.get("/api/schedules", Cookie=f"{theirs.cookie}; {ours.cookie}")
+
+    assert (answer.status, answer.json["code"]) == (401, "session_over")
+
+
+async def test_a_session_that_was_there_before_does_not_live_on_in_the_new_one(house: House) -> None:
+    before = await house.browser(sub="eve", tenant_id="evil")
+    made = await house.sign_in({"token": house.token()}, Cookie=before.cookie)
+    after = await Browser.of(house.client, made)
+
+    assert after.cookie != before.cookie
+    assert (await after.send("GET", "/api/session")).json["tenant_id"] == "acme"
+
+
+async def test_a_token_in_the_header_needs_no_page_and_does_not_mind_the_cookie(house: House) -> None:
+    browser = await house.browser(role="viewer")
+    bearer = f"Bearer {house.token()}"
+
+    answer = await house.client.post("/api/schedules", HOURLY, Authorization=bearer, Cookie=browser.cookie)
+
+    assert answer.status == 201
+
+
+# --- wrong ones -------------------------------------------------------------------------------------------------------
+
+
+async def test_an_address_that_is_wrong_too_often_is_not_heard_for_a_while(house: House) -> None:
+    codes = [(await house.sign_in({"token": "x"})).status for _ in range(31)]
+    assert codes == [401] * 30 + [429]
+
+    refused = await house.sign_in({"token": house.token()})
+    assert refused.status == 429
+    assert int(refused.headers["retry-after"]) >= 1
+
+    house.world.clock.advance(3)
+    assert (await house.sign_in({"token": house.token()})).status == 204
+
+
+async def test_whoever_is_right_is_never_counted(house: House) -> None:
+    await house.sign_in({"token": "x"})
+
+    assert {(await house.sign_in({"token": house.token()})).status for _ in range(40)} == {204}
+
+
+# --- links ------------------------------------------------------------------------------------------------------------
+
+
+async def link(house: House, **said: Any) -> Answer:
+    return await house.client.post("/api/login-links", None, Authorization=f"Bearer {house.token(**said)}")
+
+
+async def test_a_link_signs_its_maker_in_once(house: House) -> None:
+    made = LoginLink.model_validate((await link(house, role="viewer")).json)
+    address, _, code = made.url.partition("/login?code=")
+    assert address == f"http://{HOST}"
+
+    first = await house.sign_in({"code": code})
+    second = await house.sign_in({"code": code})
+
+    assert (first.status, second.status) == (204, 401)
+    who = await (await Browser.of(house.client, first)).send("GET", "/api/session")
+    assert (who.json["user_id"], who.json["tenant_id"], who.json["role"]) == ("ada", "acme", "viewer")
+
+
+async def test_a_link_is_over_after_five_minutes(house: House) -> None:
+    made = (await link(house)).json
+
+    house.world.clock.advance(timedelta(minutes=5))
+
+    assert (await house.sign_in({"code": made["url"].partition("=")[2]})).status == 401
+
+
+async def test_a_link_gives_no_longer_session_than_its_maker_has(house: House) -> None:
+    made = (await link(house, life=timedelta(minutes=3))).json
+    code = made["url"].partition("=")[2]
+
+    given = await house.sign_in({"code": code})
+    assert "Max-Age=180" in given.headers["set-cookie"]
+
+    late = (await link(house, life=timedelta(minutes=1))).json["url"].partition("=")[2]
+    house.world.clock.advance(timedelta(minutes=2))
+    assert (await house.sign_in({"code": late})).status == 401
+
+
+async def test_a_code_is_no_ticket_and_a_ticket_no_code(house: House) -> None:
+    code = (await link(house)).json["url"].partition("=")[2]
+    bearer = f"Bearer {house.token()}"
+    ticket = (await house.client.post("/api/stream-tickets", None, Authorization=bearer)).json["ticket"]
+
+    assert (await house.sign_in({"code": ticket})).status == 401
+    assert (await house.sign_in({"token": code})).status == 401
+
+
+async def test_the_answer_of_a_link_is_not_given_twice(house: House) -> None:
+    headers = {"Authorization": f"Bearer {house.token()}", "Idempotency_Key": "one"}
+    first = await house.client.post("/api/login-links", None, **headers)
+    again = await house.client.post("/api/login-links", None, **headers)
+
+    assert (first.status, again.status) == (201, 409)
+    assert first.headers["cache-control"] == "no-store"
+
+
+# --- people -----------------------------------------------------------------------------------------------------------
+
+
+async def test_members_are_who_was_seen_in_the_tenant(house: House) -> None:
+    cases, clock = house.world.cases, house.world.clock
+    await cases.keys.create(ADMIN, {"name": "deploys", "role": "operator"})
+    gone = await cases.keys.create(ADMIN, {"name": "old", "role": "admin"})
+    clock.advance(60)
+    await cases.keys.revoke(ADMIN, gone.key.id)
+    await cases.keys.create(Caller("other", "zoe", Role.ADMIN), {"name": "theirs", "role": "viewer"})
+    clock.advance(60)
+    browser = await house.browser(sub="bob", role="admin")
+
+    answer = await browser.send("GET", "/api/members")
+
+    found = {one.user_id: one for one in Members.model_validate(answer.json).items}
+    assert list(found) == ["bob", "ada", "key:deploys"]
+    assert (found["ada"].keys, found["ada"].last_action) == (1, "revoke key")
+    assert (found["bob"].roles, found["bob"].last_action) == ([Role.ADMIN], "sign_in session")
+    assert (found["key:deploys"].roles, found["key:deploys"].last_seen_at) == ([Role.OPERATOR], None)

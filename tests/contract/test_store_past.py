@@ -1,0 +1,179 @@
+"""Runs that were written down afterwards, beside runs that lived: the same rows, on every database."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from foliot.domain.access import LOCAL
+from foliot.domain.event import EventType, Line
+from foliot.domain.ids import RUN, id_at, new_id
+from foliot.domain.run import Cancelled, Ended, Failed, Problem, RunState, Succeeded
+from foliot.domain.schedule import Schedule
+from foliot.domain.settle import Due, settle
+from foliot.engine.executor import conclude
+from foliot.ports import Claimed
+from foliot.ports.past import Account, PastAttempt, PastRun
+from foliot.store.database import Database
+from foliot.store.tables import attempts, log_chunks
+from foliot.usecases.audit import Audit
+from tests.givens import (
+    MINUTE,
+    NOON,
+    SECOND,
+    TENANT,
+    ask,
+    claim,
+    events_of,
+    finish,
+    keep,
+    ledger_of,
+    request,
+    runs_of,
+    schedule,
+    schedule_row,
+    tick,
+)
+
+AGAIN = Failed(Problem("http_503", "The target answered 503."), response={"status": 503})
+GONE = Failed(Problem("http_410", "The target answered 410."), permanent=True)
+LIVES: dict[str, list[Ended]] = {
+    "well": [Succeeded({"status": 200}, response={"status": 200})],
+    "partly": [Succeeded({"stored": 5}, partial=True)],
+    "at last": [AGAIN, AGAIN, Succeeded({"status": 200})],
+    "never": [AGAIN] * 4,
+    "at once not": [GONE],
+    "stopped": [Cancelled("asked")],
+}
+# What differs because it is another run of another schedule.
+OWN = {"id", "schedule_id", "token", "run_id"}
+
+
+def said(at: datetime, attempt: int) -> list[Line]:
+    return [Line(at, EventType.LOG, "info", f"attempt {attempt}"), Line(at + SECOND, EventType.LOG, "error", "oh")]
+
+
+async def live(store: Database, one: Schedule, outcomes: list[Ended]) -> str:
+    """The long way: fire, claim, finish, as long as it takes."""
+    await tick(store, NOON)
+    (row,) = await runs_of(store, one.id)
+    at = NOON + SECOND
+    for number, outcome in enumerate(outcomes, 1):
+        (held,) = await claim(store, at, row["id"], worker="demo")
+        await finish(store, held, outcome, at + MINUTE, said(at, number))
+        ready: datetime = (await runs_of(store, one.id))[0]["ready_at"]
+        at = ready + SECOND
+    return str(row["id"])
+
+
+def written(one: Schedule, outcomes: list[Ended]) -> Account:
+    """The short way: what came of it, all at once."""
+    due = Due(one.id, one.tenant_id, one.user_id, one.version, one.spec.dump(), one.spec.anchor, next_at=NOON)
+    plan = settle(due, NOON)
+    run_id = id_at(RUN, NOON)
+    made: list[PastAttempt] = []
+    at = NOON + SECOND
+    for number, outcome in enumerate(outcomes, 1):
+        held = Claimed(**standing(one, run_id, number, at))
+        ending = replace(conclude(held, outcome, at + MINUTE), lines=said(at, number))
+        made.append(PastAttempt(at, "demo", ending))
+        at = (ending.ready_at or at) + SECOND
+    run = PastRun(id=run_id, schedule=one, new=plan.runs[0], created_at=NOON, attempts=made)
+    return Account([run], plan.ledger, plan)
+
+
+def standing(one: Schedule, run_id: str, number: int, at: datetime) -> dict[str, Any]:
+    from dataclasses import MISSING, fields
+
+    from foliot.domain.run import Fence
+
+    known: dict[str, Any] = {
+        "fence": Fence(run_id, number, new_id("tok")),
+        "tenant_id": one.tenant_id,
+        "attempt": number,
+        "max_attempts": one.spec.retry.max_attempts,
+        "spec": one.spec,
+    }
+    needed = [each.name for each in fields(Claimed) if each.default is MISSING and each.default_factory is MISSING]
+    return {**dict.fromkeys(needed), **known}
+
+
+async def rows(store: Database, run_id: str) -> dict[str, list[dict[str, Any]]]:
+    """Everything that tells of a run, but its names."""
+    async with store.read() as tx:
+        found = {}
+        for table in (attempts, log_chunks):
+            query = select(table).where(table.c.run_id == run_id).order_by(*table.primary_key.columns)
+            found[table.name] = [_plain(dict(row._mapping)) for row in await tx.conn.execute(query)]
+    return found
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in OWN}
+
+
+@pytest.mark.parametrize("outcomes", LIVES.values(), ids=LIVES)
+async def test_a_run_that_is_written_down_afterwards_is_as_one_that_lived(
+    store: Database, outcomes: list[Ended]
+) -> None:
+    first, second = schedule(), schedule()
+    await keep(store, first)
+    lived = await live(store, first, outcomes)
+    await keep(store, second)
+    async with store.begin() as tx:
+        await tx.past.write([written(second, outcomes)])
+
+    (a,), (b,) = await runs_of(store, first.id), await runs_of(store, second.id)
+    assert _plain(dict(b)) == _plain(dict(a))
+    assert await rows(store, b["id"]) == await rows(store, lived)
+    assert await events_of(store, b["id"]) == await events_of(store, lived)
+    one, other = await schedule_row(store, first.id), await schedule_row(store, second.id)
+    assert {name: other[name] for name in ("next_at", "fired", "last_run_at", "status", "gap_first")} == {
+        name: one[name] for name in ("next_at", "fired", "last_run_at", "status", "gap_first")
+    }
+
+
+async def test_a_past_leaves_no_hole_in_the_account(store: Database) -> None:
+    one = schedule()
+    await keep(store, one)
+    account = written(one, LIVES["well"])
+    async with store.begin() as tx:
+        await tx.past.write([account])
+
+    assert (await Audit(store=store).prove(LOCAL)).holes == []
+
+
+async def test_whoever_erases_takes_all_of_it_and_nothing_of_anybody_else(store: Database) -> None:
+    gone, stays = schedule(), schedule()
+    await keep(store, gone, stays)
+    await tick(store, NOON)
+    (kept,) = await runs_of(store, stays.id)
+    for one in (gone, stays):
+        (row,) = await runs_of(store, one.id)
+        (held,) = await claim(store, NOON, row["id"])
+        await finish(store, held, Succeeded(), NOON + SECOND, said(NOON, 1))
+    alone = (await ask(store, NOON, request(tenant_id=TENANT)))[0]
+    before = [await rows(store, kept["id"]), await runs_of(store, stays.id), await schedule_row(store, stays.id)]
+
+    async with store.begin(TENANT) as tx:
+        counted = await tx.past.count_runs(TENANT, [gone.id])
+        foreign = await tx.past.erase("other", [stays.id])
+        erased = await tx.past.erase(TENANT, [gone.id])
+
+    assert (counted, foreign.runs, foreign.schedules) == (1, 0, 0)
+    assert (erased.schedules, erased.runs) == (1, 1)
+    assert await runs_of(store, gone.id) == []
+    assert await ledger_of(store, gone.id) == []
+    assert [
+        await rows(store, kept["id"]),
+        await runs_of(store, stays.id),
+        await schedule_row(store, stays.id),
+    ] == before
+    async with store.read() as tx:
+        assert await tx.runs.get(TENANT, alone) is not None
+        assert (await tx.upkeep.gone())["runs"] == {RunState.SUCCESS.value: 1}
+    assert (await Audit(store=store).prove(LOCAL)).schedules == 1

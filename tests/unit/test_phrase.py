@@ -1,0 +1,177 @@
+"""Words that name a trigger."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foliot.domain.cron import resolve
+from foliot.domain.errors import Invalid
+from foliot.domain.phrase import DAYS, EXAMPLE, LIMIT, MONTHS, UNITS
+from foliot.domain.phrasing import Meant, understand
+from foliot.domain.schedule import Type
+
+NOW = datetime(2026, 11, 16, 12, 0, 5, 123, tzinfo=UTC)
+STOCKHOLM = "Europe/Stockholm"
+
+
+@pytest.mark.parametrize(
+    ("words", "cron"),
+    [
+        ("every day at 02:30", "30 2 * * *"),
+        ("Every Day At 9 PM", "0 21 * * *"),
+        ("daily at noon", "0 12 * * *"),
+        ("at midnight", "0 0 * * *"),
+        ("at 9, 13 and 17", "0 9,13,17 * * *"),
+        ("every day at 02:30:15", "15 30 2 * * *"),
+        ("weekdays at 9", "0 9 * * 1-5"),
+        ("every weekday at 09:00", "0 9 * * 1-5"),
+        ("weekends at 10", "0 10 * * 0,6"),
+        ("monday to friday at 18", "0 18 * * 1-5"),
+        ("friday to monday at 7", "0 7 * * 0,1,5,6"),
+        ("mon, wed and fri at 7am", "0 7 * * 1,3,5"),
+        ("mondays at 8", "0 8 * * 1"),
+        ("every week on tuesday at 4", "0 4 * * 2"),
+        ("every minute", "* * * * *"),
+        ("every second", "* * * * * *"),
+        ("every 30 seconds", "*/30 * * * * *"),
+        ("every 15 minutes", "*/15 * * * *"),
+        ("15m", "*/15 * * * *"),
+        ("every 4 hours", "0 */4 * * *"),
+        ("every 24 hours", "0 0 * * *"),
+        ("hourly", "0 * * * *"),
+        ("every hour at :15", "15 * * * *"),
+        ("every hour at minute 5", "5 * * * *"),
+        ("every hour on weekdays", "0 * * * 1-5"),
+        ("every hour from 9 to 17", "0 9-17 * * *"),
+        ("every 2 hours between 8 and 20", "0 8-20/2 * * *"),
+        ("every 15 minutes between 9 and 17 on weekdays", "*/15 9-16 * * 1-5"),
+        ("first monday of the month at 8:00", "0 8 * * 1#1"),
+        ("second tuesday of the month at 10", "0 10 * * 2#2"),
+        ("last friday of the month at 17", "0 17 * * 5L"),
+        ("first day of the month at 6", "0 6 1 * *"),
+        ("last day of the month at 23:59", "59 23 L * *"),
+        ("last weekday of the month at 6", "0 6 LW * *"),
+        ("on the 1st and 15th at 6", "0 6 1,15 * *"),
+        ("on the 1st of every month at 9", "0 9 1 * *"),
+        ("monthly", "0 0 1 * *"),
+        ("yearly", "0 0 1 1 *"),
+        ("every january 1 at 0:00", "0 0 1 1 *"),
+        ("on 25 december at 9", "0 9 25 12 *"),
+        ("every weekday at 9 in january", "0 9 * 1 1-5"),
+    ],
+)
+def test_a_rhythm_in_words_is_a_cron_expression(words: str, cron: str) -> None:
+    assert understand(words, "UTC", NOW) == Meant(Type.CRON, cron_expr=cron)
+    assert resolve(cron, "") == cron
+
+
+@pytest.mark.parametrize(
+    ("words", "seconds"),
+    [("every 7 minutes", 420), ("every 90 minutes", 5400), ("every 2 days", 172_800), ("every 2 weeks", 1_209_600)],
+)
+def test_what_no_clock_divides_evenly_is_an_interval(words: str, seconds: int) -> None:
+    assert understand(words, "UTC", NOW) == Meant(Type.INTERVAL, interval_seconds=seconds)
+
+
+@pytest.mark.parametrize(
+    ("words", "at"),
+    [
+        ("in 10 minutes", "2026-11-16T12:10:05Z"),
+        ("in half an hour", "2026-11-16T12:30:05Z"),
+        ("in a day", "2026-11-17T12:00:05Z"),
+        ("today at 15:00", "2026-11-16T14:00:00Z"),
+        ("tomorrow at 9", "2026-11-17T08:00:00Z"),
+        ("2027-07-01 09:00", "2027-07-01T07:00:00Z"),
+        # Where the clock skips the time, the engine fires as the clock has jumped; and at the first of two.
+        ("on 2027-03-28 at 2:30", "2027-03-28T01:00:00Z"),
+        ("on 2027-10-31 at 2:30", "2027-10-31T00:30:00Z"),
+    ],
+)
+def test_a_moment_in_words_is_one_moment_on_the_clock_of_the_zone(words: str, at: str) -> None:
+    assert understand(words, STOCKHOLM, NOW) == Meant(Type.ONEOFF, run_at=datetime.fromisoformat(at))
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "position", "suggestion"),
+    [
+        ("evry day at 9", "'evry' is not understood", (0, 4), "every day at 9"),
+        ("every wensday at 9", "'wensday' is not understood", (6, 13), "every wednesday at 9"),
+        ("evry wensday at 9", "'evry' is not understood", (0, 4), "every wednesday at 9"),
+        ("every day at 25", "from 00:00 to 23:59", (13, 15), EXAMPLE),
+        ("every day at", "'at' is not understood", (10, 12), EXAMPLE),
+        ("when it rains", "'when' is not understood", (0, 4), EXAMPLE),
+        ("every day at 13 pm", "from 1 to 12", (13, 15), EXAMPLE),
+        ("on the 32nd at 9", "from 1 to 31", (7, 11), EXAMPLE),
+        ("every 0 minutes", "at least 1", (0, 5), EXAMPLE),
+        ("every 2 months", "no trigger counts months", (0, 14), "on the 1st of january and july at 9"),
+        ("every day at 9:00 and 17:30", "make two schedules", (0, 27), EXAMPLE),
+        ("on the 31st and on monday at 9", "cron would take either", (0, 30), EXAMPLE),
+        ("every day between 9 and 17", "not how often", (0, 26), "every hour between 9 and 17"),
+        ("tomorrow every hour", "one moment and a rhythm", (0, 19), EXAMPLE),
+        ("2027-02-30", "no day 2027-02-30", (0, 10), EXAMPLE),
+        ("on 30 february at 9", "can never fire", (0, 19), EXAMPLE),
+        ("at ²", "'²' is not understood", (3, 4), EXAMPLE),
+        ("every ٣ hours", "'٣' is not understood", (6, 7), EXAMPLE),
+        ("now", "over before it is said", (0, 3), "in 10 seconds"),
+        ("in 99999999 weeks", "too far", (0, 17), EXAMPLE),
+        ("", "must say when", None, EXAMPLE),
+    ],
+)
+def test_what_is_not_understood_is_pointed_at(
+    words: str, says: str, position: tuple[int, int] | None, suggestion: str
+) -> None:
+    with pytest.raises(Invalid, match="words") as caught:
+        understand(words, "UTC", NOW)
+
+    assert says in caught.value.message
+    assert caught.value.position == position
+    assert caught.value.suggestion == suggestion
+
+
+@pytest.mark.parametrize("words", [None, 5, ["every day"], "x" * (LIMIT + 1)])
+def test_what_is_no_phrase_is_refused(words: object) -> None:
+    with pytest.raises(Invalid, match="words"):
+        understand(words, "UTC", NOW)
+
+
+PIECES = [
+    "every",
+    "at",
+    "on",
+    "the",
+    "of",
+    "in",
+    "and",
+    "between",
+    "9",
+    "17:30",
+    "61",
+    "1st",
+    "first",
+    "last",
+    ",",
+    "-",
+]
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([*PIECES, *UNITS, *DAYS, *MONTHS, "weekdays", "noon", "am"]) | st.text(max_size=8)))
+def test_whatever_is_said_is_understood_or_answered_with_something_that_is(pieces: list[str]) -> None:
+    words = " ".join(pieces)[:LIMIT]
+    meant = heard(words)
+    if isinstance(meant, Meant):
+        assert meant.cron_expr is None or resolve(meant.cron_expr, "")
+    else:
+        assert isinstance(heard(meant.suggestion), Meant)
+        assert meant.position is None or 0 <= meant.position[0] < meant.position[1] <= len(words)
+
+
+def heard(words: str | None) -> Meant | Invalid:
+    try:
+        return understand(words, STOCKHOLM, NOW)
+    except Invalid as error:
+        return error

@@ -1,0 +1,633 @@
+"""The transforms that come along: what each makes of its items, and what it says of those it cannot handle."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from foliot import Item, StepContext, Transform
+from foliot.pipelines.builtin.choosing import Deduplicate, Filter
+from foliot.pipelines.builtin.extractors import ArticleExtractor, PriceExtractor
+from foliot.pipelines.builtin.feeds import FeedFetcher
+from foliot.pipelines.builtin.fetchers import HttpFetcher
+from foliot.pipelines.builtin.files import CsvSink, JsonlSink
+from foliot.pipelines.builtin.parsers import HtmlParser, JsonParser
+from foliot.pipelines.builtin.sitemaps import SitemapFetcher
+from foliot.pipelines.builtin.webhooks import WebhookSink
+from foliot.pipelines.running import ChainFailed, is_permanent
+from foliot.ports import Outgoing, Reply
+from foliot.testing import GivenPages, contexts, stream
+
+PAGES = Path(__file__).parents[1] / "pages"
+SITE = "http://site.test"
+
+
+def made(kind: type[Transform], **kwargs: Any) -> Any:
+    """As a file gives its kwargs."""
+    return kind.model_validate(kwargs)
+
+
+def answer(body: bytes, headers: dict[str, str], status: int = 200) -> Reply:
+    return Reply(status=status, headers=headers, body=body, truncated=False, elapsed=timedelta())
+
+
+def moved(to: str) -> Reply:
+    return answer(b"", {"Location": to}, 302)
+
+
+# --- HttpFetcher ------------------------------------------------------------------------------------------------------
+
+
+async def test_http_fetches_its_urls_and_then_those_of_its_items_in_order() -> None:
+    pages = GivenPages({f"{SITE}/{name}": f"page {name}" for name in "abcd"})
+    fetcher = made(HttpFetcher, urls=[f"{SITE}/a", f"{SITE}/b"], concurrency=3)
+
+    found = await stream(fetcher, items=[{"url": f"{SITE}/c", "id": 3}, {"url": f"{SITE}/d", "id": 4}], egress=pages)
+
+    assert [item["body"] for item in found.items] == ["page a", "page b", "page c", "page d"]
+    assert found.items[2] == {
+        "url": f"{SITE}/c",
+        "id": 3,
+        "status": 200,
+        "content_type": "text/html; charset=utf-8",
+        "body": "page c",
+    }
+
+
+async def test_http_counts_what_it_cannot_fetch_and_goes_on() -> None:
+    pages = GivenPages({f"{SITE}/a": "a", f"{SITE}/gone": (404, "no")})
+    fetcher = made(HttpFetcher, urls=[f"{SITE}/gone", f"{SITE}/away", f"{SITE}/a"])
+
+    found = await stream(fetcher, items=[{"id": 1}], egress=pages, on_error="skip")
+
+    assert [item["url"] for item in found.items] == [f"{SITE}/a"]
+    assert found.failed == 3
+    assert [line for line in found.log if "left out" in line] == [
+        f"warning: HttpFetcher: left out: {SITE}/gone: the server answered 404",
+        f"warning: HttpFetcher: left out: {SITE}/away: the test gives no page {SITE}/away",
+        "warning: HttpFetcher: left out: 1: has no URL in its field 'url'",
+    ]
+
+
+@pytest.mark.parametrize(("status", "permanent"), [(404, True), (403, True), (429, False), (503, False)])
+async def test_whether_a_failed_fetch_may_be_tried_again_is_said_by_its_status(status: int, permanent: bool) -> None:
+    with pytest.raises(ChainFailed) as failed:
+        await stream(made(HttpFetcher, urls=f"{SITE}/a"), egress=GivenPages({f"{SITE}/a": (status, "")}))
+
+    assert is_permanent(failed.value.cause) is permanent
+
+
+async def test_http_follows_redirects_and_takes_no_secret_to_another_host() -> None:
+    pages = GivenPages(
+        {f"{SITE}/a": moved("/b"), f"{SITE}/b": moved("http://other.test/c"), "http://other.test/c": "there"}
+    )
+    fetcher = made(HttpFetcher, urls=f"{SITE}/a", headers={"X-Key": {"secret": "key"}})
+
+    found = await stream(fetcher, egress=pages, secrets={"key": "hunter2"})
+
+    assert found.items[0]["url"] == "http://other.test/c"
+    assert [request.headers.get("X-Key") for request in pages.asked] == ["hunter2", "hunter2", None]
+
+
+async def test_http_gives_up_on_a_page_that_only_leads_on() -> None:
+    with pytest.raises(ChainFailed, match="leads on more than 10 times"):
+        await stream(made(HttpFetcher, urls=f"{SITE}/a"), egress=GivenPages({f"{SITE}/a": moved("/a")}))
+
+
+async def test_a_secret_that_is_not_there_ends_the_run_and_says_how_to_set_it() -> None:
+    fetcher = made(HttpFetcher, urls=f"{SITE}/a", headers={"X-Key": {"secret": "key"}})
+
+    with pytest.raises(ChainFailed, match="there is no secret 'key': set it with foliot secret set key"):
+        await stream(fetcher, egress=GivenPages({f"{SITE}/a": "a"}), on_error="skip")
+
+
+async def test_http_keeps_no_more_requests_under_way_than_it_is_told() -> None:
+    class Slow(GivenPages):
+        now, most = 0, 0
+
+        async def send(self, request: Outgoing) -> Reply:
+            Slow.now += 1
+            Slow.most = max(Slow.most, Slow.now)
+            await asyncio.sleep(0.001)
+            Slow.now -= 1
+            return await super().send(request)
+
+    urls = [f"{SITE}/{number}" for number in range(20)]
+    await stream(made(HttpFetcher, urls=urls, concurrency=3), egress=Slow(dict.fromkeys(urls, "x")))
+
+    assert Slow.most == 3
+
+
+async def test_two_requests_to_the_same_host_begin_apart_from_each_other() -> None:
+    begun: list[tuple[str, float]] = []
+
+    class Timed(GivenPages):
+        async def send(self, request: Outgoing) -> Reply:
+            begun.append((request.url, asyncio.get_running_loop().time()))
+            return await super().send(request)
+
+    urls = [f"{SITE}/1", f"{SITE}/2", f"{SITE}/3", "http://other.test/1"]
+    await stream(made(HttpFetcher, urls=urls, delay_seconds=0.05), egress=Timed(dict.fromkeys(urls, "x")))
+
+    assert [url for url, _ in begun] == [urls[0], urls[3], urls[1], urls[2]]
+    assert begun[3][1] - begun[0][1] >= 0.1
+
+
+async def test_requests_under_way_are_cancelled_when_a_later_step_fails() -> None:
+    class Hanging(GivenPages):
+        ended = 0
+
+        async def send(self, request: Outgoing) -> Reply:
+            if request.url.endswith("/0"):
+                return await super().send(request)
+            try:
+                await asyncio.Event().wait()
+            finally:
+                Hanging.ended += 1
+            raise AssertionError
+
+    class Break(Transform):
+        async def handle(self, item: Item, ctx: StepContext) -> Item | None:
+            ctx.give_up("enough")
+
+    urls = [f"{SITE}/{number}" for number in range(5)]
+    with pytest.raises(ChainFailed, match="enough"):
+        await stream(made(HttpFetcher, urls=urls, concurrency=4), Break(), egress=Hanging(dict.fromkeys(urls, "x")))
+
+    assert Hanging.ended == 3
+
+
+async def test_text_in_another_encoding_is_read() -> None:
+    page = answer('<meta charset="iso-8859-1"><h1>Smörgås</h1>'.encode("latin-1"), {"Content-Type": "text/html"})
+
+    found = await stream(made(HttpFetcher, urls=f"{SITE}/a"), egress=GivenPages({f"{SITE}/a": page}))
+
+    assert "Smörgås" in found.items[0]["body"]
+
+
+# --- FeedFetcher, SitemapFetcher --------------------------------------------------------------------------------------
+
+RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
+<item><title>One &amp; only</title><link>/one</link><guid isPermaLink="false">g1</guid>
+<pubDate>Mon, 06 Sep 2027 00:01:00 +0200</pubDate>
+<category>a</category><category>b</category><description>Short</description></item>
+<item><title>Two</title><link>http://other.test/two</link></item></channel></rss>"""
+ATOM = """<?xml version="1.0" encoding="utf-8"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Atom</title>
+<entry><title>Three</title><id>urn:3</id><link href="http://site.test/three"/><updated>2027-01-01T10:00:00Z</updated>
+<author><name>Ann</name></author><content type="html">&lt;p&gt;Long&lt;/p&gt;</content></entry></feed>"""
+
+
+async def test_a_feed_becomes_an_item_for_each_entry() -> None:
+    pages = GivenPages({f"{SITE}/rss": RSS, f"{SITE}/atom": ATOM})
+
+    found = await stream(made(FeedFetcher, urls=[f"{SITE}/rss", f"{SITE}/atom"]), egress=pages)
+
+    one, two, three = found.items
+    assert one == {
+        "url": f"{SITE}/one",
+        "title": "One & only",
+        "id": "g1",
+        "summary": "Short",
+        "content": None,
+        "author": None,
+        "published_at": "2027-09-05T22:01:00Z",
+        "updated_at": None,
+        "tags": ["a", "b"],
+        "feed_url": f"{SITE}/rss",
+        "feed_title": "News",
+    }
+    assert (two["url"], two["id"]) == ("http://other.test/two", "http://other.test/two")
+    assert (three["author"], three["content"]) == ("Ann", "<p>Long</p>")
+    assert three["updated_at"] == "2027-01-01T10:00:00Z"
+
+
+async def test_a_feed_gives_no_more_than_its_limit() -> None:
+    found = await stream(made(FeedFetcher, urls=f"{SITE}/rss", limit=1), egress=GivenPages({f"{SITE}/rss": RSS}))
+
+    assert [item["title"] for item in found.items] == ["One & only"]
+
+
+@pytest.mark.parametrize("body", ["<html><body>No feed</body></html>", "", "{feed}", "file://{feed}"])
+async def test_what_is_no_feed_is_refused_and_never_opened_as_a_path(body: str, tmp_path: Path) -> None:
+    feed = tmp_path / "feed.xml"
+    feed.write_text(RSS)
+    pages = GivenPages({f"{SITE}/a": body.format(feed=feed)})
+
+    found = await stream(made(FeedFetcher, urls=f"{SITE}/a"), egress=pages, on_error="skip")
+
+    assert (found.items, found.failed) == ([], 1)
+    assert "this is no feed" in found.log[0]
+
+
+BOMB = (
+    '<?xml version="1.0"?><!DOCTYPE b [<!ENTITY a "aaaaaaaaaa">'
+    + "".join(f'<!ENTITY a{n} "{f"&a{n - 1 if n else str()};" * 10}">' for n in range(9))
+    + "<!ENTITY f SYSTEM 'file:///etc/hostname'>]>"
+)
+
+
+async def test_entities_of_a_feed_are_not_unfolded() -> None:
+    feed = f"{BOMB}<rss version='2.0'><channel><item><title>x&a8;&f;</title><link>/a</link></item></channel></rss>"
+
+    found = await stream(made(FeedFetcher, urls=f"{SITE}/a"), egress=GivenPages({f"{SITE}/a": feed}), on_error="skip")
+
+    assert all(len(str(item)) < 1000 for item in found.items)
+
+
+def sitemap(kind: str, places: Iterable[str]) -> str:
+    inner = {"urlset": "url", "sitemapindex": "sitemap"}[kind]
+    entries = "".join(f"<{inner}><loc>{place}</loc><lastmod>2027-01-01</lastmod></{inner}>" for place in places)
+    return f'<?xml version="1.0"?><{kind} xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{entries}</{kind}>'
+
+
+async def test_a_sitemap_and_those_that_it_names_become_an_item_for_each_page() -> None:
+    pages = GivenPages(
+        {
+            f"{SITE}/sitemap.xml": sitemap("sitemapindex", ["/a.xml", "/b.xml.gz", "/c.txt", "/a.xml"]),
+            f"{SITE}/a.xml": sitemap("urlset", [f"{SITE}/1", f"{SITE}/2"]),
+            f"{SITE}/b.xml.gz": gzip.compress(sitemap("urlset", [f"{SITE}/3"]).encode()),
+            f"{SITE}/c.txt": f"{SITE}/4\n\nno url\n",
+        }
+    )
+
+    found = await stream(made(SitemapFetcher, urls=f"{SITE}/sitemap.xml"), egress=pages)
+
+    assert [item["url"] for item in found.items] == [f"{SITE}/{number}" for number in (1, 2, 3, 4)]
+    assert found.items[0] == {
+        "url": f"{SITE}/1",
+        "lastmod": "2027-01-01",
+        "changefreq": None,
+        "priority": None,
+        "sitemap": f"{SITE}/a.xml",
+    }
+
+
+async def test_a_large_sitemap_is_read_in_parts_and_a_limit_ends_it() -> None:
+    pages = GivenPages({f"{SITE}/s": sitemap("urlset", [f"{SITE}/{number}" for number in range(12_000)])})
+
+    whole = await stream(made(SitemapFetcher, urls=f"{SITE}/s"), egress=pages)
+    part = await stream(made(SitemapFetcher, urls=f"{SITE}/s", limit=7), egress=pages)
+
+    assert [item["url"] for item in whole.items] == [f"{SITE}/{number}" for number in range(12_000)]
+    assert len(part.items) == 7
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<html></html>",
+        "no sitemap",
+        f"{BOMB}<b>&a8;&f;</b>",
+        gzip.compress(b"0" * 40_000_000),
+        b"\x1f\x8bbroken",
+        b"\xff\xfe\x00",
+    ],
+)
+async def test_what_is_no_sitemap_is_refused(body: str | bytes) -> None:
+    found = await stream(
+        made(SitemapFetcher, urls=f"{SITE}/s"), egress=GivenPages({f"{SITE}/s": body}), on_error="skip"
+    )
+
+    assert (found.items, found.failed) == ([], 1)
+
+
+async def test_sitemaps_that_name_each_other_come_to_an_end() -> None:
+    pages = GivenPages(
+        {f"{SITE}/a": sitemap("sitemapindex", ["/b"]), f"{SITE}/b": sitemap("sitemapindex", ["/a", "/b"])}
+    )
+
+    assert (await stream(made(SitemapFetcher, urls=f"{SITE}/a"), egress=pages)).items == []
+    assert len(pages.asked) <= 3
+
+
+# --- HtmlParser, JsonParser -------------------------------------------------------------------------------------------
+
+LIST = """<html><head><base href="/shop/"></head><body><h1> All <b>things</b> </h1>
+<div class="p"><a href="one">One</a><i>1</i><i>2</i></div><div class="p"><a href="/two">Two</a></div></body></html>"""
+
+
+async def test_html_reads_fields_by_css_and_leaves_the_page_out() -> None:
+    parser = made(HtmlParser, selectors={"title": "h1", "own": "h1::text", "link": "a::attr(href)", "no": ".none"})
+
+    found = await stream(parser, items=[{"url": f"{SITE}/x", "body": LIST, "id": 1}])
+
+    assert found.items == [
+        {
+            "url": f"{SITE}/x",
+            "id": 1,
+            "title": "All things",
+            "own": "All",
+            "link": f"{SITE}/shop/one",
+            "no": None,
+        }
+    ]
+
+
+async def test_html_makes_an_item_of_each_element_and_lists_of_all() -> None:
+    parser = made(
+        HtmlParser, each=".p", selectors={"url": "a::attr(href)", "name": "a", "all": {"css": "i", "all": True}}
+    )
+
+    found = await stream(parser, items=[{"url": SITE, "body": LIST}])
+
+    assert found.items == [
+        {"url": f"{SITE}/shop/one", "name": "One", "all": ["1", "2"]},
+        {"url": f"{SITE}/two", "name": "Two", "all": []},
+    ]
+
+
+async def test_html_fails_an_item_without_what_is_required_or_without_a_page() -> None:
+    parser = made(HtmlParser, selectors={"title": "h2"}, required="title")
+
+    found = await stream(parser, items=[{"id": 1, "body": LIST}, {"id": 2}, {"id": 3, "body": ""}], on_error="skip")
+
+    assert (found.items, found.failed) == ([], 3)
+    assert found.log[:2] == [
+        "warning: HtmlParser: left out: 1: nothing was found for title",
+        "warning: HtmlParser: left out: 2: has no text in its field 'body'",
+    ]
+
+
+async def test_json_makes_an_item_of_each_element() -> None:
+    body = orjson.dumps({"data": {"list": [{"id": 1, "in": {"n": 2}}, {"id": 2}, 7]}}).decode()
+
+    whole = await stream(made(JsonParser, path="data.list"), items=[{"url": SITE, "body": body}])
+    some = await stream(made(JsonParser, path="data.list", fields={"n": "in.n"}, keep=True), items=[{"body": body}])
+    one = await stream(made(JsonParser, path="data.list.1"), items=[{"body": body}])
+
+    assert whole.items == [{"url": SITE, "id": 1, "in": {"n": 2}}, {"url": SITE, "id": 2}, {"url": SITE, "value": 7}]
+    assert [item["n"] for item in some.items] == [2, None, None]
+    assert one.items == [{"id": 2}]
+
+
+async def test_json_fails_an_item_that_has_none_or_nothing_there() -> None:
+    items = [{"id": 1, "body": "{"}, {"id": 2, "body": "{}"}, {"id": 3, "body": "[" * 100_000}]
+
+    found = await stream(made(JsonParser, path="a.b"), items=items, on_error="skip")
+
+    assert (found.items, found.failed) == ([], 3)
+
+
+# --- ArticleExtractor, PriceExtractor ---------------------------------------------------------------------------------
+
+
+async def test_an_article_is_read_off_its_page() -> None:
+    item = {"url": f"{SITE}/a", "body": (PAGES / "news-en.html").read_text()}
+
+    found = await stream(ArticleExtractor(), items=[item, {"url": f"{SITE}/b", "body": "<p></p>"}], on_error="skip")
+
+    (article,) = found.items
+    assert set(article) == {
+        *("url", "title", "content", "author", "published_at", "language", "canonical_url", "image"),
+    }
+    assert article["language"] == "en-gb"
+    assert len(article["content"]) > 500
+    assert found.log == [f"warning: ArticleExtractor: left out: {SITE}/b: nothing on the page reads like an article"]
+
+
+async def test_a_price_is_found_on_a_page_and_in_a_text() -> None:
+    shop = {"id": 1, "body": (PAGES / "shop-en.html").read_text()}
+    items = [shop, {"id": 2, "body": "<b class=x>12,50 €</b>"}, {"id": 3, "body": "1.299,00 €"}, {"id": 4, "body": "?"}]
+
+    found = await stream(made(PriceExtractor, selectors=[".x"]), items=items, on_error="skip")
+
+    assert found.items == [
+        {"id": 1, "price": "129.00", "currency": "GBP", "price_source": "json_ld"},
+        {"id": 2, "price": "12.50", "currency": "EUR", "price_source": "selector"},
+        {"id": 3, "price": "1299.00", "currency": "EUR", "price_source": "text"},
+    ]
+    assert found.failed == 1
+
+
+# --- Filter, Deduplicate ----------------------------------------------------------------------------------------------
+
+ITEMS: list[Item] = [
+    {"id": 1, "kind": "Book", "tags": ["new"], "in": {"stock": True}},
+    {"id": 2, "kind": "book", "tags": [], "in": {"stock": 1}},
+    {"id": 3, "kind": None},
+    {"id": 4},
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "kept"),
+    [
+        ({"field": "kind", "equals": "Book"}, [1]),
+        ({"field": "kind", "equals": "Book", "ignore_case": True}, [1, 2]),
+        ({"field": "kind", "equals": ["book", None]}, [2, 3]),
+        ({"field": "kind", "equals": "Book", "negate": True}, [2, 3, 4]),
+        ({"field": "kind", "contains": "oo"}, [1, 2]),
+        ({"field": "tags", "contains": "new"}, [1]),
+        ({"field": "in.stock", "equals": True}, [1]),
+        ({"field": "in.stock", "equals": 1}, [2]),
+        ({"field": "kind", "matches": "^B"}, [1]),
+        ({"field": "kind", "matches": "^B", "ignore_case": True}, [1, 2]),
+        ({"field": "id", "matches": "[12]"}, [1, 2]),
+    ],
+)
+async def test_filter_lets_go_on_what_is_as_said(rule: dict[str, Any], kept: list[int]) -> None:
+    assert [item["id"] for item in (await stream(made(Filter, **rule), items=ITEMS)).items] == kept
+
+
+async def test_a_pattern_that_takes_for_ever_fails_its_item_and_not_the_loop() -> None:
+    rule = made(Filter, field="text", matches="^(a|aa|a?a)+$")
+    items = [{"id": 1, "text": "a" * 5000 + "!"}, {"id": 2, "text": "aa"}]
+
+    found = await stream(rule, items=items, on_error="skip")
+
+    assert [item["id"] for item in found.items] == [2]
+    assert "matches takes longer than 0.05 s" in found.log[0]
+
+
+async def test_only_the_first_of_the_same_goes_on() -> None:
+    pairs = [("a", 1), ("A", 1), ("a", 2), (None, 1), (None, 1), ("a", 1)]
+    items: list[Item] = [{"n": n} if u is None else {"u": u, "n": n} for u, n in pairs]
+
+    one = await stream(made(Deduplicate, key="u"), items=items)
+    two = await stream(made(Deduplicate, key=["u", "n"], ignore_case=True), items=items)
+
+    assert one.items == [items[0], items[1], items[3], items[4]]
+    assert two.items == [items[0], items[2], items[3]]
+
+
+async def test_what_is_remembered_is_bounded() -> None:
+    items = [{"u": letter} for letter in "abacada"]
+
+    found = await stream(made(Deduplicate, key="u", remember=2), items=items)
+
+    assert "".join(item["u"] for item in found.items) == "abcd"
+
+
+# --- JsonlSink, CsvSink -----------------------------------------------------------------------------------------------
+
+
+async def test_jsonl_writes_a_line_for_each_item_and_lets_it_go_on(tmp_path: Path) -> None:
+    items: list[Item] = [{"id": 1, "text": "å\n"}, {"id": 2, "when": None}]
+
+    found = await stream(made(JsonlSink, path="a/b-{date}-{pipeline}.jsonl"), items=items, out=tmp_path)
+
+    assert found.items == items
+    path = tmp_path / "a" / "b-2027-01-04-test.jsonl"
+    assert [orjson.loads(line) for line in path.read_bytes().splitlines()] == items
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+async def test_a_run_that_fails_leaves_the_old_file_and_no_half_of_a_new_one(tmp_path: Path) -> None:
+    sink = made(JsonlSink, path="a.jsonl")
+    await stream(sink, items=[{"id": 1}], out=tmp_path)
+
+    class Break(Transform):
+        async def handle(self, item: Item, ctx: StepContext) -> Item | None:
+            if item["id"] == 5000:
+                ctx.give_up("enough")
+            return item
+
+    with pytest.raises(ChainFailed):
+        await stream(sink, Break(), items=[{"id": number, "x": "x" * 100} for number in range(9000)], out=tmp_path)
+
+    assert (tmp_path / "a.jsonl").read_text() == '{"id":1}\n'
+    assert [one.name for one in tmp_path.iterdir()] == ["a.jsonl"]
+
+
+async def test_a_run_that_is_cancelled_in_the_middle_of_a_write_leaves_nothing(tmp_path: Path) -> None:
+    from foliot.pipelines.running import Chain
+
+    class Endless(Transform):
+        async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+            while not ctx.cancelled:
+                yield {"x": "x" * 10_000}
+
+    steps = contexts([Endless(), made(JsonlSink, path="a.jsonl")], out=tmp_path)
+    running = asyncio.create_task(Chain(steps=steps, tell=lambda _: None).run())
+    for _ in range(2000):
+        await asyncio.sleep(0)
+        if any(one.stat().st_size for one in tmp_path.iterdir()):
+            break
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_what_a_killed_attempt_left_is_swept_away_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".a.jsonl.run_test-0badf00d.part").write_text("half")
+    (tmp_path / ".a.jsonl.run_other-0badf00d.part").write_text("of another run, which may go on")
+
+    await stream(made(JsonlSink, path="a.jsonl"), items=[{"id": 1}], out=tmp_path)
+
+    assert sorted(one.name for one in tmp_path.iterdir()) == [".a.jsonl.run_other-0badf00d.part", "a.jsonl"]
+
+
+async def test_a_file_can_be_added_to_and_its_last_line_is_made_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id":1}\n{"id":')
+
+    await stream(made(JsonlSink, path="a.jsonl", append=True), items=[{"id": 2}], out=tmp_path)
+
+    assert (tmp_path / "a.jsonl").read_text() == '{"id":1}\n{"id":\n{"id":2}\n'
+
+
+@pytest.mark.parametrize("path", ["/etc/foliot.jsonl", "link/a.jsonl"])
+async def test_nothing_is_written_elsewhere(tmp_path: Path, path: str) -> None:
+    out, other = tmp_path / "out", tmp_path / "other"
+    out.mkdir()
+    other.mkdir()
+    (out / "link").symlink_to(other)
+
+    with pytest.raises(ChainFailed, match="path") as failed:
+        await stream(made(JsonlSink, path=path), items=[{"id": 1}], out=out)
+
+    assert is_permanent(failed.value.cause)
+    assert not list(other.iterdir())
+
+
+async def test_a_link_in_the_place_of_the_file_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other.txt"
+    out.mkdir()
+    other.write_text("mine")
+    (out / "a.jsonl").symlink_to(other)
+
+    await stream(made(JsonlSink, path="a.jsonl"), items=[{"id": 1}], out=out)
+
+    assert other.read_text() == "mine"
+    (out / "b.jsonl").symlink_to(other)
+    with pytest.raises(ChainFailed, match="cannot be written"):
+        await stream(made(JsonlSink, path="b.jsonl", append=True), items=[{"id": 1}], out=out)
+
+
+async def test_what_json_cannot_hold_fails_its_item(tmp_path: Path) -> None:
+    items: list[Item] = [{"id": 1, "x": "\ud800"}, {"id": 2, "x": 2**70}, {"id": 3, "x": object()}, {"id": 4}]
+
+    found = await stream(made(JsonlSink, path="a.jsonl"), items=items, out=tmp_path, on_error="skip")
+
+    assert (found.items, found.failed) == ([{"id": 4}], 3)
+
+
+async def test_csv_writes_rows_below_the_fields_of_the_first(tmp_path: Path) -> None:
+    items: list[Item] = [
+        {"name": 'A "quoted", one', "n": 1, "list": [1, 2]},
+        {"name": "=cmd()", "n": None},
+        {"name": "x", "new": 1},
+    ]
+
+    found = await stream(made(CsvSink, path="a.csv"), items=items, out=tmp_path, on_error="skip")
+
+    assert found.failed == 1
+    assert "the file has no column 'new'" in found.log[0]
+    assert (tmp_path / "a.csv").read_bytes().decode().split("\r\n") == [
+        "name,n,list",
+        '"A ""quoted"", one",1,"[1,2]"',
+        "'=cmd(),,",
+        "",
+    ]
+
+
+async def test_csv_writes_the_columns_it_is_told(tmp_path: Path) -> None:
+    sink = made(CsvSink, path="a.csv", columns=["b", "in.c"], delimiter=";")
+
+    await stream(sink, items=[{"a": 1, "b": 2, "in": {"c": -3}}], out=tmp_path)
+
+    assert (tmp_path / "a.csv").read_text() == "b;in.c\n2;-3\n"
+
+
+# --- WebhookSink ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_webhook_gets_items_in_groups_and_the_same_key_for_the_same_group() -> None:
+    pages = GivenPages({f"{SITE}/hook": (204, "")})
+    sink = made(WebhookSink, url={"secret": "hook"}, batch_size=2, headers={"Authorization": "Bearer x"})
+
+    items: list[Item] = [{"id": number} for number in range(3)]
+    await stream(sink, items=items, egress=pages, secrets={"hook": f"{SITE}/hook"})
+    again = await stream(sink, items=items, egress=pages, secrets={"hook": f"{SITE}/hook"})
+
+    assert again.items == items
+    first, second, third, _ = pages.asked
+    assert orjson.loads(first.body or b"") == {
+        "pipeline": "test",
+        "run_id": "run_test",
+        "items": [{"id": 0}, {"id": 1}],
+    }
+    assert first.headers["Idempotency-Key"] == third.headers["Idempotency-Key"] != second.headers["Idempotency-Key"]
+    assert (first.method, first.headers["Authorization"]) == ("POST", "Bearer x")
+
+
+@pytest.mark.parametrize(("status", "permanent"), [(400, True), (302, True), (500, False), (429, False)])
+async def test_a_webhook_that_refuses_fails_its_items(status: int, permanent: bool) -> None:
+    pages = GivenPages({f"{SITE}/hook": (status, "")})
+    sink = made(WebhookSink, url=f"{SITE}/hook", batch_size=2)
+    items = [{"id": number} for number in range(3)]
+
+    found = await stream(sink, items=items, egress=pages, on_error="skip")
+    with pytest.raises(ChainFailed) as failed:
+        await stream(sink, items=items, egress=pages)
+
+    assert (found.items, found.failed) == ([], 3)
+    assert is_permanent(failed.value.cause) is permanent

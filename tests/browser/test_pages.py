@@ -1,0 +1,58 @@
+"""Every page, light and dark, wide and narrow: it is there, everybody can use it, and it does not run off the side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.acceptance.house import House
+from tests.browser.conftest import NARROW, WIDE, Open, overflow, serious
+
+PAGES = {
+    "overview": "/",
+    "schedules": "/schedules",
+    "schedule": "/schedules/{schedule}",
+    "editor": "/schedules/new",
+    "calendar": "/calendar",
+    "runs": "/runs",
+    "run": "/runs/{run}",
+    "crawls": "/crawls",
+    "job": "/crawls/{job}",
+    "pipelines": "/pipelines",
+    "dead-letters": "/dead-letters",
+    "queues": "/queues",
+    "activity": "/activity",
+    "settings": "/settings",
+    "welcome": "/welcome",
+}
+LOOKS = [("light", WIDE), ("dark", NARROW)]
+
+
+@pytest.fixture(scope="module")
+def things(demo: House) -> dict[str, str]:
+    """One of each that a page is about."""
+    failed = demo.foliot("run", "list", "--status", "failed,dead_letter", "--limit", "1")["items"][0]
+    return {
+        "run": failed["id"],
+        "schedule": failed["schedule_id"],
+        "job": demo.foliot("articles", "list")["jobs"][0]["job_id"],
+    }
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_for_everybody(
+    demo: House, tab: Open, things: dict[str, str], name: str, picture: Callable[[Page, str], Path]
+) -> None:
+    for theme, size in LOOKS:
+        page = tab(demo, theme=theme, size=size).go(PAGES[name].format(**things))
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        picture(page, f"{name}-{theme}-{size[0]}")
+
+        assert serious(page) == [], (name, theme)
+        assert overflow(page) <= 0, (name, size)
+        assert page.get_by_text("being built").count() == 0

@@ -1,0 +1,114 @@
+"""A Foliot that asks who is there: by a token, by a link, with the role's own buttons, and again when the time is over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.acceptance.house import House
+from tests.browser.asking import soon, told, webhook
+from tests.browser.conftest import Open, a_house
+
+pytestmark = pytest.mark.timeout(240)
+
+SECRET = "a secret that only these tests know, and nobody else"
+
+
+@pytest.fixture(scope="module")
+def secured(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with a_house(tmp_path_factory.mktemp("secured") / "home", FOLIOT_JWT_SECRET=SECRET) as made:
+        made.environ["FOLIOT_JWT_SECRET"] = SECRET
+        made.environ["FOLIOT_TOKEN"] = token(made, "admin", "1h")
+        webhook(made, "guarded", "https://shop.test/")
+        yield made
+
+
+def token(house: House, role: str, ttl: str) -> str:
+    done = house.run("token", "--tenant", "acme", "--user", f"a-{role}", "--role", role, "--ttl", ttl)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def sign_in(page: Page, credential: str) -> None:
+    page.get_by_label("API key or token").fill(credential)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_token_opens_the_page_that_was_wanted(secured: House, tab: Open) -> None:
+    opened = tab(secured)
+    opened.forgiven.append("401")
+    page = opened.go("/schedules?q=guarded")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to foliot")
+    sign_in(page, "not a token")
+    expect(page.get_by_role("alert")).to_contain_text("not valid")
+    sign_in(page, secured.environ["FOLIOT_TOKEN"])
+
+    expect(page).to_have_url(re.compile(r"/schedules\?q=guarded$"))
+    expect(page.get_by_role("link", name="guarded", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="New schedule")).to_be_visible()
+    assert page.evaluate("document.cookie") == "", "a script can read the credential"
+    assert secured.environ["FOLIOT_TOKEN"] not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    page.get_by_role("button", name="Signed in as a-admin").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to foliot")
+
+
+def test_a_link_signs_in_once_and_a_viewer_has_no_buttons_to_press(secured: House, tab: Open) -> None:
+    schedule = told(secured, "/api/schedules", q="guarded")["items"][0]["id"]
+    secured.environ["FOLIOT_TOKEN"], admin = token(secured, "viewer", "1h"), secured.environ["FOLIOT_TOKEN"]
+    try:
+        link = secured.foliot("login-link")["url"]
+    finally:
+        secured.environ["FOLIOT_TOKEN"] = admin
+    opened = tab(secured)
+    page = opened.page
+    page.goto(link)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    assert "code=" not in page.url
+    page = opened.go(f"/schedules/{schedule}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("guarded")
+    for name in ("Run now", "Pause", "Edit"):
+        pressable = page.get_by_role("button", name=name, disabled=False)
+        expect(pressable).to_have_count(0)
+    page.keyboard.press("r")
+    page.keyboard.press("e")
+    page = opened.go("/schedules")
+    expect(page.get_by_role("link", name="guarded", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="New schedule")).to_have_count(0)
+    assert told(secured, "/api/runs/count")["count"] == 0
+
+    again = tab(secured)
+    again.forgiven.append("401")
+    again.page.goto(link)
+    expect(again.page.get_by_role("alert")).to_contain_text("used before")
+
+
+def test_a_token_that_ends_in_mid_page_asks_again_and_nothing_is_lost(secured: House, tab: Open) -> None:
+    opened = tab(secured)
+    opened.forgiven += ["401", "WebSocket"]
+    page = opened.go("/runs?q=kind:webhook")
+    sign_in(page, token(secured, "operator", "12s"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
+    page.keyboard.press("n")
+    page.get_by_label("Name", exact=True).fill("half written")
+    page.get_by_label("URL").fill("https://shop.test/")
+
+    ended = page.get_by_role("dialog", name="Your session has ended")
+    typed = page.get_by_label("Say it")
+
+    def ask_something() -> int:
+        if not ended.count():
+            typed.fill(f"every {2 + ask_something.calls % 7} minutes")
+            ask_something.calls += 1
+        return ended.count()
+
+    ask_something.calls = 0
+    soon(page, ask_something, bool)
+    sign_in(page, token(secured, "operator", "1h"))
+    expect(ended).to_have_count(0)
+    expect(page.get_by_label("Name", exact=True)).to_have_value("half written")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("half written")

@@ -1,0 +1,30 @@
+import type { Query } from "./client";
+
+/**
+ * Query keys. The first word is the live topic that makes the answer old: when `runs` changed, every key that begins
+ * with "runs" is asked again (lists excepted: they show how many rows wait, see `parts/useLiveList`).
+ */
+export const keys = {
+  session: ["session"] as const,
+  attention: ["attention"] as const,
+  health: ["health"] as const,
+  runs: (query: Query) => ["list", "runs", query] as const,
+  runsCount: (query: Query) => ["runs", "count", query] as const,
+  runsSeries: (query: Query) => ["runs", "series", query] as const,
+  timeline: (query: Query) => ["runs", "timeline", query] as const,
+  calendar: (query: Query) => ["runs", "calendar", query] as const,
+  run: (id: string) => ["run", id] as const,
+  schedules: (query: Query) => ["list", "schedules", query] as const,
+  schedule: (id: string) => ["schedules", "one", id] as const,
+  schedulesHealth: (ids: readonly string[]) => ["schedules", "health", ...ids] as const,
+  instants: (id: string, query: Query) => ["schedules", "instants", id, query] as const,
+  preview: (body: unknown) => ["preview", body] as const,
+  queues: ["queues"] as const,
+  workers: ["queues", "workers"] as const,
+  deadLetterGroups: (query: Query) => ["runs", "dead-letter-groups", query] as const,
+  bulk: (id: string) => ["bulk", id] as const,
+  suggest: (field: string, prefix: string) => ["suggest", field, prefix] as const,
+  pipelines: ["pipelines"] as const,
+  pipeline: (name: string) => ["pipelines", name] as const,
+  trail: (query: Query) => ["trail", query] as const,
+};

@@ -1,0 +1,146 @@
+import { useQuery } from "@tanstack/react-query";
+import { useLocation } from "@tanstack/react-router";
+import { BookOpen, Keyboard, PanelLeftClose, PanelLeftOpen } from "lucide-react";
+
+import type { RunCount } from "@/api/calls";
+import { ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { useSession } from "@/api/session";
+import { cx } from "@/parts/cx";
+import { Go } from "@/parts/Go";
+import { setPrefs, usePrefs, useZone } from "@/prefs";
+import { brief } from "@/time/format";
+import { clock, mark } from "@/time/moment";
+import { useNow } from "@/time/useNow";
+
+import { Mark } from "./Mark";
+import { PLACES, type Place } from "./places";
+
+/** The pages, what waits there, and the time. */
+export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; narrow?: boolean; onGo?: () => void }) {
+  const { navFolded } = usePrefs();
+  const folded = navFolded && !narrow;
+  const { pathname } = useLocation();
+  const { data } = useQuery({
+    queryKey: keys.runsCount({ q: "state:running,dead_letter" }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: "state:running,dead_letter" }, signal }),
+    retry: false,
+  });
+  const counts = { running: data?.by_state.running, dead: data?.by_state.dead_letter, schedules: undefined };
+  return (
+    <nav
+      aria-label="Pages"
+      className={cx("flex h-full shrink-0 flex-col border-r bg-surface", folded ? "w-14" : "w-[220px]")}
+    >
+      <Go
+        to="/"
+        onClick={onGo}
+        className={cx("flex h-12 items-center gap-2 font-semibold", folded ? "justify-center" : "px-4")}
+        aria-label="foliot, overview"
+      >
+        <Mark />
+        {folded ? null : <span className="text-base">foliot</span>}
+      </Go>
+      <ul className="flex flex-1 flex-col gap-0.5 overflow-y-auto px-2 py-2">
+        {PLACES.map((place) => (
+          <li key={place.to}>
+            <Item
+              place={place}
+              folded={folded}
+              here={place.to === "/" ? pathname === "/" : pathname.startsWith(place.to)}
+              count={place.count && counts[place.count]}
+              onGo={onGo}
+            />
+          </li>
+        ))}
+      </ul>
+      <div className={cx("flex flex-col gap-1 border-t px-2 py-2 text-xs text-muted", folded && "items-center")}>
+        <a
+          href="/docs"
+          className="flex items-center gap-2 rounded px-2 py-1 hover:bg-bg hover:text-ink"
+          title="API reference"
+        >
+          <BookOpen size={14} aria-hidden />
+          {folded ? <span className="sr-only">API reference</span> : "API reference"}
+        </a>
+        <button
+          type="button"
+          onClick={onShortcuts}
+          className="flex items-center gap-2 rounded px-2 py-1 hover:bg-bg hover:text-ink"
+          title="Shortcuts (?)"
+        >
+          <Keyboard size={14} aria-hidden />
+          {folded ? <span className="sr-only">Shortcuts</span> : "Shortcuts"}
+        </button>
+        {narrow ? null : (
+          <button
+            type="button"
+            onClick={() => setPrefs({ navFolded: !navFolded })}
+            className="flex items-center gap-2 rounded px-2 py-1 hover:bg-bg hover:text-ink"
+          >
+            {folded ? <PanelLeftOpen size={14} aria-hidden /> : <PanelLeftClose size={14} aria-hidden />}
+            {folded ? <span className="sr-only">Unfold</span> : "Fold"}
+          </button>
+        )}
+        {folded ? null : <Footer />}
+      </div>
+    </nav>
+  );
+}
+
+function Item({
+  place,
+  folded,
+  here,
+  count,
+  onGo,
+}: {
+  place: Place;
+  folded: boolean;
+  here: boolean;
+  count?: number;
+  onGo?: () => void;
+}) {
+  const Icon = place.icon;
+  return (
+    <Go
+      to={place.to}
+      onClick={onGo}
+      aria-current={here ? "page" : undefined}
+      title={folded ? place.label : `g ${place.key}`}
+      className={cx(
+        "group flex h-8 items-center gap-2.5 rounded px-2",
+        here ? "bg-accent-tint font-medium text-ink" : "text-muted hover:bg-bg hover:text-ink",
+        folded && "justify-center",
+      )}
+    >
+      <Icon size={16} strokeWidth={1.75} aria-hidden />
+      {folded ? <span className="sr-only">{place.label}</span> : place.label}
+      {count && !folded ? (
+        <span
+          className={cx(
+            "ml-auto rounded-full px-1.5 text-xs",
+            place.count === "dead" ? "bg-dead-tint font-medium text-dead-ink" : "bg-running-tint text-running-ink",
+          )}
+          title={place.count === "dead" ? "dead letters" : "running now"}
+        >
+          {brief(count)}
+        </span>
+      ) : null}
+    </Go>
+  );
+}
+
+function Footer() {
+  const session = useSession();
+  const zone = useZone();
+  const now = useNow();
+  return (
+    <p className="flex justify-between px-2 pt-1 font-mono text-[11px]">
+      <span>v{session?.version ?? "…"}</span>
+      <span>
+        {clock(now, zone, "second")} {mark(now, zone)}
+      </span>
+    </p>
+  );
+}

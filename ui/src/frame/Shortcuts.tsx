@@ -1,0 +1,33 @@
+import { Modal } from "@/parts/Confirm";
+import { Key } from "@/parts/Key";
+
+import { PLACES, SHORTCUTS } from "./places";
+
+/** All keys on one sheet. */
+export default function Shortcuts({ open, onClose }: { open: boolean; onClose: () => void }) {
+  return (
+    <Modal open={open} onClose={onClose} title="Keys" wide>
+      <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+        {[
+          ...SHORTCUTS,
+          ["Pages", PLACES.map((place) => [`g ${place.key}`, place.label] as [string, string])] as const,
+        ].map(([heading, keys]) => (
+          <section key={heading}>
+            <h3 className="mb-1 text-sm font-semibold">{heading}</h3>
+            <dl className="grid grid-cols-[80px_1fr] gap-y-1">
+              {keys.map(([key, what]) => (
+                <div key={key} className="contents">
+                  <dt>
+                    <Key>{key}</Key>
+                  </dt>
+                  <dd className="text-muted">{what}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <p className="text-xs text-muted">Keys are never active while you type.</p>
+    </Modal>
+  );
+}

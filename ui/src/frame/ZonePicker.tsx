@@ -1,0 +1,46 @@
+import { ChevronDown } from "lucide-react";
+import { Popover } from "radix-ui";
+import { lazy, Suspense, useState } from "react";
+
+import { setPrefs, usePrefs, useZone } from "@/prefs";
+import { mark } from "@/time/zone";
+
+const ZoneList = lazy(() => import("./ZoneList"));
+
+/** The zone in which every clock of the dashboard is read. */
+export function ZonePicker() {
+  const zone = useZone();
+  const { zone: chosen } = usePrefs();
+  const [open, setOpen] = useState(false);
+  const short = mark(Date.now(), zone);
+  return (
+    <Popover.Root open={open} onOpenChange={setOpen}>
+      <Popover.Trigger
+        className="flex items-center gap-1 rounded px-2 py-1 text-xs text-muted hover:bg-surface hover:text-ink"
+        title={`All times are in ${zone}`}
+        aria-label={`${short}, time zone ${zone}`}
+      >
+        {short}
+        <ChevronDown size={12} aria-hidden />
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          align="end"
+          sideOffset={6}
+          aria-label="Time zone"
+          className="z-50 min-h-40 w-80 max-w-[calc(100vw-24px)] animate-appear rounded-lg bg-raised shadow-overlay"
+        >
+          <Suspense fallback={null}>
+            <ZoneList
+              chosen={chosen}
+              onChoose={(to) => {
+                setPrefs({ zone: to });
+                setOpen(false);
+              }}
+            />
+          </Suspense>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}

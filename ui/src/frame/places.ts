@@ -1,0 +1,73 @@
+import {
+  Activity,
+  CalendarDays,
+  CalendarClock,
+  Gauge,
+  Globe,
+  Inbox,
+  LayoutDashboard,
+  type LucideIcon,
+  Play,
+  Settings,
+  Workflow,
+} from "lucide-react";
+
+export interface Place {
+  label: string;
+  to: string;
+  key: string;
+  icon: LucideIcon;
+  /** Which count stands beside it. */
+  count?: "schedules" | "running" | "dead";
+}
+
+/** The pages of the navigation, with the second key after `g`. */
+export const PLACES: readonly Place[] = [
+  { label: "Overview", to: "/", key: "o", icon: LayoutDashboard },
+  { label: "Schedules", to: "/schedules", key: "s", icon: CalendarClock },
+  { label: "Calendar", to: "/calendar", key: "c", icon: CalendarDays },
+  { label: "Runs", to: "/runs", key: "r", icon: Play, count: "running" },
+  { label: "Crawls & articles", to: "/crawls", key: "a", icon: Globe },
+  { label: "Pipelines", to: "/pipelines", key: "p", icon: Workflow },
+  { label: "Dead letters", to: "/dead-letters", key: "d", icon: Inbox, count: "dead" },
+  { label: "Queues & workers", to: "/queues", key: "q", icon: Gauge },
+  { label: "Activity", to: "/activity", key: "y", icon: Activity },
+  { label: "Settings", to: "/settings", key: ",", icon: Settings },
+];
+
+export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
+  [
+    "Anywhere",
+    [
+      ["⌘K", "search or run a command"],
+      ["g …", "go to a page (the letter stands beside it)"],
+      ["n", "new schedule"],
+      ["t", "theme"],
+      ["?", "this sheet"],
+      ["esc", "clear, close"],
+    ],
+  ],
+  [
+    "Lists",
+    [
+      ["/", "filter"],
+      ["j  k", "next, previous"],
+      ["x", "select"],
+      ["shift x", "select up to here"],
+      ["enter", "open"],
+      ["e", "edit"],
+      ["p", "pause or resume"],
+      ["r", "run now, replay"],
+      ["c", "cancel"],
+    ],
+  ],
+  [
+    "Logs",
+    [
+      ["/", "search"],
+      [".", "next error"],
+      ["f", "follow"],
+      ["w", "wrap lines"],
+    ],
+  ],
+];

@@ -1,0 +1,33 @@
+import "./styles.css";
+
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+
+import { ProblemError } from "./api/problem";
+import { startPrefs } from "./prefs";
+import { router } from "./routes";
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5000,
+      // Only what passes by itself is asked again: a 404 stays a 404.
+      retry: (failures, error) => failures < 2 && error instanceof ProblemError && error.passing,
+      retryDelay: (failures) => Math.min(500 * 2 ** failures, 5000),
+      refetchOnWindowFocus: true,
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+startPrefs();
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <QueryClientProvider client={queries}>
+      <RouterProvider router={router} />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,126 @@
+import type { Bulk as BulkObject } from "@/api/calls";
+import { Card } from "@/parts/Card";
+import { CopyAs } from "@/parts/CopyAs";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Id } from "@/parts/Id";
+import { Instant } from "@/parts/Instant";
+import { Page } from "@/parts/Page";
+import { Skeleton } from "@/parts/Skeleton";
+import { useParam } from "@/parts/useUrl";
+import { number } from "@/time/moment";
+
+import { Band } from "./bulk/Band";
+import { Controls } from "./bulk/Controls";
+import { useBulkObject } from "./bulk/useBulkObject";
+
+const TITLES: Record<string, string> = {
+  cancel: "Cancel runs",
+  retry: "Run again",
+  replay: "Replay dead letters",
+  discard: "Discard dead letters",
+  pause: "Pause schedules",
+  resume: "Resume schedules",
+  run: "Run schedules now",
+  delete: "Delete schedules",
+};
+const WORDS: Record<BulkObject["state"], string> = {
+  running: "under way",
+  paused: "paused",
+  stopped: "stopped",
+  finished: "finished",
+};
+const ON_SCHEDULES = new Set(["pause", "resume", "run", "delete"]);
+
+/** One bulk action: what it does, how far it is, and what refused. */
+export default function Bulk() {
+  const id = useParam("id");
+  const { data: bulk, error, refetch } = useBulkObject(id);
+  if (!bulk) {
+    return (
+      <Page title="Bulk action" crumbs={[{ label: "Runs", to: "/runs" }]}>
+        {error ? (
+          <ErrorCard error={error} what="The bulk action could not be read" onRetry={() => void refetch()} />
+        ) : (
+          <Skeleton className="h-24 w-full" />
+        )}
+      </Page>
+    );
+  }
+  const schedules = ON_SCHEDULES.has(bulk.action);
+  const list = schedules
+    ? "/schedules"
+    : bulk.action === "replay" || bulk.action === "discard"
+      ? "/dead-letters"
+      : "/runs";
+  return (
+    <Page
+      title={TITLES[bulk.action] ?? bulk.action}
+      tab={`${TITLES[bulk.action] ?? bulk.action} · ${number(bulk.done)} of ${number(bulk.total)}`}
+      crumbs={[{ label: schedules ? "Schedules" : list === "/runs" ? "Runs" : "Dead letters", to: list }]}
+      aside={<span className="text-muted">{WORDS[bulk.state]}</span>}
+      actions={
+        <>
+          <Controls bulk={bulk} />
+          <CopyAs call={{ method: "GET", path: `/api/bulk/${bulk.id}`, cli: `bulk show ${bulk.id}` }} />
+        </>
+      }
+    >
+      <Card>
+        <div className="flex flex-col gap-4">
+          <Band bulk={bulk} />
+          {bulk.reason ? <p className="text-sm text-attention-ink">{bulk.reason}</p> : null}
+          <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 text-sm">
+            <Fact name="What">
+              {bulk.filter !== null ? (
+                <code className="font-mono">{bulk.filter || "everything"}</code>
+              ) : (
+                `${number(bulk.ids_given)} chosen by hand`
+              )}
+            </Fact>
+            <Fact name="Pace">{`${number(bulk.rate)} a second${bulk.stop_after ? `, until ${number(bulk.stop_after)} have failed` : ""}`}</Fact>
+            <Fact name="Asked by">{bulk.user_id}</Fact>
+            <Fact name="Began">
+              <Instant at={bulk.created_at} as="short" precision="second" />
+            </Fact>
+            <Fact name="Ended">
+              <Instant at={bulk.finished_at} as="short" precision="second" none="not yet" />
+            </Fact>
+            <Fact name="Id">
+              <Id id={bulk.id} />
+            </Fact>
+          </dl>
+        </div>
+      </Card>
+      <Card
+        title="What refused"
+        aside={
+          bulk.failed > bulk.failures.length ? `the first ${bulk.failures.length} of ${number(bulk.failed)}` : null
+        }
+        flush
+      >
+        {bulk.failures.length ? (
+          <ul className="divide-y">
+            {bulk.failures.map((one) => (
+              <li key={one.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
+                <Id id={one.id} to={`${schedules ? "/schedules" : "/runs"}/${one.id}`} />
+                <span className="min-w-0 break-words text-failed-ink">{one.message}</span>
+              </li>
+            ))}
+          </ul>
+        ) : (
+          <Empty title="Nothing refused" />
+        )}
+      </Card>
+    </Page>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd className="min-w-0 break-words">{children}</dd>
+    </>
+  );
+}

@@ -1,0 +1,145 @@
+import { useQuery } from "@tanstack/react-query";
+import { ChevronLeft, ChevronRight } from "lucide-react";
+import { toast } from "sonner";
+
+import type { Page as PageOf, Schedule, Timeline } from "@/api/calls";
+import { ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { useKeys } from "@/frame/keyboard";
+import { Button } from "@/parts/Button";
+import { CopyAs } from "@/parts/CopyAs";
+import { cx } from "@/parts/cx";
+import { FilterBox } from "@/parts/FilterBox";
+import { Page } from "@/parts/Page";
+import { useGo, useUrl } from "@/parts/useUrl";
+import { useZone } from "@/prefs";
+import { clock, day, millis } from "@/time/moment";
+import { format } from "@/time/zone";
+import { SCHEDULE_FIELDS } from "@/words/fields";
+
+import { Month, type Shown } from "./calendar/Month";
+import { dateOf, momentOf, type Range, rangeOf, stepOf, type View } from "./calendar/range";
+import { Strip } from "./calendar/Strip";
+
+const VIEWS: readonly View[] = ["month", "week", "day"];
+const YEAR = 366 * 86_400_000;
+
+/** Everything that ran or will run, to find pile-ups and quiet hours. */
+export default function Calendar() {
+  const zone = useZone();
+  const go = useGo();
+  const [chosen, setView] = useUrl("view", "month");
+  const [date] = useUrl("date");
+  const [q, setQ] = useUrl("q");
+  const [by, setBy] = useUrl("by", "schedule");
+  const [shown, setShown] = useUrl("show", "runs");
+  const [zoom, setZoom] = useUrl("zoom");
+  const view = VIEWS.find((one) => one === chosen) ?? "month";
+  const at = momentOf(date, zone, Date.now());
+  const whole = rangeOf(view, at, zone);
+  const range = zoomed(zoom, whole);
+  const to = (moment: number, next: View = view): void => {
+    const given = new URLSearchParams({
+      ...(next === "month" ? {} : { view: next }),
+      date: dateOf(moment, zone),
+      ...(q ? { q } : {}),
+      ...(by === "schedule" ? {} : { by }),
+      ...(shown === "runs" ? {} : { show: shown }),
+    });
+    go(`/calendar?${given.toString()}`);
+  };
+  useKeys({ arrowleft: () => to(stepOf(view, at, -1, zone)), arrowright: () => to(stepOf(view, at, 1, zone)) });
+  const query = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString(), group_by: by, q };
+  // The list says whether the filter is right, also before a timeline is there.
+  const check = useQuery({
+    queryKey: keys.schedules({ q, limit: 1 }),
+    queryFn: ({ signal }) => ask<PageOf<Schedule>>("/api/schedules", { query: { q, limit: 1 }, signal }),
+    enabled: q !== "",
+    retry: false,
+  });
+  const next = async (): Promise<void> => {
+    const from = Math.max(Date.now(), range.to);
+    const ahead = await ask<Timeline>("/api/timeline", {
+      query: { from: new Date(from).toISOString(), to: new Date(from + YEAR - 1000).toISOString(), q },
+    }).catch(() => null);
+    const first = Math.min(...(ahead?.groups.flatMap((group) => group.marks.map((one) => millis(one.at))) ?? []));
+    if (Number.isFinite(first)) to(first);
+    else toast("Nothing is planned in the year after this.");
+  };
+  const path =
+    view === "month"
+      ? `/api/calendar?from=${query.from}&to=${query.to}&granularity=hour&timezone=${zone}`
+      : `/api/timeline?from=${query.from}&to=${query.to}&group_by=${by}`;
+  return (
+    <Page title="Calendar" actions={<CopyAs call={{ method: "GET", path }} />}>
+      <div className="flex flex-wrap items-center gap-2">
+        <div className="flex items-center gap-1">
+          <Button aria-label="Earlier" icon={<ChevronLeft size={16} />} onClick={() => to(stepOf(view, at, -1, zone))} />
+          <Button onClick={() => to(Date.now())}>Today</Button>
+          <Button aria-label="Later" icon={<ChevronRight size={16} />} onClick={() => to(stepOf(view, at, 1, zone))} />
+        </div>
+        <h2 className="px-1 text-lg font-semibold">{titleOf(view, whole, zone)}</h2>
+        <div role="group" aria-label="View" className="flex overflow-hidden rounded border md:ml-auto">
+          {VIEWS.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={view === one}
+              onClick={() => (zoom ? to(at, one) : setView(one, true))}
+              className={cx("h-8 border-r px-3 capitalize last:border-r-0", view === one ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface")}
+            >
+              {one}
+            </button>
+          ))}
+        </div>
+      </div>
+      {view === "month" ? (
+        <Month range={whole} shown={shown as Shown} onShown={setShown} />
+      ) : (
+        <>
+          <div className="flex flex-col gap-2 md:flex-row md:items-start">
+            <FilterBox
+              value={q}
+              onChange={(text) => setQ(text, true)}
+              fields={SCHEDULE_FIELDS}
+              placeholder="name, tag:prices queue:scraping"
+              error={check.error}
+              label="Filter schedules"
+            />
+            <label className="flex items-center gap-2 text-muted">
+              Rows
+              <select value={by} onChange={(event) => setBy(event.target.value)} className="h-8 rounded border bg-bg px-2 text-ink">
+                <option value="schedule">by schedule</option>
+                <option value="tag">by tag</option>
+                <option value="queue">by queue</option>
+              </select>
+            </label>
+            {zoom ? (
+              <Button onClick={() => setZoom("")}>
+                {clock(range.from, zone)}–{clock(range.to, zone)} · show all
+              </Button>
+            ) : null}
+          </div>
+          <Strip
+            range={range}
+            by={by}
+            q={check.error ? "" : q}
+            onZoom={(from, until) => until - from >= 60_000 && setZoom(`${from}-${until}`, true)}
+            onNext={() => void next()}
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function zoomed(text: string, whole: Range): Range {
+  const [from, to] = text.split("-").map(Number);
+  return from && to && from < to ? { from, to } : whole;
+}
+
+function titleOf(view: View, range: Range, zone: string): string {
+  if (view === "month") return format(zone, { month: "long", year: "numeric" }).format(range.from);
+  if (view === "day") return format(zone, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(range.from);
+  return `${day(range.from, zone, Date.now())} – ${day(range.to - 1, zone, Date.now())}`;
+}

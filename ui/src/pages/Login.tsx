@@ -1,0 +1,85 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+
+import { ask } from "@/api/client";
+import { ProblemError } from "@/api/problem";
+import { sessionQuery } from "@/api/session";
+import { Mark } from "@/frame/Mark";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { SignIn } from "@/parts/SignIn";
+import { useTitle } from "@/parts/useTitle";
+import { useGo, useUrl } from "@/parts/useUrl";
+
+/** Signing in, by a key or by a link that works once. */
+export default function Login() {
+  useTitle("Sign in");
+  const [given] = useUrl("code");
+  const [wanted] = useUrl("to", "/");
+  // As the link said it: the code is taken out of the address at once.
+  const [{ code, to }] = useState({ code: given, to: wanted });
+  const go = useGo();
+  const session = useQuery(sessionQuery);
+  const refused = useCode(code);
+  // Only a path of ours: an address of another site in the link leads nowhere.
+  const next = /^\/(?![/\\])/.test(to) ? to : "/";
+  const inside = session.data?.signed_in === true && (!code || refused !== null);
+  useEffect(() => {
+    if (inside) go(next, true);
+  }, [inside, next, go]);
+  const waiting = Boolean(code) && refused === null;
+  return (
+    <main id="main" className="flex min-h-full items-center justify-center bg-surface p-4">
+      <div className="flex w-full max-w-sm flex-col gap-4 rounded-lg border bg-bg p-6">
+        <h1 className="flex items-center gap-2 text-xl font-semibold">
+          <Mark size={24} /> Sign in to foliot
+        </h1>
+        {session.error ? (
+          <ErrorCard error={session.error} what="Foliot could not be reached" onRetry={() => void session.refetch()} />
+        ) : null}
+        {waiting ? (
+          <p role="status" className="text-muted">
+            Signing you in…
+          </p>
+        ) : (
+          <>
+            {refused ? (
+              <p role="alert" className="rounded border border-failed/40 bg-failed-tint px-3 py-2 text-failed-ink">
+                {refused}
+              </p>
+            ) : null}
+            <SignIn onDone={() => go(next, true)} />
+            <p className="text-sm text-muted">
+              A link that signs you in without a key:{" "}
+              <code className="font-mono text-xs text-ink">foliot login-link</code>
+            </p>
+          </>
+        )}
+      </div>
+    </main>
+  );
+}
+
+/** Uses the code of a link, once. Null while that is going on. */
+function useCode(code: string): string | null {
+  const queries = useQueryClient();
+  const [refused, setRefused] = useState<string | null>(null);
+  const used = useRef("");
+  useEffect(() => {
+    if (!code || used.current === code) return;
+    used.current = code;
+    // The code leaves the address, so that it is neither kept in the history nor sent on to somebody.
+    window.history.replaceState(window.history.state, "", window.location.pathname);
+    ask("/api/session", { method: "POST", body: { code } })
+      .then(() => queries.invalidateQueries())
+      .then(() => setRefused(""))
+      .catch((error: unknown) => setRefused(words(error)));
+  }, [code, queries]);
+  return refused;
+}
+
+function words(error: unknown): string {
+  if (!(error instanceof ProblemError)) return String(error);
+  return error.status === 401
+    ? "This link was used before, or its five minutes are over. Ask for a new one, or use a key."
+    : error.message;
+}

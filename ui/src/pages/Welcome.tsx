@@ -1,0 +1,113 @@
+import { useQuery } from "@tanstack/react-query";
+import { CircleCheck, CircleDashed } from "lucide-react";
+import type { ReactNode } from "react";
+
+import type { RunCount } from "@/api/calls";
+import { ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { useMay, useSession } from "@/api/session";
+import { Card } from "@/parts/Card";
+import { CopyButton } from "@/parts/CopyButton";
+import { Go } from "@/parts/Go";
+import { Page } from "@/parts/Page";
+import { number } from "@/time/moment";
+
+interface Suggested {
+  items: { value: string }[];
+}
+
+const LINK = "inline-flex h-8 items-center rounded border bg-raised px-3 text-sm font-medium hover:bg-surface";
+
+/** Three steps to a first real result, each checked as it happens. */
+export default function Welcome() {
+  const session = useSession();
+  const schedules = useQuery({
+    queryKey: ["schedules", "any"],
+    queryFn: ({ signal }) => ask<Suggested>("/api/suggest", { query: { field: "schedule", limit: 1 }, signal }),
+    refetchInterval: 3000,
+  });
+  const runs = useQuery({
+    queryKey: keys.runsCount({ q: "" }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { signal }),
+    refetchInterval: 3000,
+  });
+  const mayKeys = useMay("write:key");
+  const local = session?.mode === "local";
+  const made = (schedules.data?.items.length ?? 0) > 0;
+  const ran = runs.data?.count ?? 0;
+  const curl = `curl -sS ${window.location.origin}/api/schedules`;
+  return (
+    <Page title="Welcome">
+      <p className="max-w-[72ch] text-base text-muted">
+        Foliot fires web work at the right instant, exactly once, and shows what happened and why. Three steps, and you
+        have seen it.
+      </p>
+      <Step done={made} title="1. Make a schedule">
+        <p>
+          Say when in words, and what to call. {local ? "There is a receiver built in, so nothing else is needed." : ""}{" "}
+          {made ? "There is one already." : ""}
+        </p>
+        <div className="flex flex-wrap gap-2">
+          <Go to="/schedules/new" className={LINK}>
+            New schedule
+          </Go>
+          <Go to="/crawls" className={LINK}>
+            Read some pages
+          </Go>
+        </div>
+      </Step>
+      <Step done={ran > 0} title="2. See it run">
+        <p>
+          {ran
+            ? `${number(ran)} ${ran === 1 ? "run" : "runs"} so far: each with its log, its attempts and why it ended as it did.`
+            : "Runs appear here by themselves when the schedule fires, or when you press Run now."}
+        </p>
+        <div className="flex flex-wrap gap-2">
+          <Go to="/runs" className={LINK}>
+            Runs
+          </Go>
+          <Go to="/" className={LINK}>
+            Overview
+          </Go>
+        </div>
+      </Step>
+      <Step title="3. Do the same from code" done={false}>
+        <p>Every click has its call: “Copy as” says it in curl, for the command line and in Python.</p>
+        <div className="flex max-w-full items-center gap-2 rounded border bg-surface p-2">
+          <code className="min-w-0 flex-1 overflow-x-auto font-mono text-xs whitespace-nowrap">{curl}</code>
+          <CopyButton text={curl} />
+        </div>
+        <div className="flex flex-wrap gap-2">
+          {mayKeys ? (
+            <Go to="/settings/keys" className={LINK}>
+              Make an API key
+            </Go>
+          ) : null}
+          <a href="/docs" className={LINK}>
+            Every call
+          </a>
+        </div>
+      </Step>
+    </Page>
+  );
+}
+
+function Step({ title, done, children }: { title: string; done: boolean; children: ReactNode }) {
+  const Icon = done ? CircleCheck : CircleDashed;
+  return (
+    <Card>
+      <div className="flex gap-3">
+        <Icon
+          size={20}
+          aria-label={done ? "done" : "to do"}
+          role="img"
+          className={done ? "mt-0.5 shrink-0 text-success-ink" : "mt-0.5 shrink-0 text-muted"}
+        />
+        <div className="flex min-w-0 flex-col gap-3">
+          <h2 className="text-lg font-semibold">{title}</h2>
+          {children}
+        </div>
+      </div>
+    </Card>
+  );
+}

@@ -1,0 +1,34 @@
+import type { Bulk } from "@/api/calls";
+import { Go } from "@/parts/Go";
+import { number } from "@/time/moment";
+
+/** How far it has come: what was done, what was refused, what waits. */
+export function Band({ bulk }: { bulk: Bulk }) {
+  const share = (count: number): string => `${bulk.total ? (100 * count) / bulk.total : 0}%`;
+  const label = `${number(bulk.done)} of ${number(bulk.total)}: ${number(bulk.ok)} done, ${number(bulk.failed)} refused`;
+  const made = Object.entries(bulk.outcomes).filter(([, count]) => count);
+  return (
+    <div className="flex flex-col gap-1.5">
+      <div role="progressbar" aria-label="Progress" aria-valuemin={0} aria-valuemax={bulk.total} aria-valuenow={bulk.done} aria-valuetext={label} className="flex h-2 overflow-hidden rounded-full bg-line">
+        <div className="bg-accent" style={{ width: share(bulk.ok) }} />
+        <div className="bg-failed" style={{ width: share(bulk.failed) }} />
+      </div>
+      <p className="text-sm text-muted">
+        <span className="font-medium text-ink">
+          {number(bulk.done)} of {number(bulk.total)}
+        </span>{" "}
+        · {number(bulk.ok)} done{bulk.failed ? ` · ${number(bulk.failed)} refused` : ""}
+        {bulk.pending && bulk.state === "stopped" ? ` · ${number(bulk.pending)} left alone` : ""}
+        {made.length ? " · runs made: " : ""}
+        {made.map(([state, count], index) => (
+          <span key={state}>
+            {index ? ", " : ""}
+            <Go to={`/runs?q=${encodeURIComponent(`state:${state} origin:${bulk.action === "replay" ? "replay" : "retry"} since:24h`)}`} className="hover:text-ink hover:underline">
+              {number(count ?? 0)} {state.replace("_", " ")}
+            </Go>
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,37 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Pause, Play, Square } from "lucide-react";
+
+import type { Bulk } from "@/api/calls";
+import { keys } from "@/api/keys";
+import { useMay } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { useAct } from "@/parts/useAct";
+
+import { over } from "./useBulkObject";
+
+/** Pause, resume, stop: what is done stays done. */
+export function Controls({ bulk, size }: { bulk: Bulk; size?: "small" }) {
+  const queries = useQueryClient();
+  const [act, busy] = useAct();
+  if (!useMay("write:bulk") || over(bulk)) return null;
+  const ask = async (verb: "pause" | "resume" | "stop"): Promise<void> => {
+    const now = await act<Bulk>(`/api/bulk/${bulk.id}/${verb}`);
+    if (now) queries.setQueryData(keys.bulk(bulk.id), now);
+  };
+  return (
+    <>
+      {bulk.state === "paused" ? (
+        <Button size={size} busy={busy} icon={<Play size={14} aria-hidden />} onClick={() => void ask("resume")}>
+          Go on
+        </Button>
+      ) : (
+        <Button size={size} busy={busy} icon={<Pause size={14} aria-hidden />} onClick={() => void ask("pause")}>
+          Pause
+        </Button>
+      )}
+      <Button size={size} kind="danger" busy={busy} icon={<Square size={13} aria-hidden />} onClick={() => void ask("stop")}>
+        Stop
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+
+import type { Action, Schedule } from "@/api/calls";
+
+import { actionOf, articleLine, doingOf, readArticle, readHeaders } from "./actions";
+import { commandOf, documentOf, formOf, freshForm, inputOf, instantOf } from "./form";
+import { parseJson, parseObject } from "./json";
+
+describe("actions", () => {
+  const every: Action[] = [
+    { kind: "webhook", url: "http://127.0.0.1:1/x", method: "PUT", headers: { "X-A": "1: 2" }, body: { a: [1, null] } },
+    { kind: "webhook", url: "http://127.0.0.1:1/x", method: "POST", body: false },
+    { kind: "crawl", spider: "seo", project: "P", start_urls: ["http://127.0.0.1:1/"], depth: 0, params: { a: 1 }, jobdir: "kept" },
+    {
+      kind: "articles",
+      articles: [{ url: "http://127.0.0.1:1/a,b", source: "S", category: "c", priority: 2 }, { url: "http://127.0.0.1:1/c" }],
+      max_age_seconds: 60,
+    },
+    { kind: "pipeline", pipeline: "prices" },
+    { kind: "task", task: "cleanup", parameters: { days: 3 } },
+    { kind: "grpc", target_service: "s", target_method: "M", parameters: { a: { b: 1 } } },
+    { kind: "somebody_elses", anything: [1] },
+  ];
+  it.each(every.map((action) => [action.kind, action] as const))("%s survives the inputs", (_, action) => {
+    expect(actionOf(doingOf(action))).toEqual({ action, errors: {} });
+  });
+  it("names the field whose JSON is none", () => {
+    const written = actionOf({ kind: "task", inputs: { task: "t", parameters: "{" }, rest: {} });
+    expect(Object.keys(written.errors)).toEqual(["action.parameters"]);
+    expect(actionOf({ kind: "webhook", inputs: { url: "u", body: "[1," }, rest: {} }).errors["action.body"]).toContain("not JSON");
+  });
+  it("sends what is no number as it is, for the server to complain", () => {
+    expect(actionOf({ kind: "crawl", inputs: { depth: "deep" }, rest: {} }).action.depth).toBe("deep");
+  });
+  it("reads headers and articles by the line", () => {
+    expect(readHeaders("A: b\n\nC: d:e").value).toEqual({ A: "b", C: "d:e" });
+    expect(readHeaders("A: b\nnothing").error).toContain("Line 2");
+    expect(readArticle("http://h/a?x=1,2")).toEqual({ url: "http://h/a?x=1,2" });
+    expect(readArticle("http://h/a, BBC, news, 2")).toEqual({ url: "http://h/a", source: "BBC", category: "news", priority: 2 });
+    expect(articleLine({ url: "u", source: "", category: "news", priority: 5 })).toBe("u, , news");
+  });
+});
+
+describe("times of the form", () => {
+  it("are those of the schedule's zone, there and back", () => {
+    expect(inputOf("2027-01-01T08:00:00Z", "Europe/Stockholm")).toBe("2027-01-01T09:00");
+    expect(instantOf("2027-01-01T09:00", "Europe/Stockholm")).toBe("2027-01-01T08:00:00.000Z");
+    expect(instantOf("2027-07-01T09:00:30", "America/Los_Angeles")).toBe("2027-07-01T16:00:30.000Z");
+    expect(instantOf("", "UTC")).toBeUndefined();
+  });
+});
+
+describe("form", () => {
+  it("makes of a schedule the document it came from", () => {
+    const schedule = {
+      name: "n",
+      description: "d",
+      tags: ["a"],
+      type: "interval",
+      cron_expr: null,
+      interval_seconds: 90,
+      run_at: null,
+      timezone: "UTC",
+      action: { kind: "pipeline", pipeline: "p" },
+      retry_policy: { strategy: "fixed", max_retries: 1, delay_seconds: 2, max_delay_seconds: 3, jitter: 0, dead_letter: false },
+      overlap: "allow_all",
+      catchup: { mode: "all", window_seconds: 9, max_runs: 8, grace_seconds: 7 },
+      queue: "q",
+      priority: 1,
+      timeout_seconds: 5,
+      jitter_seconds: 6,
+      start_at: "2027-01-01T00:00:00.000Z",
+      end_at: null,
+      max_runs: 4,
+    } as unknown as Schedule;
+    const { body } = documentOf(formOf(schedule));
+    const { cron_expr: _c, run_at: _r, end_at: _e, ...rest } = schedule as unknown as Record<string, unknown>;
+    expect(JSON.parse(JSON.stringify(body))).toEqual(rest);
+  });
+  it("says itself as a command, with quotes where a shell needs them", () => {
+    const form = freshForm("webhook", "it's", "", "UTC", "http://127.0.0.1:1/e");
+    expect(commandOf(form)).toContain(`schedule create 'it'\\''s' --cron '0 9 * * *' --timezone UTC --url http://127.0.0.1:1/e`);
+    expect(commandOf(freshForm("task", "t", "", "UTC", null))).toBeUndefined();
+  });
+});
+
+describe("json", () => {
+  it("says the line and the column", () => {
+    expect(parseJson('{\n  "a": 1,\n  b\n}').error).toBe("This is not JSON: line 3, column 3");
+    expect(parseObject("[1]").error).toContain("object");
+    expect(parseObject("").value).toEqual({});
+  });
+});

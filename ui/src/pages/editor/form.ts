@@ -1,0 +1,197 @@
+import type { Action, Catchup, RetryPolicy, Schedule } from "@/api/calls";
+import { fromWall, wall } from "@/time/zone";
+import { quoted } from "@/words/copying";
+
+import { actionOf, blank, type Doing, doingOf } from "./actions";
+import { DEFAULT_RETRY } from "./policies";
+import { fieldsOf, phraseOf } from "./timing";
+
+export type Type = Schedule["type"];
+
+export interface When {
+  type: Type;
+  /** What somebody typed, or what the knobs say. */
+  words: string;
+  cron: string;
+  seconds: number;
+  /** On the clock of the schedule's zone, as an input of the browser holds it: 2027-01-01T09:00. */
+  runAt: string;
+  /** Who spoke last: words are read by the server, all else is a trigger already. */
+  by: "words" | "trigger";
+}
+
+export interface Form {
+  name: string;
+  description: string;
+  tags: string[];
+  doing: Doing;
+  /** What was typed for other kinds, so that looking at them loses nothing. */
+  others: Record<string, Doing>;
+  when: When;
+  timezone: string;
+  overlap: string;
+  catchup: Catchup;
+  retry: RetryPolicy;
+  queue: string;
+  priority: number;
+  timeout: string;
+  jitter: string;
+  startAt: string;
+  endAt: string;
+  maxRuns: string;
+}
+
+export const DEFAULT_CATCHUP: Catchup = { mode: "latest", window_seconds: 3600, max_runs: 10, grace_seconds: 60 };
+
+export function freshForm(kind: string, name: string, words: string, timezone: string, echo: string | null): Form {
+  return {
+    name,
+    description: "",
+    tags: [],
+    doing: blank(kind, echo),
+    others: {},
+    when: { type: "cron", words, cron: "0 9 * * *", seconds: 3600, runAt: "", by: "words" },
+    timezone,
+    overlap: "skip",
+    catchup: DEFAULT_CATCHUP,
+    retry: DEFAULT_RETRY,
+    queue: kind === "crawl" ? "scraping" : "default",
+    priority: 5,
+    timeout: "",
+    jitter: "",
+    startAt: "",
+    endAt: "",
+    maxRuns: "",
+  };
+}
+
+const two = (value: number): string => String(value).padStart(2, "0");
+
+/** A moment as `<input type="datetime-local">` wants it, on the clock of a zone. */
+export function inputOf(at: string | null, zone: string): string {
+  if (!at) return "";
+  const { year, month, day, hour, minute, second } = wall(Date.parse(at), zone);
+  return `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}${second ? `:${two(second)}` : ""}`;
+}
+
+/** And back, to the instant; undefined when nothing is typed. */
+export function instantOf(input: string, zone: string): string | undefined {
+  const found = /^(\d{4,6})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d))?/.exec(input);
+  if (!found) return undefined;
+  const [year, month, day, hour, minute] = found.slice(1, 6).map(Number) as [number, number, number, number, number];
+  const at = fromWall(zone, year, month, day, hour, minute) + Number(found[6] ?? 0) * 1000;
+  return Number.isNaN(at) ? undefined : new Date(at).toISOString();
+}
+
+export function formOf(schedule: Schedule): Form {
+  const cron = schedule.cron_expr ?? "0 9 * * *";
+  return {
+    name: schedule.name,
+    description: schedule.description,
+    tags: schedule.tags,
+    doing: doingOf(schedule.action),
+    others: {},
+    when: {
+      type: schedule.type,
+      words: schedule.type === "cron" ? phraseOf(fieldsOf(cron)) : "",
+      cron,
+      seconds: schedule.interval_seconds ?? 3600,
+      runAt: inputOf(schedule.run_at, schedule.timezone),
+      by: "trigger",
+    },
+    timezone: schedule.timezone,
+    overlap: schedule.overlap,
+    catchup: schedule.catchup,
+    retry: schedule.retry_policy,
+    queue: schedule.queue,
+    priority: schedule.priority,
+    timeout: schedule.timeout_seconds === null ? "" : String(schedule.timeout_seconds),
+    jitter: schedule.jitter_seconds ? String(schedule.jitter_seconds) : "",
+    startAt: inputOf(schedule.start_at, schedule.timezone),
+    endAt: inputOf(schedule.end_at, schedule.timezone),
+    maxRuns: schedule.max_runs === null ? "" : String(schedule.max_runs),
+  };
+}
+
+/** The trigger alone: what a preview is asked about, unless words are. */
+export function triggerOf(when: When, timezone: string): Record<string, unknown> {
+  switch (when.type) {
+    case "cron":
+      return { type: "cron", cron_expr: when.cron, timezone };
+    case "interval":
+      return { type: "interval", interval_seconds: when.seconds, timezone };
+    default:
+      return { type: "oneoff", run_at: instantOf(when.runAt, timezone), timezone };
+  }
+}
+
+export interface Document {
+  body: Record<string, unknown> & { action: Action };
+  errors: Record<string, string>;
+}
+
+const optional = (value: string): number | string | undefined => (value.trim() === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value));
+
+/** The whole request. */
+export function documentOf(form: Form): Document {
+  const { action, errors } = actionOf(form.doing);
+  return {
+    errors,
+    body: {
+      name: form.name.trim(),
+      ...(form.description.trim() ? { description: form.description.trim() } : {}),
+      ...(form.tags.length ? { tags: form.tags } : {}),
+      ...triggerOf(form.when, form.timezone),
+      action,
+      retry_policy: form.retry,
+      overlap: form.overlap,
+      catchup: form.catchup,
+      queue: form.queue.trim() || undefined,
+      priority: form.priority,
+      timeout_seconds: optional(form.timeout),
+      jitter_seconds: optional(form.jitter),
+      start_at: instantOf(form.startAt, form.timezone),
+      end_at: instantOf(form.endAt, form.timezone),
+      max_runs: optional(form.maxRuns),
+    },
+  };
+}
+
+/** The same as a command, for webhooks; other kinds have no flags and are given as a file. */
+export function commandOf(form: Form): string | undefined {
+  const { action, errors } = actionOf(form.doing);
+  if (action.kind !== "webhook" || Object.keys(errors).length) return undefined;
+  const trigger = {
+    cron: ["--cron", form.when.cron],
+    interval: ["--every", `${form.when.seconds}s`],
+    oneoff: ["--at", instantOf(form.when.runAt, form.timezone) ?? ""],
+  }[form.when.type];
+  const parts = [
+    "schedule",
+    "create",
+    form.name.trim() || "NAME",
+    ...trigger,
+    "--timezone",
+    form.timezone,
+    "--url",
+    String(action.url ?? ""),
+    "--method",
+    String(action.method ?? "POST"),
+  ];
+  for (const [name, value] of Object.entries((action.headers ?? {}) as Record<string, string>)) parts.push("--header", `${name}: ${value}`);
+  if (action.body !== undefined) parts.push("--body", JSON.stringify(action.body));
+  for (const tag of form.tags) parts.push("--tag", tag);
+  parts.push(
+    "--overlap",
+    form.overlap,
+    "--catchup",
+    form.catchup.mode,
+    "--retries",
+    String(form.retry.max_retries),
+    "--queue",
+    form.queue,
+    "--priority",
+    String(form.priority),
+  );
+  return parts.map(quoted).join(" ");
+}

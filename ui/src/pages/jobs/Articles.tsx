@@ -1,0 +1,135 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+
+import { ask } from "@/api/client";
+import { keys } from "@/api/keys";
+import { Button } from "@/parts/Button";
+import { Card } from "@/parts/Card";
+import { Modal } from "@/parts/Confirm";
+import { type Column, DataTable } from "@/parts/DataTable";
+import { Empty } from "@/parts/Empty";
+import { Instant } from "@/parts/Instant";
+import { Segments } from "@/parts/Segments";
+import { StateBadge } from "@/parts/StateBadge";
+import { useUrl } from "@/parts/useUrl";
+import { number } from "@/time/moment";
+
+import { type Article, type ArticleResults, byDomain, type FailedArticle, type Job } from "./shapes";
+
+const STEP = 100;
+
+interface Row {
+  url: string;
+  read: Article | null;
+  failed: FailedArticle | null;
+}
+
+const rowId = (row: Row): string => row.url;
+
+/** What came home, and what did not. */
+export function Articles({ job }: { job: Job }) {
+  const [outcome, setOutcome] = useUrl("outcome");
+  const [most, setMost] = useState(STEP);
+  const [reading, setReading] = useState<Article | null>(null);
+  const results = useQuery({
+    queryKey: [...keys.run(job.job_id), "results", most],
+    queryFn: ({ signal }) => ask<ArticleResults>(`/jobs/${job.job_id}/results`, { query: { limit: most }, signal }),
+    refetchInterval: job.finished_at ? false : 2000,
+    placeholderData: (before) => before,
+  });
+  const read = results.data?.results ?? [];
+  const failed = results.data?.failed_articles ?? [];
+  const domains = useMemo(() => byDomain(read, failed), [read, failed]);
+  const rows = useMemo<Row[]>(() => {
+    const bad = failed.map((one) => ({ url: one.url, read: null, failed: one }));
+    const good = read.filter((one) => outcome !== "cached" || one.cached).map((one) => ({ url: one.url, read: one, failed: null }));
+    return outcome === "failed" ? bad : outcome ? good : [...bad, ...good];
+  }, [read, failed, outcome]);
+  const columns = useMemo<Column<Row>[]>(
+    () => [
+      { id: "state", header: "State", width: "96px", card: "side", cell: (row) => <StateBadge state={row.failed ? "failed" : row.read?.cached ? "cached" : "success"} /> },
+      { id: "title", header: "Title", width: "minmax(180px, 2fr)", card: "lead", cell: (row) => <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span> },
+      { id: "url", header: "URL", width: "minmax(180px, 2fr)", card: "meta", cell: (row) => <span className="truncate font-mono text-xs text-muted">{row.url.replace(/^https?:\/\//, "")}</span> },
+      { id: "source", header: "Source", width: "120px", card: "none", cell: (row) => <span className="truncate">{row.read?.source || "–"}</span> },
+      { id: "language", header: "Language", width: "80px", card: "none", cell: (row) => row.read?.language ?? "–" },
+      { id: "at", header: "Read", width: "120px", card: "none", cell: (row) => <Instant at={row.read?.scraped_at ?? row.failed?.attempted_at} /> },
+    ],
+    [],
+  );
+  const most_pages = Math.max(...domains.map((one) => one.read + one.failed), 1);
+  return (
+    <>
+      {domains.length > 1 ? (
+        <Card title="By host">
+          <ul className="flex flex-col gap-2">
+            {domains.slice(0, 12).map((one) => (
+              <li key={one.host} className="flex items-center gap-3 text-sm">
+                <span className="w-48 min-w-0 truncate font-mono text-xs">{one.host}</span>
+                <span aria-hidden className="flex h-2 flex-1">
+                  <span className="rounded-l-full bg-success" style={{ width: `${(100 * one.read) / most_pages}%` }} />
+                  <span className="rounded-r-full bg-failed" style={{ width: `${(100 * one.failed) / most_pages}%` }} />
+                </span>
+                <span className="w-40 text-right text-xs text-muted">
+                  {number(one.read)} read{one.failed ? `, ${number(one.failed)} failed` : ""}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      ) : null}
+      <div className="flex">
+        <Segments
+          label="Outcome"
+          value={outcome}
+          onChange={setOutcome}
+          choices={[
+            ["", `All ${number(job.total_articles ?? 0)}`],
+            ["failed", `Failed ${number(job.failed ?? 0)}`],
+            ["cached", `Cached ${number(job.cached ?? 0)}`],
+          ]}
+        />
+      </div>
+      <DataTable
+        label="Articles"
+        columns={columns}
+        rows={rows}
+        rowId={rowId}
+        onOpen={(row) => row.read && setReading(row.read)}
+        loading={results.isPending}
+        error={results.error}
+        onRetry={() => void results.refetch()}
+        hasMore={read.length < (results.data?.successful ?? 0) && most < 500}
+        onMore={() => setMost(Math.min(most + STEP, 500))}
+        fill={false}
+        empty={<Empty title={outcome ? "None" : "Nothing yet"}>{outcome ? null : "Pages appear here as they are read."}</Empty>}
+      />
+      <Modal open={reading !== null} onClose={() => setReading(null)} title={reading?.title ?? "Untitled"} wide>
+        {reading ? <Reader article={reading} /> : null}
+      </Modal>
+    </>
+  );
+}
+
+function Reader({ article }: { article: Article }) {
+  const [whole, setWhole] = useState(false);
+  const text = article.content ?? "";
+  return (
+    <article className="flex flex-col gap-3">
+      <p className="text-xs text-muted">
+        {[article.author, article.published_at, article.language].filter(Boolean).join(" · ")}
+        {" · "}
+        <a href={article.url} rel="noreferrer noopener" target="_blank" className="break-all underline hover:text-ink">
+          {article.url}
+        </a>
+      </p>
+      <div className="max-w-[72ch] text-base whitespace-pre-wrap">{whole ? text : text.slice(0, 5000)}</div>
+      {text.length > 5000 && !whole ? (
+        <div>
+          <Button size="small" onClick={() => setWhole(true)}>
+            Show the rest
+          </Button>
+        </div>
+      ) : null}
+    </article>
+  );
+}

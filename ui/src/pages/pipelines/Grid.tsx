@@ -1,0 +1,50 @@
+import type { PipelineDetail } from "@/api/calls";
+import { Go } from "@/parts/Go";
+import { StateIcon } from "@/parts/StateBadge";
+import { useZone } from "@/prefs";
+import { duration, number, short } from "@/time/moment";
+
+/** Columns are runs, the newest at the right; rows are steps. */
+export function Grid({ pipeline }: { pipeline: PipelineDetail }) {
+  const zone = useZone();
+  const runs = [...pipeline.runs].reverse();
+  return (
+    <div tabIndex={0} className="overflow-x-auto">
+      <table className="text-left text-sm">
+        <thead>
+          <tr>
+            <th scope="col" className="sticky left-0 bg-bg py-1 pr-4 text-xs font-medium text-muted">
+              Step
+            </th>
+            {runs.map((run) => (
+              <th key={run.id} scope="col" className="px-1 py-1 text-center font-normal">
+                <Go to={`/runs/${run.id}`} className="inline-flex rounded-sm p-1 hover:bg-surface">
+                  <span className="sr-only">{`Run of ${run.started_at ? short(run.started_at, zone, Date.now()) : "later"}`}</span>
+                  <StateIcon state={run.state} />
+                </Go>
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {pipeline.steps.map((step, index) => (
+            <tr key={index} className="border-t">
+              <th scope="row" className="sticky left-0 max-w-56 truncate bg-bg py-1 pr-4 font-normal">
+                {step.name || step.class}
+              </th>
+              {runs.map((run) => {
+                const done = run.steps[index];
+                const told = done ? `${number(done.in)} in, ${number(done.out)} out, ${number(done.failed)} failed, ${duration(done.seconds * 1000)}` : "not reached";
+                return (
+                  <td key={run.id} className="px-1 py-1 text-center" title={told}>
+                    {done ? <StateIcon state={done.state} size={14} /> : <span className="text-muted">·</span>}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,71 @@
+import { X } from "lucide-react";
+
+import type { LogLine } from "@/api/calls";
+import { Button } from "@/parts/Button";
+import { CopyButton } from "@/parts/CopyButton";
+import { useZone } from "@/prefs";
+import { absolute, number } from "@/time/moment";
+
+/** One line in full: all of its text, both clocks, its link. */
+export function Inspector({
+  line,
+  onClose,
+  onSimilar,
+}: {
+  line: LogLine;
+  onClose: () => void;
+  onSimilar: (text: string) => void;
+}) {
+  const zone = useZone();
+  const link = `${window.location.origin}${window.location.pathname}#L${line.seq}`;
+  return (
+    <aside
+      aria-label={`Line ${line.seq}`}
+      className="flex w-full shrink-0 flex-col gap-2 overflow-auto border-t p-3 text-xs lg:w-[360px] lg:border-t-0 lg:border-l"
+    >
+      <div className="flex items-center gap-2">
+        <h3 className="text-sm font-semibold">Line {number(line.seq)}</h3>
+        <Button
+          size="small"
+          kind="quiet"
+          className="ml-auto"
+          aria-label="Close"
+          icon={<X size={14} />}
+          onClick={onClose}
+        />
+      </div>
+      <dl className="grid grid-cols-[64px_1fr] gap-y-1">
+        <dt className="text-muted">level</dt>
+        <dd className="uppercase">{line.level}</dd>
+        <dt className="text-muted">at</dt>
+        <dd>{absolute(line.at, zone, Date.now(), "milli")}</dd>
+        <dt className="text-muted">UTC</dt>
+        <dd className="font-mono break-all">{line.at}</dd>
+        <dt className="text-muted">attempt</dt>
+        <dd>{line.attempt}</dd>
+        <dt className="text-muted">length</dt>
+        <dd>{number(line.message.length)} characters</dd>
+      </dl>
+      <div className="flex flex-wrap gap-2">
+        <CopyButton size="small" text={line.message} label="Copy" />
+        <CopyButton size="small" text={link} label="Copy link" />
+        <Button size="small" onClick={() => onSimilar(similar(line.message))}>
+          Find similar
+        </Button>
+      </div>
+      <pre
+        tabIndex={0}
+        className="max-h-80 overflow-auto rounded border bg-surface p-2 font-mono whitespace-pre-wrap [overflow-wrap:anywhere] lg:max-h-none lg:flex-1"
+      >
+        {line.message}
+      </pre>
+    </aside>
+  );
+}
+
+/** The beginning of a message up to its first number or address: what such lines have in common. */
+function similar(message: string): string {
+  const [first = ""] = message.split("\n");
+  const start = /^\D{4,60}?(?=https?:|\d|$)/.exec(first)?.[0] ?? first.slice(0, 30);
+  return start.trim().slice(0, 60);
+}

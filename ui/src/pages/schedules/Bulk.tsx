@@ -1,0 +1,171 @@
+import { useQuery } from "@tanstack/react-query";
+import { Download, Pause, Play, RotateCw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { toast } from "sonner";
+
+import type { Bulk as BulkObject, BulkAction, BulkDryRun, BulkRequest } from "@/api/calls";
+import { ask, freshKey } from "@/api/client";
+import { ProblemError } from "@/api/problem";
+import { useMay } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { SelectionBar } from "@/parts/SelectionBar";
+import { useGo } from "@/parts/useUrl";
+import { number } from "@/time/moment";
+
+import { said } from "../schedule/acts";
+import { download, exported } from "./export";
+
+/** A server that is busy may answer the next time; one that refuses will not. */
+const again = (count: number, error: unknown): boolean => count < 3 && error instanceof ProblemError && error.passing;
+
+type Act = Extract<BulkAction, "run" | "pause" | "resume" | "delete">;
+
+const WORDS: Record<Act, { verb: string; title: (count: string) => string; means: string }> = {
+  run: { verb: "Run", title: (count) => `Run ${count} now`, means: "One run of each is made at once, besides its instants, at the rate given below." },
+  pause: {
+    verb: "Pause",
+    title: (count) => `Pause ${count}`,
+    means: "No later instant fires until somebody resumes them. What passes meanwhile is never caught up.",
+  },
+  resume: { verb: "Resume", title: (count) => `Resume ${count}`, means: "Each fires again from its next instant on." },
+  delete: {
+    verb: "Delete",
+    title: (count) => `Delete ${count}`,
+    means: "Their waiting runs are cancelled, running ones go on. What they did stays on record.",
+  },
+};
+
+const counted = (count: number): string => `${number(count)} ${count === 1 ? "schedule" : "schedules"}`;
+
+export interface Chosen {
+  ids: ReadonlySet<string>;
+  /** All that the filter matches, loaded or not. */
+  everything: boolean;
+}
+
+/** What can be done with many schedules; done by the server as one tracked thing. */
+export function BulkBar({
+  q,
+  chosen,
+  onEverything,
+  onClear,
+  onStarted,
+}: {
+  q: string;
+  chosen: Chosen;
+  onEverything: () => void;
+  onClear: () => void;
+  onStarted: (bulk: BulkObject) => void;
+}) {
+  const [act, setAct] = useState<Act | null>(null);
+  const [key, setKey] = useState("");
+  const go = useGo();
+  const [mayRun, mayWrite] = [useMay("run:schedule"), useMay("write:schedule")];
+  const matching = useMatching(q, chosen.ids.size > 0 || chosen.everything);
+  const request = (more: Partial<BulkRequest>): BulkRequest => ({
+    action: act ?? "pause",
+    ...(chosen.everything ? { filter: q } : { ids: [...chosen.ids] }),
+    ...more,
+  });
+  const rehearsal = useRehearsal(act ? request({ dry_run: true }) : null);
+  // Those that the action can touch: a paused one cannot be paused again.
+  const count = rehearsal?.count ?? (chosen.everything ? (matching ?? 0) : chosen.ids.size);
+  const begin = async (): Promise<void> => {
+    try {
+      const bulk = await ask<BulkObject>("/api/bulk", { method: "POST", body: request(chosen.everything ? { expect: count } : {}), once: key });
+      onStarted(bulk);
+      onClear();
+      toast.success(`${WORDS[act ?? "pause"].verb}: ${counted(bulk.total)}`, { action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) } });
+    } catch (error) {
+      toast.error(said(error));
+      throw error;
+    }
+  };
+  const press = (one: Act): void => {
+    setKey(freshKey());
+    setAct(one);
+  };
+  return (
+    <>
+      <SelectionBar count={chosen.ids.size} matching={matching} everything={chosen.everything} onEverything={onEverything} onClear={onClear} noun="schedules">
+        <Button size="small" icon={<Play size={12} aria-hidden />} disabled={!mayRun} onClick={() => press("run")}>
+          Run
+        </Button>
+        <Button size="small" icon={<Pause size={12} aria-hidden />} disabled={!mayWrite} onClick={() => press("pause")}>
+          Pause
+        </Button>
+        <Button size="small" icon={<RotateCw size={12} aria-hidden />} disabled={!mayWrite} onClick={() => press("resume")}>
+          Resume
+        </Button>
+        <Button
+          size="small"
+          icon={<Download size={12} aria-hidden />}
+          onClick={() => {
+            void exported(q, chosen).then(
+              (found) => download("schedules.json", found),
+              (error: unknown) => toast.error(said(error)),
+            );
+          }}
+        >
+          Export JSON
+        </Button>
+        <Button size="small" kind="danger" icon={<Trash2 size={12} aria-hidden />} disabled={!mayWrite} onClick={() => press("delete")}>
+          Delete…
+        </Button>
+      </SelectionBar>
+      <Confirm
+        open={act !== null}
+        onClose={() => setAct(null)}
+        onConfirm={begin}
+        title={act ? WORDS[act].title(counted(count)) : ""}
+        action={act ? WORDS[act].title(counted(count)) : ""}
+        danger={act === "delete"}
+        type={act === "delete" ? String(count) : undefined}
+      >
+        {act ? <p>{WORDS[act].means}</p> : null}
+        {rehearsal ? <Told rehearsal={rehearsal} chosen={chosen.everything ? matching : chosen.ids.size} /> : null}
+        <p className="mt-2">It is done step by step, five each second, and can be watched, paused and stopped.</p>
+      </Confirm>
+    </>
+  );
+}
+
+/** What the server says it would do, before it does. */
+function useRehearsal(request: BulkRequest | null): BulkDryRun | undefined {
+  const { data } = useQuery({
+    queryKey: ["rehearsal", request],
+    queryFn: ({ signal }) => ask<BulkDryRun>("/api/bulk", { method: "POST", body: request, signal }),
+    enabled: request !== null,
+    gcTime: 0,
+    retry: again,
+  });
+  return data;
+}
+
+function Told({ rehearsal, chosen }: { rehearsal: BulkDryRun; chosen: number | undefined }) {
+  const left = (chosen ?? rehearsal.count) - rehearsal.count;
+  return (
+    <ul className="mt-2 list-disc pl-4">
+      <li>
+        {counted(rehearsal.count)} would be touched{left > 0 ? `; ${number(left)} of those chosen are so already or cannot be` : ""}.
+      </li>
+      {rehearsal.warnings.map((warning) => (
+        <li key={warning}>{warning}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** How many the filter matches altogether: the server counts them, as it would for a bulk that touches all of them. */
+function useMatching(q: string, wanted: boolean): number | undefined {
+  const { data } = useQuery({
+    queryKey: ["schedules", "matching", q],
+    queryFn: ({ signal }) =>
+      ask<BulkDryRun>("/api/bulk", { method: "POST", body: { action: "delete", filter: q, dry_run: true } satisfies BulkRequest, signal }),
+    enabled: wanted,
+    retry: again,
+    staleTime: 5000,
+  });
+  return data?.count;
+}

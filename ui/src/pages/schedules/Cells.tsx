@@ -1,0 +1,123 @@
+import { TriangleAlert } from "lucide-react";
+
+import type { Schedule } from "@/api/calls";
+import { Duration } from "@/parts/Duration";
+import { Go } from "@/parts/Go";
+import { StateIcon } from "@/parts/StateBadge";
+import { useZone } from "@/prefs";
+import { clock, day, exact, mark, millis, percent, relative } from "@/time/moment";
+import { useNow } from "@/time/useNow";
+import { kindOf } from "@/words/kinds";
+
+import { useHealth } from "./health";
+import { OutcomeStrip } from "./OutcomeStrip";
+
+/** The name with what it does below; the icon tells how it fares. */
+export function NameCell({ schedule, onTag }: { schedule: Schedule; onTag: (tag: string) => void }) {
+  const health = useHealth(schedule.id);
+  const { label, icon: Icon } = kindOf(schedule.action.kind);
+  const failing = schedule.status === "active" && (health?.streak ?? 0) > 0;
+  return (
+    <div className="flex min-w-0 items-start gap-2">
+      <Icon size={16} strokeWidth={1.75} className="mt-0.5 hidden shrink-0 text-muted md:block" aria-hidden />
+      <div className="min-w-0">
+        <div className="flex min-w-0 items-center gap-1.5">
+          <Go to={`/schedules/${schedule.id}`} className="truncate font-medium hover:underline" title={schedule.description || schedule.name}>
+            {schedule.name}
+          </Go>
+          {failing ? (
+            <span className="inline-flex shrink-0 items-center gap-0.5 text-xs text-failed-ink" title={`Failed ${health?.streak} times in a row`}>
+              <StateIcon state="failed" size={14} /> {health?.streak}×
+            </span>
+          ) : null}
+          {schedule.fault ? (
+            <span title={`Damaged: ${schedule.fault}`} className="text-failed-ink">
+              <TriangleAlert size={14} aria-label="damaged" />
+            </span>
+          ) : null}
+          {schedule.status !== "active" ? <StateIcon state={schedule.status} size={14} /> : null}
+        </div>
+        <div className="hidden min-w-0 items-center gap-2 text-xs text-muted md:flex">
+          <span className="shrink-0">{label}</span>
+          {schedule.tags.map((tag) => (
+            <button key={tag} type="button" className="truncate hover:text-ink hover:underline" onClick={() => onTag(tag)}>
+              #{tag}
+            </button>
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Words above, what the machine reads below. */
+export function WhenCell({ schedule }: { schedule: Schedule }) {
+  const said = schedule.summary.replace(/ \([^)]*\)$/, "");
+  const code = schedule.cron_expr ?? schedule.type;
+  return (
+    <div className="min-w-0">
+      <div className="truncate" title={schedule.summary}>
+        {said}
+      </div>
+      <div className="hidden truncate text-xs text-muted md:block">
+        <span className="font-mono">{code}</span> · {schedule.timezone}
+      </div>
+    </div>
+  );
+}
+
+/** The time here with its countdown; below it the schedule's own clock, when it is another. */
+export function NextCell({ schedule }: { schedule: Schedule }) {
+  const zone = useZone();
+  const near = schedule.next_run_at !== null && millis(schedule.next_run_at) - Date.now() < 3_600_000;
+  const now = useNow(near ? 1000 : 30_000);
+  if (schedule.status === "paused") {
+    return (
+      <div className="min-w-0">
+        <div className="text-muted">paused</div>
+        {schedule.paused_reason ? (
+          <div className="hidden truncate text-xs text-muted md:block" title={schedule.paused_reason}>
+            “{schedule.paused_reason}”
+          </div>
+        ) : null}
+      </div>
+    );
+  }
+  const at = schedule.next_run_at;
+  if (!at) return <span className="text-muted">{schedule.status === "completed" ? "completed" : "–"}</span>;
+  const today = day(at, zone, now) === day(now, zone, now);
+  const precision = millis(at) % 60_000 ? "second" : "minute";
+  const there = clock(at, schedule.timezone, precision);
+  const other = mark(millis(at), schedule.timezone) !== mark(millis(at), zone) && there !== clock(at, zone, precision);
+  return (
+    <time dateTime={at} title={exact(at, now)} className="block min-w-0">
+      <div className="flex gap-2 whitespace-nowrap">
+        <span>
+          {today ? "" : `${day(at, zone, now)} `}
+          {clock(at, zone, precision)}
+        </span>
+        <span className="text-muted">{relative(at, now)}</span>
+      </div>
+      {other ? (
+        <div className="hidden truncate text-xs text-muted md:block">
+          {there} {mark(millis(at), schedule.timezone)} there
+        </div>
+      ) : null}
+    </time>
+  );
+}
+
+export function StripCell({ schedule }: { schedule: Schedule }) {
+  return <OutcomeStrip outcomes={useHealth(schedule.id)?.outcomes} />;
+}
+
+export function RatioCell({ schedule }: { schedule: Schedule }) {
+  const health = useHealth(schedule.id);
+  const ratio = health?.success_ratio;
+  const bad = ratio !== null && ratio !== undefined && ratio < 0.9;
+  return <span className={bad ? "text-failed-ink" : undefined}>{percent(ratio)}</span>;
+}
+
+export function AverageCell({ schedule }: { schedule: Schedule }) {
+  return <Duration ms={useHealth(schedule.id)?.avg_duration_ms} />;
+}

@@ -1,0 +1,101 @@
+import { Dialog } from "radix-ui";
+import { type ReactNode, useState } from "react";
+
+import { Button } from "./Button";
+
+export interface ConfirmProps {
+  open: boolean;
+  onClose: () => void;
+  onConfirm: () => void | Promise<unknown>;
+  title: string;
+  /** A verb and its number: "Cancel 31 runs". */
+  action: string;
+  danger?: boolean;
+  /** What must be typed first: the number, or the name. */
+  type?: string;
+  children?: ReactNode;
+}
+
+/** Asks once more, and says what will happen. */
+export function Confirm({ open, onClose, onConfirm, title, action, danger, type, children }: ConfirmProps) {
+  return (
+    <Modal open={open} onClose={onClose} title={title}>
+      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, type }}>
+        {children}
+      </Body>
+    </Modal>
+  );
+}
+
+function Body({ onClose, onConfirm, action, danger, type, children }: Omit<ConfirmProps, "open" | "title">) {
+  const [typed, setTyped] = useState("");
+  const [busy, setBusy] = useState(false);
+  const ready = type === undefined || typed.trim() === type;
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!ready) return;
+        setBusy(true);
+        void Promise.resolve(onConfirm())
+          .then(onClose)
+          .catch(() => undefined)
+          .finally(() => setBusy(false));
+      }}
+    >
+      {children ? <div className="text-sm text-muted">{children}</div> : null}
+      {type !== undefined ? (
+        <label className="flex flex-col gap-1 text-sm">
+          <span>
+            Type <code className="font-mono">{type}</code> to go on
+          </span>
+          <input
+            value={typed}
+            onChange={(event) => setTyped(event.target.value)}
+            autoComplete="off"
+            className="h-8 rounded border bg-bg px-2 font-mono"
+          />
+        </label>
+      ) : null}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Leave as it is</Button>
+        <Button type="submit" kind={danger ? "danger" : "primary"} disabled={!ready} busy={busy}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** A dialog: title, content, Escape and a press outside close it. */
+export function Modal({
+  open,
+  onClose,
+  title,
+  wide,
+  children,
+}: {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  wide?: boolean;
+  children: ReactNode;
+}) {
+  return (
+    <Dialog.Root open={open} onOpenChange={(now) => (now ? undefined : onClose())}>
+      <Dialog.Portal>
+        <Dialog.Overlay className="fixed inset-0 z-40 bg-veil" />
+        <Dialog.Content
+          aria-describedby={undefined}
+          className={`fixed top-[12vh] left-1/2 z-50 flex max-h-[80vh] w-[calc(100vw-32px)] -translate-x-1/2 animate-appear flex-col gap-3 overflow-auto rounded-lg bg-raised p-5 shadow-overlay ${
+            wide ? "max-w-3xl" : "max-w-md"
+          }`}
+        >
+          <Dialog.Title className="text-lg font-semibold">{title}</Dialog.Title>
+          {children}
+        </Dialog.Content>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}

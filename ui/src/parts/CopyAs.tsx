@@ -1,0 +1,69 @@
+import { ChevronDown } from "lucide-react";
+import { Popover, Tabs as Radix } from "radix-ui";
+
+import { useSession } from "@/api/session";
+import { type Call, say } from "@/words/copying";
+
+import { Button } from "./Button";
+import { CopyButton } from "./CopyButton";
+
+/** The same click as curl, CLI and Python, ready to paste. */
+export function CopyAs({ call, label = "Copy as" }: { call: Call; label?: string }) {
+  const secured = useSession()?.mode === "secured";
+  const said = say(call, window.location.origin, secured);
+  const ways = [
+    ["curl", said.curl],
+    ["CLI", said.cli],
+    ["Python", said.python],
+  ] as const;
+  const first = ways.find(([, text]) => text)?.[0] ?? "curl";
+  return (
+    <Popover.Root>
+      <Popover.Trigger asChild>
+        <Button>
+          {label}
+          <ChevronDown size={14} aria-hidden />
+        </Button>
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content
+          align="end"
+          sideOffset={4}
+          aria-label="Copy as"
+          className="z-50 w-[min(560px,calc(100vw-32px))] animate-appear rounded-lg bg-raised p-3 shadow-overlay"
+        >
+          <Radix.Root defaultValue={first}>
+            <Radix.List aria-label="Language" className="mb-2 flex gap-1">
+              {ways.map(([name, text]) =>
+                text ? (
+                  <Radix.Trigger
+                    key={name}
+                    value={name}
+                    className="rounded px-2 py-1 text-xs font-medium text-muted data-[state=active]:bg-accent-tint data-[state=active]:text-ink"
+                  >
+                    {name}
+                  </Radix.Trigger>
+                ) : null,
+              )}
+            </Radix.List>
+            {ways.map(([name, text]) =>
+              text ? (
+                <Radix.Content key={name} value={name} className="relative">
+                  <pre
+                    tabIndex={0}
+                    className="max-h-72 overflow-auto rounded border bg-surface p-3 pr-10 font-mono text-xs whitespace-pre-wrap break-all"
+                  >
+                    {text}
+                  </pre>
+                  <div className="absolute top-1 right-1">
+                    <CopyButton text={text} />
+                  </div>
+                </Radix.Content>
+              ) : null,
+            )}
+          </Radix.Root>
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}

@@ -1,0 +1,62 @@
+import { CloudOff, RefreshCw, TriangleAlert } from "lucide-react";
+
+import { useSession } from "@/api/session";
+import { ProblemError } from "@/api/problem";
+import { useZone } from "@/prefs";
+import { clock, mark } from "@/time/moment";
+import { curl } from "@/words/copying";
+
+import { Button } from "./Button";
+import { CopyButton } from "./CopyButton";
+import { cx } from "./cx";
+
+export interface ErrorCardProps {
+  error: unknown;
+  /** What could not be had: "The runs could not be read". */
+  what?: string;
+  onRetry?: () => void;
+  /** One line, above data that is old but still shown. */
+  bar?: boolean;
+}
+
+/** Says what, when, which request, and what to do next. */
+export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
+  const zone = useZone();
+  const secured = useSession()?.mode === "secured";
+  const known = error instanceof ProblemError ? error : null;
+  const Icon = known?.offline ? CloudOff : TriangleAlert;
+  const title = what ?? known?.problem.title ?? "This page met a fault of its own";
+  const detail = known ? known.message : error instanceof Error ? error.message : String(error);
+  return (
+    <div
+      role="alert"
+      className={cx(
+        "flex gap-x-3 gap-y-2 rounded-lg border border-failed/40 bg-failed-tint text-sm",
+        bar ? "flex-wrap items-center px-3 py-1.5" : "flex-col p-4 sm:flex-row",
+      )}
+    >
+      <Icon size={18} className="mt-0.5 shrink-0 text-failed-ink" aria-hidden />
+      <div className="min-w-0 flex-1">
+        <p className="font-medium text-failed-ink">{title}</p>
+        <p className="break-words">{detail}</p>
+        {known && !bar ? (
+          <p className="mt-1 font-mono text-xs text-muted">
+            {known.asked.method} {known.asked.path.slice(0, 120)} · {known.status || "no answer"} ·{" "}
+            {clock(known.at.getTime(), zone, "second")} {mark(known.at.getTime(), zone)}
+            {known.requestId ? ` · ${known.requestId}` : ""}
+          </p>
+        ) : null}
+      </div>
+      <div className="flex shrink-0 items-start gap-2">
+        {onRetry ? (
+          <Button size={bar ? "small" : "normal"} icon={<RefreshCw size={14} aria-hidden />} onClick={onRetry}>
+            Retry
+          </Button>
+        ) : null}
+        {known && !bar ? (
+          <CopyButton text={curl(known.asked, window.location.origin, secured)} label="Copy as curl" />
+        ) : null}
+      </div>
+    </div>
+  );
+}

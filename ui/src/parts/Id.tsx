@@ -1,0 +1,40 @@
+import { Check, Copy } from "lucide-react";
+import { useState } from "react";
+
+import { copyText } from "@/words/clipboard";
+
+import { Go } from "./Go";
+
+/** run_01a1…0ef9e9: the middle is cut out, the whole is on hover and in the clipboard. */
+export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`);
+
+export function Id({ id, to }: { id: string; to?: string }) {
+  const [copied, setCopied] = useState(false);
+  const text = <span className="font-mono text-xs">{shortId(id)}</span>;
+  return (
+    <span className="group/id inline-flex items-center gap-1 whitespace-nowrap" title={id}>
+      {to ? (
+        <Go to={to} className="hover:underline">
+          {text}
+        </Go>
+      ) : (
+        text
+      )}
+      <button
+        type="button"
+        aria-label={`Copy ${id}`}
+        className="rounded-sm p-0.5 text-muted opacity-0 hover:text-ink focus-visible:opacity-100 group-hover/id:opacity-100"
+        onClick={(event) => {
+          event.preventDefault();
+          event.stopPropagation();
+          void copyText(id).then((done) => {
+            setCopied(done);
+            window.setTimeout(() => setCopied(false), 1200);
+          });
+        }}
+      >
+        {copied ? <Check size={12} /> : <Copy size={12} />}
+      </button>
+    </span>
+  );
+}

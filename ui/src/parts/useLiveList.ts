@@ -1,0 +1,142 @@
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+
+import type { Page } from "@/api/calls";
+import { ask, type Query } from "@/api/client";
+import { useLiveState, useTopic } from "@/live/live";
+
+import { meet } from "./meeting";
+
+export interface LiveListOptions<T> {
+  path: string;
+  query: Query;
+  /** The topic after whose change the head of the list is looked at again. */
+  topic: string | null;
+  rowId: (row: T) => string;
+  limit?: number;
+  enabled?: boolean;
+}
+
+export interface LiveList<T> {
+  rows: T[];
+  loading: boolean;
+  error: unknown;
+  hasMore: boolean;
+  more: () => void;
+  /** How many rows have come since; `showFresh` lets them in. */
+  fresh: number;
+  showFresh: () => void;
+  refetch: () => void;
+}
+
+const SHOWN_PACE = 1000;
+const HIDDEN_PACE = 10_000;
+const POLL = 10_000;
+
+/**
+ * A list that stays still: what is shown is renewed in place, what is new is counted and waits. `path` must answer a
+ * page (`items`, `next_cursor`), newest first.
+ */
+export function useLiveList<T>({
+  path,
+  query,
+  topic,
+  rowId,
+  limit = 50,
+  enabled = true,
+}: LiveListOptions<T>): LiveList<T> {
+  const queries = useQueryClient();
+  const key = useMemo(() => ["list", path, query, limit], [path, query, limit]);
+  const [head, setHead] = useState<T[]>([]);
+  const list = useInfiniteQuery({
+    queryKey: key,
+    queryFn: ({ pageParam, signal }) => ask<Page<T>>(path, { query: { ...query, limit, cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
+    enabled,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+    refetchOnWindowFocus: false,
+    refetchOnMount: "always",
+  });
+  const hash = JSON.stringify(key);
+  useEffect(() => setHead([]), [hash]);
+
+  const rows = useMemo(() => list.data?.pages.flatMap((page) => page.items) ?? [], [list.data]);
+  const empty = rows.length === 0;
+  const { refetch: ask_again } = list;
+
+  const look = useCallback(async () => {
+    if (!enabled) return;
+    if (empty) {
+      await ask_again();
+      return;
+    }
+    const page = await ask<Page<T>>(path, { query: { ...query, limit } }).catch(() => null);
+    if (!page) return;
+    queries.setQueryData<InfiniteData<Page<T>>>(
+      key,
+      (before) => before && { ...before, pages: meet(before.pages, page.items, rowId).pages },
+    );
+    setHead(page.items);
+  }, [enabled, empty, ask_again, path, query, limit, queries, key, rowId]);
+
+  const timer = useRef<number | undefined>(undefined);
+  const latest = useRef(look);
+  latest.current = look;
+  const soon = useCallback(() => {
+    if (timer.current !== undefined) return;
+    timer.current = window.setTimeout(
+      () => {
+        timer.current = undefined;
+        void latest.current();
+      },
+      document.hidden ? HIDDEN_PACE : SHOWN_PACE,
+    );
+  }, []);
+  useEffect(
+    () => () => {
+      window.clearTimeout(timer.current);
+      timer.current = undefined;
+    },
+    [],
+  );
+  useTopic(enabled ? topic : null, soon);
+
+  const { kind } = useLiveState();
+  useEffect(() => {
+    if (kind === "live" || !topic) return undefined;
+    // Without a live line the list is looked at now and then.
+    const poll = window.setInterval(() => void latest.current(), POLL);
+    return () => window.clearInterval(poll);
+  }, [kind, topic]);
+
+  const known = useMemo(() => new Set(rows.map(rowId)), [rows, rowId]);
+  const waiting = useMemo(
+    () => (empty ? [] : head.filter((row) => !known.has(rowId(row)))),
+    [head, known, rowId, empty],
+  );
+
+  return {
+    rows,
+    loading: list.isPending && enabled,
+    error: list.error,
+    hasMore: list.hasNextPage,
+    more: () => {
+      if (!list.isFetchingNextPage) void list.fetchNextPage();
+    },
+    fresh: waiting.length,
+    showFresh: () => {
+      if (waiting.length < head.length) {
+        queries.setQueryData<InfiniteData<Page<T>>>(key, (before) => {
+          const [first, ...rest] = before?.pages ?? [];
+          return before && first
+            ? { ...before, pages: [{ ...first, items: [...waiting, ...first.items] }, ...rest] }
+            : before;
+        });
+      } else void queries.resetQueries({ queryKey: key, exact: true });
+      setHead([]);
+    },
+    refetch: () => void ask_again(),
+  };
+}

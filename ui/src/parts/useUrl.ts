@@ -1,0 +1,36 @@
+import { useNavigate, useParams, useRouter, useSearch } from "@tanstack/react-router";
+import { useCallback } from "react";
+
+/** One value that lives in the URL (`?q=…`), so that every view can be sent to somebody else. */
+export function useUrl(name: string, fallback = ""): [string, (value: string, push?: boolean) => void] {
+  const search = useSearch({ strict: false }) as Record<string, string | undefined>;
+  const navigate = useNavigate();
+  const set = useCallback(
+    (value: string, push = false) => {
+      void navigate({
+        to: ".",
+        search: ((before: Record<string, string | undefined>) => ({
+          ...before,
+          [name]: value === fallback ? undefined : value,
+        })) as never,
+        hash: true,
+        replace: !push,
+      });
+    },
+    [navigate, name, fallback],
+  );
+  return [search[name] ?? fallback, set];
+}
+
+/** Go somewhere from code. */
+export function useGo(): (to: string, replace?: boolean) => void {
+  const router = useRouter();
+  return useCallback(
+    (to, replace = false) => (replace ? router.history.replace(to) : router.history.push(to)),
+    [router],
+  );
+}
+
+/** A part of the address: `useParam("id")` on `/runs/$id`; empty when the address has none. */
+export const useParam = (name: string): string =>
+  (useParams({ strict: false }) as Record<string, string | undefined>)[name] ?? "";

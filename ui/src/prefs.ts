@@ -1,0 +1,85 @@
+/** What one person likes on this machine: zone, theme, density. Kept in the browser, never on the server. */
+import { useSyncExternalStore } from "react";
+
+import { browserZone, knownZone } from "./time/zone";
+
+export interface Prefs {
+  /** An IANA name, or "browser". */
+  zone: string;
+  theme: "system" | "light" | "dark";
+  density: "comfortable" | "default" | "compact";
+  navFolded: boolean;
+  wrap: boolean;
+  inspectorWidth: number;
+}
+
+const KEY = "foliot.prefs";
+const DEFAULTS: Prefs = {
+  zone: "browser",
+  theme: "system",
+  density: "default",
+  navFolded: false,
+  wrap: false,
+  inspectorWidth: 360,
+};
+const ROWS = { comfortable: 36, default: 32, compact: 28 } as const;
+
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const listeners = new Set<() => void>();
+let current = read();
+
+function read(): Prefs {
+  try {
+    return { ...DEFAULTS, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Prefs>) };
+  } catch {
+    return DEFAULTS;
+  }
+}
+
+export const themeNow = (): "light" | "dark" =>
+  current.theme === "system" ? (dark.matches ? "dark" : "light") : current.theme;
+
+function apply(): void {
+  document.documentElement.dataset.theme = themeNow();
+  document.documentElement.style.setProperty("--row", `${ROWS[current.density]}px`);
+  for (const tell of listeners) tell();
+}
+
+export function setPrefs(change: Partial<Prefs>): void {
+  current = { ...current, ...change };
+  try {
+    localStorage.setItem(KEY, JSON.stringify(current));
+  } catch {
+    // Private windows may refuse; the choice then lasts as long as the page.
+  }
+  apply();
+}
+
+export function startPrefs(): void {
+  dark.addEventListener("change", apply);
+  // Another tab may have chosen.
+  window.addEventListener("storage", (event) => {
+    if (event.key === KEY) {
+      current = read();
+      apply();
+    }
+  });
+  apply();
+}
+
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+};
+
+export const usePrefs = (): Prefs => useSyncExternalStore(subscribe, () => current);
+
+export const useTheme = (): "light" | "dark" => useSyncExternalStore(subscribe, themeNow);
+
+/** The zone in which this person reads every clock. */
+export function useZone(): string {
+  const { zone } = usePrefs();
+  return zone !== "browser" && knownZone(zone) ? zone : browserZone();
+}
+
+export const useRowHeight = (): number => ROWS[usePrefs().density];

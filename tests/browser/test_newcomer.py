@@ -6,12 +6,12 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.acceptance.house import SECONDS, House
+from tests.browser.asking import told
 from tests.browser.conftest import Open, a_house
 
 pytestmark = pytest.mark.timeout(240)
@@ -20,9 +20,9 @@ CLOSED = "http://127.0.0.1:9/"
 """Nothing listens there."""
 
 
-@pytest.fixture
-def house(browser: Browser, tmp_path: Path) -> Iterator[House]:
-    with a_house(tmp_path / "home", "--demo") as made:
+@pytest.fixture(scope="module")
+def house(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with a_house(tmp_path_factory.mktemp("newcomer") / "home", "--demo") as made:
         yield made
 
 
@@ -37,6 +37,26 @@ def test_the_first_five_minutes(house: House, tab: Open) -> None:
     _break_it(page, letters)
     _put_it_right(page, letters)
     _take_a_key(page)
+
+
+def test_the_demo_goes_with_one_click_also_from_under_a_reader(house: House, tab: Open) -> None:
+    run = told(house, "/api/runs", q="schedule:quick-check", limit=1)["items"][0]["id"]
+    reader = tab(house)
+    reader.forgiven.append("404")
+    reading = reader.go(f"/runs/{run}")
+    expect(_state(reading, "success")).to_be_visible()
+    other = tab(house)
+    other.forgiven.append("404")
+    page = other.go("/")
+    page.get_by_role("button", name="Remove demo").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove demo").click()
+    expect(page.get_by_label("Demo", exact=True)).to_have_count(0)
+
+    expect(reading.get_by_role("alert")).to_contain_text("deleted while you looked at it")
+    expect(_state(reading, "success")).to_be_visible()
+    expect(reading.get_by_role("button", name="Replay")).to_be_disabled()
+    reading.reload()
+    expect(reading.get_by_text(f"No run {run}")).to_be_visible()
 
 
 def _mend_what_fails(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 
@@ -99,14 +100,15 @@ def test_a_token_that_ends_in_mid_page_asks_again_and_nothing_is_lost(secured: H
     ended = page.get_by_role("dialog", name="Your session has ended")
     typed = page.get_by_label("Say it")
 
-    def ask_something() -> int:
-        if not ended.count():
-            typed.fill(f"every {2 + ask_something.calls % 7} minutes")
-            ask_something.calls += 1
-        return ended.count()
+    minutes = itertools.count(2)
 
-    ask_something.calls = 0
-    soon(page, ask_something, bool)
+    def type_on() -> bool:
+        """Each word is shown to the server, until it says that the time is over."""
+        if not ended.is_visible():
+            typed.fill(f"every {next(minutes)} minutes")
+        return ended.is_visible()
+
+    soon(page, type_on, bool)
     sign_in(page, token(secured, "operator", "1h"))
     expect(ended).to_have_count(0)
     expect(page.get_by_label("Name", exact=True)).to_have_value("half written")

@@ -17,6 +17,7 @@ from foliot.ports import Transaction
 from foliot.ports.hands import Done
 from foliot.store.database import Database
 from foliot.usecases.bulk_hands import BulkHands
+from foliot.usecases.bulks import Bulks
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World, open_world
 
@@ -136,6 +137,21 @@ async def test_the_set_is_fixed_when_it_is_made(world: World, client: Client) ->
     assert [group["count"] for group in left] == [1]
     (gone, _) = await runs(client, "resolved:true")
     assert (gone["resolved_by"], gone["links"]["resolved_by"]) == ("discarded", None)
+
+
+async def test_what_came_between_counting_and_fixing_is_not_expected(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await letters(world, client, 3)
+
+    async def too_few(*_: object) -> int:
+        return 2
+
+    monkeypatch.setattr(Bulks, "_count", too_few)
+    refused = await make(client, 409, action="discard", filter="", expect=2)
+
+    assert refused["detail"].startswith("3 match now, and not 2")
+    assert (await client.get("/api/bulk")).json["items"] == []
 
 
 async def test_what_cannot_be_done_to_one_does_not_stop_the_others(world: World, client: Client) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -145,6 +146,24 @@ async def test_a_past_leaves_no_hole_in_the_account(store: Database) -> None:
         await tx.past.write([account])
 
     assert (await Audit(store=store).prove(LOCAL)).holes == []
+
+
+async def test_a_run_that_is_made_while_somebody_erases_goes_too(store: Database) -> None:
+    gone = schedule()
+    await keep(store, gone)
+
+    async def erase() -> None:
+        async with store.begin(TENANT) as tx:
+            await tx.past.erase(TENANT, [gone.id])
+
+    async with store.begin(TENANT) as tx:
+        await tx.schedules.get(TENANT, gone.id, lock=True)
+        erasing = asyncio.create_task(erase())
+        await asyncio.wait([erasing], timeout=0.3)
+        await tx.past.write([written(gone, LIVES["well"])])
+    await erasing
+
+    assert await runs_of(store, gone.id) == []
 
 
 async def test_whoever_erases_takes_all_of_it_and_nothing_of_anybody_else(store: Database) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -15,10 +15,12 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from foliot.domain.access import LOCAL, Caller, Role
+from foliot.domain.errors import Unavailable
 from foliot.domain.event import EventType, Line
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, pulses, sockets, stream
+from foliot.doors.rest import create_app, pulses, sockets, stream, streams
 from foliot.ports import RUNS_TOPIC, Claimed, Page, run_topic
+from foliot.usecases.runs import Runs
 from tests.asgi import Client
 from tests.callers import Names
 from tests.contract.test_sockets import serving, submit
@@ -311,6 +313,54 @@ async def test_a_reader_that_stalls_is_closed(world: World, monkeypatch: pytest.
 
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == sockets.TOO_SLOW
+
+
+async def test_a_reader_that_takes_no_answers_is_closed_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sockets, "STALL", 0.2)
+    async with tab(create_app(world.cases)) as socket:
+
+        async def never(self: Any, message: Any) -> None:
+            await asyncio.sleep(3600)
+
+        monkeypatch.setattr(WebSocket, "send_text", never)
+        await say(socket, "ping")
+        with pytest.raises(ConnectionClosed) as closed:
+            await hear(socket)
+
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == sockets.TOO_SLOW
+
+
+async def test_a_subscription_outlives_a_store_that_is_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "LOOK", 0.05)
+    held = await running(world)
+    await write(world, held, "one")
+    found, tries = Runs.get, [0]
+
+    async def away(self: Runs, *asked: Any) -> Any:
+        tries[0] += 1
+        if tries[0] < 3:
+            raise Unavailable("the database is away")
+        return await found(self, *asked)
+
+    monkeypatch.setattr(Runs, "get", away)
+    async with tab(create_app(world.cases)) as socket:
+        topic = f"log:{held.fence.run_id}"
+        await say(socket, "subscribe", topic)
+        told = await hear(socket)
+
+    assert [said for _, said, _ in lines(told)] == ["one"]
+
+
+async def test_a_tab_that_looks_at_one_run_after_another_keeps_none_of_them(world: World) -> None:
+    desk = stream.Desk(cast(Any, None))
+    over = asyncio.get_running_loop().create_future()
+    over.set_result(None)
+    desk._following = {f"run:{place}": over for place in range(1000)}  # type: ignore[misc]
+
+    desk._follow([], {})
+
+    assert desk._following == {}
 
 
 async def test_secured_a_tab_sees_its_own_tenant_and_what_its_role_allows(world: World) -> None:

@@ -589,6 +589,15 @@ async def test_csv_writes_rows_below_the_fields_of_the_first(tmp_path: Path) -> 
     ]
 
 
+async def test_an_item_that_cannot_be_written_does_not_take_the_head_along(tmp_path: Path) -> None:
+    sink = made(CsvSink, path="a.csv")
+
+    found = await stream(sink, items=[{"a": "\ud800"}, {"a": 1}], out=tmp_path, on_error="skip")
+
+    assert found.failed == 1
+    assert (tmp_path / "a.csv").read_text() == "a\n1\n"
+
+
 async def test_csv_writes_the_columns_it_is_told(tmp_path: Path) -> None:
     sink = made(CsvSink, path="a.csv", columns=["b", "in.c"], delimiter=";")
 

@@ -106,6 +106,9 @@ class SqlPast:
     async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> Erased:
         if not schedule_ids:
             return Erased(0, 0)
+        gone = (schedules.c.tenant_id == tenant_id, self.dialect.among(schedules.c.id, schedule_ids))
+        # First of all, as whoever fires does: a run that is made meanwhile is seen below, and none is made after.
+        await self.conn.execute(self.dialect.lock(select(schedules.c.id).where(*gone).order_by(schedules.c.id)))
         erased = 0
         async for ids, states in self._lived(tenant_id, schedule_ids):
             await tallies.add_ended(self.conn, self.dialect, states, by=-1)
@@ -117,7 +120,6 @@ class SqlPast:
         for table in (ledger, spans, versions, declared):
             ours = (table.c.tenant_id == tenant_id, self.dialect.among(table.c.schedule_id, schedule_ids))
             await self.conn.execute(delete(table).where(*ours))
-        gone = (schedules.c.tenant_id == tenant_id, self.dialect.among(schedules.c.id, schedule_ids))
         removed = await self.conn.execute(delete(schedules).where(*gone))
         return Erased(removed.rowcount, erased)
 

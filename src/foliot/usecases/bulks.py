@@ -135,10 +135,7 @@ class Bulks:
     async def _make(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> Bulk:
         now = self.clock.now()
         count = await self._count(tx, caller, request, query)
-        if request.expect is not None and request.expect != count:
-            raise Conflict(
-                f"{count} match now, and not {request.expect}: look again before you {request.act.value} them"
-            )
+        _expected(request, count)
         bulk = Bulk(
             id=self.new_id(BULK),
             tenant_id=caller.tenant_id,
@@ -161,6 +158,8 @@ class Bulks:
             finished_at=None if count else now,
         )
         fixed = await self._fix(tx, bulk, request, query)
+        # Some may have come since they were counted.
+        _expected(request, fixed)
         bulk = replace(bulk, total=fixed)
         await tx.bulks.add(bulk, now)
         became = {"action": bulk.act.value, "filter": bulk.filter, "total": bulk.total, "rate": bulk.rate}
@@ -244,6 +243,11 @@ _VERBS = {
     BulkState.FINISHED: "finish",
 }
 _SENDS = frozenset({Act.RETRY, Act.REPLAY, Act.RUN})
+
+
+def _expected(request: BulkRequest, count: int) -> None:
+    if request.expect is not None and request.expect != count:
+        raise Conflict(f"{count} match now, and not {request.expect}: look again before you {request.act.value} them")
 
 
 async def _find(tx: Transaction, caller: Caller, bulk_id: str, *, lock: bool = False) -> Bulk:

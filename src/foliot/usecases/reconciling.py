@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
@@ -29,6 +29,8 @@ from foliot.usecases.trail import Change, record
 FROM_FILE = ManagedBy.FILE.value
 PERIOD = 0.5
 """Seconds between two looks: a change that two of them find alike is in effect within two seconds."""
+PATIENCE = timedelta(seconds=30)
+"""After which a schedule is asked for again for which the tenant had no room."""
 
 _SENTENCES = {
     "loaded": "a new pipeline",
@@ -63,21 +65,29 @@ class Reconciler:
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
     """What is wrong with the file, a sentence each."""
+    _waiting: list[tuple[str, int, Written, Fault]] = field(default_factory=list)
+    """Those for which the tenant had no room, and what was said of each."""
+    _again_at: datetime | None = None
 
     async def run_once(self) -> Did:
-        sheet = await self.book.look(self.declaring.schedules.clock.now())
-        if sheet is not None:
-            try:
+        now = self.declaring.schedules.clock.now()
+        sheet = await self.book.look(now)
+        try:
+            if sheet is not None:
                 await self.apply(sheet)
-            except BaseException:
-                # Half of it may be in effect: the next look does it again, and finds that half done.
-                self.book.forget()
-                raise
+            elif self._again_at is not None and now >= self._again_at:
+                await self._retry()
+        except BaseException:
+            # Half of it may be in effect: the next look does it again, and finds that half done.
+            self.book.forget()
+            raise
         return Did(PERIOD)
 
     async def apply(self, sheet: Sheet) -> None:
         """Make it so."""
         self.troubles.clear()
+        self._waiting.clear()
+        self._again_at = None
         standing, live = await self._standing()
         if sheet.fault is not None:
             self._complain(sheet.fault)
@@ -118,9 +128,24 @@ class Reconciler:
             said = f"pipeline {written.name}: its schedule cannot be made: {'; '.join(map(str, each))}"
             fault = Fault(file=file, line=written.line, column=1, message=said)
             self._complain(fault)
+            if isinstance(wrong, TooMany):
+                self._waiting.append((file, place, written, fault))
+                self._again_at = self.declaring.schedules.clock.now() + PATIENCE
             did = await self._settle(file, place, replace(written, definition=None, faults=[fault]))
         if did:
             log.info(_SENTENCES[did], action=f"pipeline_{did}", pipeline=written.name)
+
+    async def _retry(self) -> None:
+        """Room may have been made since. What somebody else has read out of a newer file meanwhile stays as it is."""
+        waiting, self._again_at = list(self._waiting), None
+        self._waiting.clear()
+        standing, _ = await self._standing()
+        for file, place, written, fault in waiting:
+            told = str(fault)
+            self.troubles[:] = [each for each in self.troubles if each != told]
+            if (kept := standing.get(written.name)) is not None and kept.fault == fault:
+                await self._write(file, place, written)
+        self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
 
     @again
     async def _settle(self, file: str, place: int, written: Written) -> str | None:

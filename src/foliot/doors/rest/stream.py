@@ -6,8 +6,8 @@ Each subscription is a task that tells at the reader's own pace: nothing is kept
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,7 +90,7 @@ class Desk:
 
     async def hear(self) -> None:
         """Do what the reader says until it leaves."""
-        with suppress(WebSocketDisconnect, RuntimeError):
+        with suppress(WebSocketDisconnect, RuntimeError), self._patience():
             while (said := await self.one.socket.receive())["type"] != "websocket.disconnect":
                 try:
                     await self._obey(said.get("text") or said.get("bytes") or b"")
@@ -98,6 +98,15 @@ class Desk:
                     told = error.told if isinstance(error, Unavailable) else str(error)
                     await self._tell({"type": "error", "detail": told[:500]})
         self.left.set()
+
+    @contextmanager
+    def _patience(self) -> Iterator[None]:
+        """Whoever does not take what is told has stalled."""
+        try:
+            yield
+        except TimeoutError:
+            self.stalled = True
+            self.left.set()
 
     async def leave(self) -> None:
         """Let go of everything."""
@@ -126,15 +135,25 @@ class Desk:
                 raise Invalid("op", f"must be one of {', '.join(OPS)}", got=op)
 
     def _follow(self, topics: list[str], after: Mapping[str, int]) -> None:
-        fresh = [topic for topic in topics if topic not in self._following or self._following[topic].done()]
-        open_ = {topic for topic, task in self._following.items() if not task.done()}
-        if len(open_) + len(fresh) > MOST_TOPICS:
+        self._following = {topic: task for topic, task in self._following.items() if not task.done()}
+        fresh = [topic for topic in topics if topic not in self._following]
+        if len(self._following) + len(fresh) > MOST_TOPICS:
             raise Invalid("topics", f"one connection follows at most {MOST_TOPICS}: unsubscribe from some first")
         for topic in fresh:
             self._following[topic] = asyncio.create_task(self._run(topic, after.get(topic, 0)), name=f"foliot-{topic}")
 
     async def _run(self, topic: str, after: int) -> None:
         """One subscription, until it ends by itself or is ended."""
+        try:
+            with self._patience():
+                while not self.left.is_set() and not await self._told(topic, after):
+                    await rest(self.left)
+        except (WebSocketDisconnect, RuntimeError):
+            # The reader left while we were telling.
+            self.left.set()
+
+    async def _told(self, topic: str, after: int) -> bool:
+        """Whether it was told to its end; not when the store was away before there was anything to tell."""
         try:
             match topic.partition(":"):
                 case ("log", _, run_id):
@@ -145,15 +164,14 @@ class Desk:
                     await self._pulse(topic)
         except NotFound:
             await self.told_of(topic, "gone", 0, None)
-        except TimeoutError:
-            self.stalled = True
-            self.left.set()
-        except (WebSocketDisconnect, RuntimeError):
-            # The reader left while we were telling.
-            self.left.set()
+        except Unavailable:
+            return False
+        except (TimeoutError, WebSocketDisconnect, RuntimeError):
+            raise
         except Exception:
             log.exception("a subscription failed", action="subscription_failed", topic=topic)
             await self._tell({"type": "error", "detail": f"{topic} could not be followed; subscribe again"})
+        return True
 
     async def _pulse(self, topic: str) -> None:
         """Where it stands, and again whenever that has changed."""

@@ -66,7 +66,6 @@ async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:
     if ":memory:" in url:
         async with store.engines.write.connect() as conn:
             await create(conn)
-            await conn.commit()
     else:
         await migrate(url)
     try:

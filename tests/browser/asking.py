@@ -12,7 +12,6 @@ from playwright.sync_api import Page
 
 from tests.acceptance.house import SECONDS, House
 
-
 T = TypeVar("T")
 
 
@@ -53,11 +52,12 @@ def ended(house: House, page: Page, run: str) -> dict[str, Any]:
 
 def soon(page: Page, ask: Callable[[], T], good: Callable[[T], bool]) -> T:
     """What is asked, as soon as it is good; the browser goes on meanwhile."""
+    answer = ask()
     for _ in range(SECONDS * 5):
-        answer = ask()
         if good(answer):
             return answer
         page.wait_for_timeout(200)
+        answer = ask()
     raise AssertionError(f"it never came: {answer}")
 
 

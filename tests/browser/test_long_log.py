@@ -20,6 +20,7 @@ pytestmark = pytest.mark.timeout(240)
 
 LINES = 200_000
 EVERY = 1000
+AT = datetime(2026, 11, 16, 12, tzinfo=UTC)
 FIRST = 3
 """Before it, the run has said that it was queued and that it runs."""
 
@@ -67,10 +68,9 @@ def test_a_log_of_two_hundred_thousand_lines(busy: House, tab: Open) -> None:
 
 
 def lengthen(house: House, run: str) -> None:
-    """As if the run had written all of them; a real one would take its time, and lines that come too fast are dropped."""
-    now = datetime.now(UTC)
+    """As if the run had written all of them; really doing it takes long, and lines that come too fast are dropped."""
     said = [
-        Line(now, EventType.LOG, "info", f"line {number}{' needle' if number % EVERY == 0 else ''}")
+        Line(AT, EventType.LOG, "info", f"line {number}{' needle' if number % EVERY == 0 else ''}")
         for number in range(1, LINES + 1)
     ]
     parts = [said[start : start + CHUNK_LINES] for start in range(0, LINES, CHUNK_LINES)]

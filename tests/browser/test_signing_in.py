@@ -1,4 +1,4 @@
-"""A Foliot that asks who is there: by a token, by a link, with the role's own buttons, and again when the time is over."""
+"""A Foliot that asks who is there: by a token, by a link, and again when the time is over; roles have their buttons."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def test_a_token_opens_the_page_that_was_wanted(secured: House, tab: Open) -> No
     expect(page.get_by_role("link", name="guarded", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="New schedule")).to_be_visible()
     assert page.evaluate("document.cookie") == "", "a script can read the credential"
-    assert secured.environ["FOLIOT_TOKEN"] not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")
+    assert secured.environ["FOLIOT_TOKEN"] not in page.evaluate(
+        "JSON.stringify([{...localStorage}, {...sessionStorage}])"
+    )
     page.get_by_role("button", name="Signed in as a-admin").click()
     page.get_by_role("menuitem", name="Sign out").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to foliot")

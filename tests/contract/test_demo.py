@@ -20,6 +20,7 @@ from foliot.demo.site import ARTICLES, PRODUCTS, page, price
 from foliot.demoing import with_own_service
 from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.errors import Conflict
+from foliot.domain.fingerprint import fingerprint
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Status
 from foliot.doors.rest.models_session import Demo, DemoRemoved, Session
@@ -115,6 +116,7 @@ async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: St
 
     assert [run.state for run in nights[: FAILED_NIGHTS + 1]] == [RunState.FAILED] * FAILED_NIGHTS + [RunState.SUCCESS]
     assert nights[0].error == {"code": "http_429", "message": "The target answered 429 Too Many Requests."}
+    assert nights[0].fingerprint == fingerprint("webhook", nights[0].error, "127.0.0.1")
     assert (nights[0].attempt, nights[0].max_attempts) == (3, 3)
     assert [event.seq for event in events[1]] == list(range(1, nights[0].event_seq + 1))
     assert "attempt 3 of 3" in " ".join(event.message for event in events[1])

@@ -19,6 +19,7 @@ from foliot.domain.trigger import Every
 from foliot.ports import Page
 from foliot.store.columns import moment_out
 from foliot.store.database import Database
+from foliot.usecases import calendar
 from foliot.usecases.calendar import Asked, Month
 from foliot.usecases.timeline import MOST_GROUPS, Strip
 from tests.givens import HOUR, MINUTE, NOON, keep, schedule, spec, statements
@@ -173,6 +174,21 @@ async def test_a_calendar_counts_what_ran_what_did_not_and_what_will(world: Worl
         await month(world, schedule_id="sch_nobodys")
     with pytest.raises(Invalid, match="800 hours"):
         await month(world, granularity=Granularity.HOUR, start=NOON, end=NOON + timedelta(days=40))
+
+
+async def test_instants_that_were_missed_are_spread_evenly_where_there_are_too_many(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await history(world)
+    asked = {"start": NOON, "end": NOON + 3 * HOUR, "granularity": Granularity.HOUR}
+    sure = await month(world, **asked)
+    monkeypatch.setattr(calendar, "STEPS", 0)
+
+    about = await month(world, **asked)
+
+    assert (sure.exact, about.exact) == (True, False)
+    assert [cell.missed for cell in sure.cells][1:] != [0, 0]
+    assert sum(cell.missed for cell in about.cells) == sum(cell.missed for cell in sure.cells)
 
 
 async def test_a_run_of_a_day_s_last_moment_is_of_that_day(world: World) -> None:

@@ -26,7 +26,7 @@ from foliot.store.database import Database
 from foliot.testing import GivenActions, StoppedClock, drain
 from foliot.usecases import UseCases
 from foliot.usecases.pipelines import Standing
-from foliot.usecases.reconciling import Reconciler
+from foliot.usecases.reconciling import PATIENCE, Reconciler
 from tests.asgi import Client
 from tests.callers import Names
 from tests.givens import sql, statements
@@ -322,6 +322,37 @@ async def test_a_limit_that_stands_in_the_way_is_a_fault_of_that_pipeline_alone(
     assert faults["often"] is not None
     assert "cannot be made" in faults["often"].message
     assert (faults["hourly"], faults["by_hand"]) == (None, None)
+
+
+async def test_what_had_no_room_is_made_when_there_is_some(house: House) -> None:
+    system = Caller(LOCAL.tenant_id, "root", Role.SYSTEM)
+    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
+    await house.write(HOURLY, OFTEN)
+    (told,) = house.reconciler.troubles
+
+    house.clock.advance(PATIENCE.total_seconds())
+    await house.reconciler.run_once()
+    assert (set(await house.schedules()), house.reconciler.troubles) == ({"hourly"}, [told])
+
+    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 2}})
+    house.clock.advance(PATIENCE.total_seconds())
+    await house.reconciler.run_once()
+
+    assert (set(await house.schedules()), house.reconciler.troubles) == ({"hourly", "often"}, [])
+    assert (await house.standing())["often"].kept.fault is None
+
+
+async def test_what_another_has_removed_meanwhile_is_not_made_after_all(house: House) -> None:
+    system = Caller(LOCAL.tenant_id, "root", Role.SYSTEM)
+    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
+    await house.write(HOURLY, OFTEN)
+    await House(house.store, house.clock).write(HOURLY)
+
+    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 2}})
+    house.clock.advance(PATIENCE.total_seconds())
+    await house.reconciler.run_once()
+
+    assert set(await house.standing()) == {"hourly"}
 
 
 async def test_pipelines_are_one_tenants_own(house: House) -> None:

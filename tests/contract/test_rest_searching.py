@@ -242,6 +242,19 @@ async def test_names_and_errors_are_found_in_any_case_in_any_alphabet(world: Wor
     assert [found_["value"] for found_ in suggested.json["items"]] == ["ÄPFEL Übernacht"]
 
 
+async def test_words_are_looked_for_in_what_an_error_says_not_in_how_it_is_kept(world: World, client: Client) -> None:
+    await world.schedule(EVERY_MINUTE, name="one")
+    await world.pass_time(1)
+    (run,) = (await client.get("/api/runs")).json["items"]
+    said = "100% of C:\\Temp_1 is full: no message for 50 s"
+    await world.end(run["id"], RunState.DEAD_LETTER, {"code": "disk", "message": said})
+
+    for q in (r"c:\temp_1", "100%", "FULL:", "message", "temp_"):
+        assert await found(client, f'"{q}"') == [run["id"]], q
+    for q in ("code", "disk", "10%0", "temp1", "tempx1", r"c:\\temp"):
+        assert await found(client, f'"{q}"') == [], q
+
+
 @pytest.mark.parametrize(
     ("q", "position", "suggestion"),
     [

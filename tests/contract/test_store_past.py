@@ -98,6 +98,7 @@ def standing(one: Schedule, run_id: str, number: int, at: datetime) -> dict[str,
         "attempt": number,
         "max_attempts": one.spec.retry.max_attempts,
         "spec": one.spec,
+        "config": one.action,
     }
     needed = [each.name for each in fields(Claimed) if each.default is MISSING and each.default_factory is MISSING]
     return {**dict.fromkeys(needed), **known}

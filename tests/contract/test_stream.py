@@ -353,7 +353,7 @@ async def test_a_subscription_outlives_a_store_that_is_away(world: World, monkey
 
 
 async def test_a_tab_that_looks_at_one_run_after_another_keeps_none_of_them(world: World) -> None:
-    desk = stream.Desk(cast(Any, None))
+    desk = stream.Desk(cast("Any", None))
     over = asyncio.get_running_loop().create_future()
     over.set_result(None)
     desk._following = {f"run:{place}": over for place in range(1000)}  # type: ignore[misc]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from datetime import UTC, datetime
+from typing import Any, cast
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from foliot.domain.event import EventType, Line
-from foliot.ports.logs import LEVELS, Wanted
-from foliot.store.log_pages import _lines, _tally
+from foliot.ports.logs import LEVELS, Cut, Wanted
+from foliot.store.log_pages import MANY, Chunk, SqlLogs, _lines, _tally
 from foliot.store.logs import pack
 
 AT = datetime(2027, 1, 4, 12, tzinfo=UTC)
@@ -56,3 +58,29 @@ def test_lines_are_counted_without_steps_of_progress(kinds: list[bool], after: i
         seqs[0] if seqs else None,
         seqs[-1] if seqs else None,
     )
+
+
+class OneLog(SqlLogs):
+    """A log that is kept nowhere."""
+
+    chunks: tuple[Chunk, ...] = ()
+
+    async def _chunks(
+        self, run_id: str, limit: int, *, after: int | None = None, before: int | None = None
+    ) -> list[Chunk]:
+        return [chunk for chunk in self.chunks if chunk[1] > (after or 0)][:limit]
+
+
+async def test_a_search_holds_little_of_a_log_however_long_its_lines_are() -> None:
+    packed = pack([Line(AT, EventType.LOG, "info", "x" * 16_000)] * 100)
+    log = OneLog(cast("Any", None))
+    object.__setattr__(log, "chunks", tuple((100 * n + 1, 100 * n + 100, packed) for n in range(MANY)))
+
+    tracemalloc.start()
+    found, tally = await log.search("run", Wanted("x"), Cut(3001, 2, 3))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert [line.seq for line in found] == [2999, 3000, 3001, 3002, 3003]
+    assert (tally.lines, tally.first, tally.last, tally.upto) == (100 * MANY, 1, 100 * MANY, 100 * MANY)
+    assert peak < 16_000 * 100 * MANY / 2

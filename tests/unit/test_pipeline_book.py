@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.domain.fires import fires
-from foliot.pipelines.book import watching
 from foliot.pipelines.book.composing import MAX_BYTES
 from foliot.pipelines.book.masking import masked
 from foliot.pipelines.book.reading import Reader
 from foliot.pipelines.book.scalars import Ambiguous, meaning
 from foliot.pipelines.book.watching import PipelineFile
+from foliot.pipelines.checking import build_steps
 from foliot.pipelines.loading import load
 from foliot.ports.book import Fault, Sheet, Written
+from foliot.testing import GivenPages, stream
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 READER = Reader(catalogue=load(()), zone="Europe/Stockholm")
@@ -113,6 +114,32 @@ def test_the_example_file_has_four_schedules_and_one_that_runs_by_hand() -> None
 
     assert len(definitions) == 5
     assert [one.draft is None for one in definitions if one is not None] == [False, False, False, False, True]
+
+
+async def test_every_pipeline_of_the_example_file_makes_something_of_its_pages(tmp_path: Path) -> None:
+    article = (EXAMPLES.parent / "tests" / "pages" / "news-en.html").read_text()
+    link = "https://shop.example.com/products/kettle"
+    pages: dict[str, str | tuple[int, str]] = {
+        link: "<h1>A kettle</h1><b class=price>12,50 €</b>",
+        "https://shop.example.com/products/toaster": "<b class=price>9,50 €</b>",
+        "https://shop.example.com/sitemap.xml": f"<urlset><url><loc>{link}</loc></url></urlset>",
+        "https://shop.example.com/export/history.json": '[{"id": 1}]',
+        "https://news.example.com/feed.xml": (
+            "<rss version='2.0'><channel><item><title>A</title><link>/a</link></item></channel></rss>"
+        ),
+        "https://news.example.com/a": article,
+        "https://status.example.com/api/v2/status.json": '{"status": "fine"}',
+        "https://hooks.example.com/status": (202, ""),
+    }
+    text = (EXAMPLES / "pipelines_scheduled.yml").read_bytes()
+
+    made = {}
+    for each in read(text).pipelines:
+        assert each.definition is not None
+        steps = build_steps(each.definition.steps, READER.catalogue)
+        made[each.name] = len((await stream(*steps, egress=GivenPages(pages), out=tmp_path)).items)
+
+    assert made == {"market_prices": 2, "daily_articles": 1, "status_page": 1, "catalogue": 1, "import_history": 1}
 
 
 def test_the_file_of_the_guide_is_in_order() -> None:
@@ -210,6 +237,16 @@ def test_an_alias_bomb_costs_nothing_but_itself(last: str) -> None:
     assert (it.definition, good.definition is not None) == (None, True)
 
 
+@pytest.mark.parametrize(("name", "kept"), [("2024", "2024"), ("on", "on"), ("No", "No"), ("true", "True")])
+def test_a_pipeline_whose_name_is_no_word_is_refused_and_not_lost(name: str, kept: str) -> None:
+    sheet = read(f"x-note: {{no: 1}}\npipelines:\n  {name}:\n    chain: [{{class: JsonParser}}]\n{GOOD}")
+
+    assert sheet.fault is None
+    it, good = sheet.pipelines
+    assert (it.name, it.definition, good.definition is not None) == (kept, None, True)
+    assert it.faults[0].line == 3
+
+
 def test_what_is_merged_everywhere_is_not_copied_everywhere() -> None:
     large = "x-a: &a {" + ", ".join(f"k{number}: 1" for number in range(5000)) + "}\n"
     sheet = read(f"{large}x-b:\n" + "  - <<: *a\n" * 40 + f"pipelines:\n  it:\n    <<: *a\n{GOOD}")
@@ -236,6 +273,7 @@ def test_pipelines_that_repeat_the_same_long_list_come_to_an_end() -> None:
     [
         ("pipelines:\n  a:\n    schedule:\n      cron: * * * * *\n", 4, "alias", 'quotes: "* * * * *"'),
         ("pipelines:\n  a:\n    schedule:\n      cron: @daily\n", 4, "cannot start", 'quotes: "@daily"'),
+        ("pipelines:\n  a: {schedule: {cron: * 9 * * *, x: 1}}\n", 2, "alias", 'quotes: "* 9 * * *"'),
         ("pipelines:\n\ta: {}\n", 2, "cannot start", "spaces"),
         ("pipelines:\n  a: {chain: [}\n", 2, "flow", ""),
         ("pipelines:\n  a: 'x\n", 3, "quoted", "close the quotes"),
@@ -243,6 +281,9 @@ def test_pipelines_that_repeat_the_same_long_list_come_to_an_end() -> None:
         ("pipelines: {}\n---\npipelines: {}\n", 2, "second document", ""),
         ("pipelines:\n  a: \x01\n", 2, "U+0001", ""),
         ("pipelines: {}\npipelines: {}\n", 2, "second time", ""),
+        ("!!python/object/apply:os.system\npipelines: {}\n", 1, "is a tag", ""),
+        ("pipelines: !!python/object:os.system\n  a: {}\n", 1, "is a tag", ""),
+        (f"pipelines:\n  ? [a]\n  : {{}}\n{GOOD}", 2, "must be a word", ""),
         ("pipelines: []\n", 1, "must be a mapping", ""),
         ("pipes: {}\n", 1, "pipes is not known", "pipelines"),
         ("- a\n", 1, "must be a mapping", ""),
@@ -449,7 +490,7 @@ def test_a_file_that_somebody_begins_to_write_while_it_is_read_is_read_later(
         return opened(self, mode)
 
     with monkeypatch.context() as patched:
-        patched.setattr(watching.Path, "open", half)
+        patched.setattr(Path, "open", half)
         assert asyncio.run(book.look(NOW)) is None
     path.write_text(f"pipelines:\n{GOOD}  more:\n    chain: [{{class: JsonParser}}]\n")
     book.forget()

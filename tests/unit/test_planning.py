@@ -131,3 +131,18 @@ def test_tiles_follow_each_other_without_gap_and_cover_what_was_asked(
     assert all(
         timedelta() < tile.length <= timedelta(hours=25 if granularity is Granularity.DAY else 2) for tile in found
     )
+
+
+def test_what_max_runs_has_used_up_is_not_counted_to_the_end_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    spans: list[timedelta] = []
+    count = Trigger.count
+
+    def counted(self: Trigger, start: datetime, end: datetime) -> int:
+        spans.append(end - start)
+        return count(self, start, end)
+
+    monkeypatch.setattr(Trigger, "count", counted)
+    minutely = spec(Cron("* * * * *", "UTC"), max_runs=100)
+
+    assert ahead(schedule(minutely, next_at=NOON), NOON + 900 * 366 * DAY, NOON + 901 * 366 * DAY) is None
+    assert max(spans) <= 366 * DAY

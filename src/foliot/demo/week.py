@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from foliot.demo.lives import Instant, Life, Try
 from foliot.domain.event import EventType, Line
+from foliot.domain.fingerprint import host_in
 from foliot.domain.ids import RUN, id_at, new_id
 from foliot.domain.judge import Tried, judge
 from foliot.domain.ledger import Entry
@@ -121,6 +122,7 @@ def _attempts(run: PastRun, tries: Sequence[Try], until: datetime) -> list[PastA
             response=verdict.response,
             ready_at=verdict.ready_at,
             lines=[Line(begins + timedelta(seconds=at), EventType.LOG, level, said) for at, level, said in tried.lines],
+            host=host_in(str(run.schedule.action.get("url", ""))),
         )
         made.append(PastAttempt(begins, WORKER, ending))
         if ends > until:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 
 from foliot.domain.schedule import Schedule, Status
 from foliot.domain.trigger import Trigger
+
+YEAR = timedelta(days=366)
 
 
 @dataclass(slots=True)
@@ -83,6 +85,16 @@ def ahead(schedule: Schedule, start: datetime, end: datetime) -> Ahead | None:
         return None
     count = trigger.count(low, end)
     if schedule.spec.max_runs is not None:
-        left = schedule.spec.max_runs - schedule.fired - (trigger.count(first, low) if first < low else 0)
-        count = min(count, max(left, 0))
+        left = schedule.spec.max_runs - schedule.fired
+        count = min(count, max(left - _upto(trigger, first, low, left), 0))
     return Ahead(trigger, low, end, count) if count else None
+
+
+def _upto(trigger: Trigger, first: datetime, low: datetime, most: int) -> int:
+    """How many instants there are before `low`, year by year: more than `most` of them need not be counted."""
+    found, at = 0, first
+    while at < low and found < most:
+        following = min(low, at + YEAR)
+        found += trigger.count(at, following)
+        at = following
+    return found

@@ -53,17 +53,11 @@ class SqlLogs:
         return found[:most]
 
     async def search(self, run_id: str, wanted: Wanted, cut: Cut) -> tuple[list[Event], Tally]:
-        behind: deque[Event] = deque(maxlen=cut.behind)
-        ahead: list[Event] = []
-        total, place = Tally(), 0
+        found, place = _Found.around(cut), 0
         while chunks := await self._chunks(run_id, MANY, after=place):
-            lines = await asyncio.to_thread(_lines, chunks, wanted)
-            behind.extend(line for line in lines if line.seq < cut.at)
-            ahead += [line for line in lines if line.seq >= cut.at][: cut.ahead - len(ahead)]
+            await asyncio.to_thread(found.take, chunks, wanted)
             place = chunks[-1][1]
-            if lines:
-                total = total.plus(Tally(len(lines), lines[0].seq, lines[-1].seq, place))
-        return [*behind, *ahead], total
+        return [*found.behind, *found.ahead], found.total
 
     async def starts(self, run_id: str) -> list[tuple[int, int]]:
         ended = select(attempts.c.started_seq, attempts.c.number).where(attempts.c.run_id == run_id)
@@ -95,6 +89,29 @@ class SqlLogs:
             return [(first, last, data) for first, last, data in await self.conn.execute(query)]
         query = query.where(log_chunks.c.first_seq < before).order_by(log_chunks.c.first_seq.desc())
         return [(first, last, data) for first, last, data in await self.conn.execute(query)][::-1]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a search has found: all of it counted, and as much kept as is wanted on either side of the cut."""
+
+    cut: Cut
+    behind: deque[Event]
+    ahead: list[Event]
+    total: Tally
+
+    @classmethod
+    def around(cls, cut: Cut) -> _Found:
+        return cls(cut, deque(maxlen=cut.behind), [], Tally())
+
+    def take(self, chunks: Sequence[Chunk], wanted: Wanted) -> None:
+        """One chunk after the other: lines can be long, and most of them are only counted."""
+        for chunk in chunks:
+            lines, at = _lines([chunk], wanted), self.cut.at
+            self.behind.extend(line for line in lines if line.seq < at)
+            self.ahead += [line for line in lines if line.seq >= at][: self.cut.ahead - len(self.ahead)]
+            if lines:
+                self.total = self.total.plus(Tally(len(lines), lines[0].seq, lines[-1].seq, chunk[1]))
 
 
 _TOLD = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)

@@ -181,7 +181,7 @@ _RUN = (
 def _run(run: PastRun, row: _Row, seqs: tuple[int, int]) -> Iterator[Any]:
     schedule, spec, last = run.schedule, run.schedule.spec, run.attempts[-1]
     ending, ready_at = last.ending, _ready(run)
-    alike = fingerprint(spec.kind, ending.error) if ending.state in FAILURES else None
+    alike = fingerprint(spec.kind, ending.error, ending.host) if ending.state in FAILURES else None
     yield from (run.id, schedule.tenant_id, schedule.user_id, schedule.id, schedule.version, spec.kind)
     yield from (ending.state.value, run.new.scheduled_for, ready_at, spec.queue)
     yield from (spec.priority, order_key(ready_at, spec.priority), row.attempt, spec.retry.max_attempts)

@@ -151,10 +151,12 @@ def _draw(
     for at, state, count in made:
         cells[bisect_right(edges, at) - 1].counts[state.value] += count
     known = {one.id: one for one in schedules}
-    exact, budget = True, Budget(STEPS)
+    exact, budget, behind = True, Budget(STEPS), Budget(STEPS)
     spreads: dict[Ahead, tuple[dict[int, int], bool]] = {}
     for schedule_id, entry in unmade:
-        for cell, count in _unmade(entry, known.get(schedule_id), edges):
+        found, sure = _unmade(entry, known.get(schedule_id), edges, behind)
+        exact &= sure
+        for cell, count in found.items():
             if entry.fate is Fate.MISSED:
                 cells[cell].missed += count
             else:
@@ -172,15 +174,18 @@ def _draw(
     return Month(sheet.zone, sheet.granularity, cells, exact)
 
 
-def _unmade(entry: Entry, schedule: Schedule | None, edges: Sequence[datetime]) -> Iterable[tuple[int, int]]:
-    """How many of a range of the ledger lie in which cell."""
+def _unmade(
+    entry: Entry, schedule: Schedule | None, edges: Sequence[datetime], budget: Budget
+) -> tuple[dict[int, int], bool]:
+    """How many of a range of the ledger lie in which cell, and whether that is exact."""
     low, high = max(entry.first, edges[0]), min(entry.last, edges[-1] - _TICK)
     first, last = bisect_right(edges, low) - 1, bisect_right(edges, high) - 1
-    if first == last and low == entry.first and high == entry.last:
-        yield first, entry.count
-        return
-    for cell in range(first, last + 1):
-        start, end = max(edges[cell], low), min(edges[cell + 1], high + _TICK)
-        count = 1 if schedule is None else schedule.spec.trigger.count(start, end)
-        if count:
-            yield cell, min(count, entry.count)
+    whole = (low, high) == (entry.first, entry.last)
+    if first == last and whole:
+        return {first: entry.count}, True
+    if schedule is None:
+        return dict.fromkeys(range(first, last + 1), 1), False
+    trigger, end = schedule.spec.trigger, high + _TICK
+    count = entry.count if whole else min(trigger.count(low, end), entry.count)
+    found, sure = Ahead(trigger, low, end, count).spread(edges[first : last + 2], budget)
+    return {first + cell: number for cell, number in found.items()}, sure

@@ -68,6 +68,8 @@ class Reconciler:
     _waiting: list[tuple[str, int, Written, Fault]] = field(default_factory=list)
     """Those for which the tenant had no room, and what was said of each."""
     _again_at: datetime | None = None
+    _told: set[str] = field(default_factory=set)
+    """What the log has heard since the file changed."""
 
     async def run_once(self) -> Did:
         now = self.declaring.schedules.clock.now()
@@ -87,6 +89,7 @@ class Reconciler:
         """Make it so."""
         self.troubles.clear()
         self._waiting.clear()
+        self._told.clear()
         self._again_at = None
         standing, live = await self._standing()
         if sheet.fault is not None:
@@ -237,8 +240,11 @@ class Reconciler:
         log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
 
     def _complain(self, fault: Fault) -> None:
-        self.troubles.append(str(fault))
-        log.error(str(fault), action="pipeline_refused")
+        told = str(fault)
+        self.troubles.append(told)
+        if told not in self._told:
+            self._told.add(told)
+            log.error(told, action="pipeline_refused")
 
 
 def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -189,8 +189,15 @@ class _Composer:
 
     def _enter(self, node: Node, key: Node, child: Node) -> None:
         if not isinstance(key.value, str):
-            self._blame_at(node, key, "a key must be a word", "put it into quotes")
-            return
+            self._blame_at(key, key, "a key must be a word", "put it into quotes")
+            node.blame(key.faults)
+            if not isinstance(key.value, int | float):
+                return
+            key.value = str(key.value)
+        if key.faults:
+            # What is wrong with a name is wrong with what it names, wherever else that stands.
+            child = replace(child, faults=[*child.faults])
+            child.blame(key.faults)
         before = node.value.get(key.value)
         if before is not None:
             message = f"{key.value[:100]} stands here a second time, first in line {before.line}"
@@ -286,6 +293,8 @@ def _hint(text: str, line: int | None, column: int | None, told: str) -> str | N
     if "alias" in told or rest.startswith(("*", "@", "`", "%", "&", "!")):
         start = re.search(r"[*@`%&!]", here)
         value = here[start.start() :].strip() if start else rest
+        if start and re.search(r"[{\[]", here[: start.start()]):
+            value = re.split(r"[,}\]]", value, maxsplit=1)[0].strip()
         return f'put it into quotes: "{value}"'
     if here[: len(here) - len(here.lstrip())].count("\t") or rest.startswith("\t"):
         return "indent with spaces: YAML allows no tabs"

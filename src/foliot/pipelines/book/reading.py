@@ -77,7 +77,7 @@ class Reader:
         for name, entry in entries.items():
             one = _One(self, file, name, entry)
             fits = room.takes(entry.node)
-            definition = one.definition(now) if fits else one.too_large()
+            definition = one.definition(now, fits=fits)
             faults = one.faults[:MOST_FAULTS]
             steps = () if faults or definition is None else [self._shown(step) for step in definition.steps]
             read.append(
@@ -146,16 +146,20 @@ def _entries(root: Node | None, file: str) -> Mapping[str, Entry]:
         raise refuse(entry, "pipelines must be a mapping of names", "write pipelines: {} to have none")
     if len(entry.node.value) > MAX_PIPELINES:
         raise refuse(entry, f"may be at most {MAX_PIPELINES} pipelines, and are {len(entry.node.value)}")
-    _refuse_doubled(root, entry)
+    _refuse_outside(root, entry)
     found: Mapping[str, Entry] = entry.node.value
     return found
 
 
-def _refuse_doubled(root: Node, entry: Entry) -> None:
-    """A name that stands there twice is wrong with the file, for nobody knows which of the two is meant."""
-    inside = {id(fault) for each in entry.node.value.values() for fault in each.node.faults}
+def _refuse_outside(root: Node, entry: Entry) -> None:
+    """What is wrong outside of every pipeline is wrong with the file: a tag, or a name that stands there twice.
+
+    Notes are nobody's, unless a pipeline takes them up; and what all come to together is counted one by one.
+    """
+    notes = [each for name, each in root.value.items() if name != "pipelines"]
+    inside = {fault for each in (*notes, *entry.node.value.values()) for fault in each.node.faults}
     for fault in (*root.faults, *entry.node.faults):
-        if id(fault) not in inside and "second time" in fault.message:
+        if fault not in inside and "written out" not in fault.message:
             raise Unreadable(fault)
 
 
@@ -169,13 +173,12 @@ class _One:
     entry: Entry
     faults: list[Fault] = field(default_factory=list)
 
-    def too_large(self) -> None:
-        message = f"with every alias written out, the file would hold more than {MOST_IN_ALL} values up to here"
-        self._blame("", message, "use fewer aliases")
-
-    def definition(self, now: datetime) -> Definition | None:
+    def definition(self, now: datetime, *, fits: bool) -> Definition | None:
         node = self.entry.node
         self.faults += node.faults
+        if not fits:
+            message = f"with every alias written out, the file would hold more than {MOST_IN_ALL} values up to here"
+            self._blame("", message, "use fewer aliases")
         if not NAME.fullmatch(self.name):
             self._blame("", "its name must be 1 to 100 letters, digits, dots, dashes and underscores")
         if self.faults:

@@ -217,14 +217,14 @@ def test_the_usual_port_being_taken_stops_nobody(house: House) -> None:
             """Somebody has it already, which is as good."""
         house.start("up", "--port", "0", lines=4)
 
-    assert "gRPC  off: port 50054 of 127.0.0.1 is taken" in house.said
+    assert "gRPC off: port 50054 of 127.0.0.1 is taken" in " ".join(house.said.split())
     assert house.foliot("health")["status"] in {"ok", "degraded"}
 
 
 def test_no_door_is_opened_where_none_is_wanted(house: House) -> None:
     house.start("up", "--port", "0", "--grpc-port", "off", lines=4)
 
-    assert "gRPC  off\n" in house.said
+    assert " ".join(house.said.split()).endswith("gRPC off")
 
 
 def test_alone_it_needs_a_database_to_share(house: House) -> None:

@@ -16,14 +16,17 @@ import { useNow } from "@/time/useNow";
 import { Mark } from "./Mark";
 import { PLACES, type Place } from "./places";
 
+/** What the numbers beside the names count: what runs, and letters that nobody has settled. */
+const OPEN = "state:running,dead_letter -resolved:true";
+
 /** The pages, what waits there, and the time. */
 export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; narrow?: boolean; onGo?: () => void }) {
   const { navFolded } = usePrefs();
   const folded = navFolded && !narrow;
   const { pathname } = useLocation();
   const { data } = useQuery({
-    queryKey: keys.runsCount({ q: "state:running,dead_letter" }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: "state:running,dead_letter" }, signal }),
+    queryKey: keys.runsCount({ q: OPEN }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: OPEN }, signal }),
     retry: false,
   });
   const counts = { running: data?.by_state.running, dead: data?.by_state.dead_letter, schedules: undefined };

@@ -70,6 +70,7 @@ function useCode(code: string): string | null {
     // The code leaves the address, so that it is neither kept in the history nor sent on to somebody.
     window.history.replaceState(window.history.state, "", window.location.pathname);
     ask("/api/session", { method: "POST", body: { code } })
+      .then(() => queries.refetchQueries({ queryKey: sessionQuery.queryKey }))
       .then(() => queries.invalidateQueries())
       .then(() => setRefused(""))
       .catch((error: unknown) => setRefused(words(error)));

@@ -50,6 +50,9 @@ function Loaded({ id }: { id: string }) {
   } = useQuery({
     queryKey: keys.run(id),
     queryFn: ({ signal }) => ask<RunAnswer>(`/api/runs/${id}`, { signal }),
+    // Nothing more is told of a run that has ended; that it was deleted is found out by asking.
+    refetchInterval: 10_000,
+    refetchOnWindowFocus: "always",
   });
   const [gone, setGone] = useState(false);
   useTopic(`run:${id}`, (told) => {

@@ -2,6 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { ask } from "@/api/client";
+import { keys } from "@/api/keys";
 import { ProblemError } from "@/api/problem";
 
 import { Button } from "./Button";
@@ -18,6 +19,8 @@ export function SignIn({ onDone }: { onDone: () => void }) {
     try {
       await ask("/api/session", { method: "POST", body: { token: token.trim() } });
       setToken("");
+      // The session first: everything else carries what it says.
+      await queries.refetchQueries({ queryKey: keys.session });
       await queries.invalidateQueries();
       onDone();
     } catch (error) {

@@ -33,7 +33,7 @@ async function instantsOf(id: string, from: number, to: number, signal: AbortSig
 /** Every instant it had, with what became of it and why: also those that made no run. */
 export function Instants({ schedule, next, runs }: { schedule: Schedule; next: readonly string[]; runs: readonly Run[] }) {
   const zone = useZone();
-  const now = useNow(30_000);
+  const now = useNow(1000);
   const stretch = stretchOf(next, WANTED);
   // The newest stretch ends where the next but two instants begin, so that what is planned can be seen too.
   const ahead = Math.min(Math.max(stretch / 20, 5000), 3 * 86_400_000);

@@ -24,7 +24,7 @@ export function ticksOf(instants: readonly Instant[], now = Number.POSITIVE_INFI
   };
   for (const one of instants) {
     // Of a paused schedule the future is "skipped" too; it has not happened yet.
-    if (one.outcome !== "planned" && Date.parse(one.at) > now) continue;
+    if (one.outcome === "skipped" && Date.parse(one.at) > now) continue;
     const same = row[0]?.outcome === one.outcome && row[0].reason === one.reason && !ALONE.has(one.outcome);
     if (!same) flush();
     row.push(one);

@@ -132,8 +132,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no process is left alone with it at the end."""
     here = Path(__file__).parent
-    slow = {"acceptance": 0, "integration": 1, "contract": 2}
-    items.sort(key=lambda item: slow.get(item.path.relative_to(here).parts[0], 3) if here in item.path.parents else 3)
+    slow = {"browser": 0, "acceptance": 1, "integration": 2, "contract": 3}
+    items.sort(key=lambda item: slow.get(item.path.relative_to(here).parts[0], 4) if here in item.path.parents else 4)
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

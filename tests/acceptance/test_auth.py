@@ -72,9 +72,8 @@ def test_it_refuses_in_one_line_what_would_leave_the_door_open(
 def test_with_a_key_it_listens_anywhere_and_asks_who_is_there(house: House) -> None:
     house.environ |= {"FOLIOT_JWT_SECRET": SECRET, "FOLIOT_METRICS_TOKEN": METRICS}
     house.start("up", "--port", "0", "--host", "0.0.0.0", lines=3)
-    house.environ["FOLIOT_URL"] = house.said.split()[house.said.split().index("API") + 1].replace(
-        "0.0.0.0", "127.0.0.1"
-    )
+    shown = house.said.split()[house.said.split().index("Dashboard") + 1]
+    house.environ["FOLIOT_URL"] = shown.rstrip("/").replace("0.0.0.0", "127.0.0.1")
 
     assert get(house, "/health")[0] == 200
     for path in ("/api/schedules", "/api/runs", "/metrics", "/health/detailed"):

@@ -39,8 +39,9 @@ def _chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def playwright() -> Iterator[Playwright]:
+    """For one file of tests: while it lives, an event loop runs in this thread, and no async test could."""
     # Generous: the machine that runs the tests may have other things to do.
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as made:
@@ -48,11 +49,17 @@ def playwright() -> Iterator[Playwright]:
 
 
 @pytest.fixture(scope="session")
-def browser(playwright: Playwright) -> Iterator[Browser]:
+def chromium() -> str:
+    """The browser to start, where there is also a dashboard to look at."""
     if not (DIST / "index.html").is_file():
         absent(Missing("needs the dashboard: make dashboard"))
+    return _chromium()
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
     # Debian's, run as whoever runs the tests: root has no sandbox of its own.
-    started = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
+    started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
     yield started
     started.close()
 
@@ -68,14 +75,14 @@ def a_house(home: Path, *flags: str, **environ: str) -> Iterator[House]:
 
 
 @pytest.fixture(scope="session")
-def demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def demo(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """Everything the demo shows; tests read it, and change only what they have made themselves."""
     with a_house(tmp_path_factory.mktemp("demo") / "home", "--demo") as made:
         yield made
 
 
 @pytest.fixture(scope="session")
-def busy(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def busy(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """One with the tasks of chores.py; tests add to it, and say what is theirs."""
     tasks = {"FOLIOT_TASKS": "tests.browser.chores", "PYTHONPATH": str(Path(__file__).parents[2])}
     with a_house(tmp_path_factory.mktemp("busy") / "home", **tasks) as made:

@@ -146,8 +146,10 @@ def test_offline_and_back(browser: Browser, tmp_path: Path, tab: Open) -> None:
         house.start("up", "--port", house.port, lines=3)
         second = run_now(house, schedule)
         expect(live(page)).to_have_text("Live")
-        expect(waiting(page)).to_have_text("▲ 1 new")
-        waiting(page).click()
+        # After a gap the list is read anew; a run that came later waits above it.
+        expect(waiting(page).or_(rows(page).nth(1))).to_be_visible()
+        if rows(page).count() == 1:
+            waiting(page).click()
         expect(rows(page)).to_have_count(2)
         assert rows(page).first.get_attribute("data-id") == second
 

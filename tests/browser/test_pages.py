@@ -51,6 +51,7 @@ def test_a_page_is_for_everybody(
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.wait_for_load_state("networkidle")
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        expect(page.get_by_role("status", name="Loading")).to_have_count(0)
         picture(page, f"{name}-{theme}-{size[0]}")
 
         assert serious(page) == [], (name, theme)

@@ -74,7 +74,7 @@ export default function Welcome() {
       <Step title="3. Do the same from code" done={false}>
         <p>Every click has its call: “Copy as” says it in curl, for the command line and in Python.</p>
         <div className="flex max-w-full items-center gap-2 rounded border bg-surface p-2">
-          <code className="min-w-0 flex-1 overflow-x-auto font-mono text-xs whitespace-nowrap">{curl}</code>
+          <code className="min-w-0 flex-1 font-mono text-xs break-all">{curl}</code>
           <CopyButton text={curl} />
         </div>
         <div className="flex flex-wrap gap-2">

@@ -309,14 +309,14 @@ export function DataTable<T>(props: DataTableProps<T>) {
           </div>
         ) : null}
         {!shown.length && !loading && !error ? empty : null}
-        {!fill && hasMore ? (
-          <div className="border-t p-2 text-center">
-            <button type="button" onClick={onMore} className="text-accent hover:underline">
-              Show more
-            </button>
-          </div>
-        ) : null}
       </div>
+      {!fill && hasMore ? (
+        <div className="border-t p-2 text-center">
+          <button type="button" onClick={onMore} className="text-accent hover:underline">
+            Show more
+          </button>
+        </div>
+      ) : null}
     </div>
   );
 }

@@ -125,8 +125,9 @@ def test_a_schedule_is_made_and_deleted_by_keys_alone(demo: House, tab: Open) ->
 
     tab_to(page, "More actions")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("menu")).to_be_visible()
+    expect(page.get_by_role("menuitem").first).to_be_focused()
     page.keyboard.press("End")
+    expect(page.get_by_role("menuitem").last).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name="Delete by keys alone")).to_be_visible()
     page.keyboard.type("by keys alone")

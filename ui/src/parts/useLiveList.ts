@@ -130,9 +130,11 @@ export function useLiveList<T>({
       if (waiting.length < head.length) {
         queries.setQueryData<InfiniteData<Page<T>>>(key, (before) => {
           const [first, ...rest] = before?.pages ?? [];
-          return before && first
-            ? { ...before, pages: [{ ...first, items: [...waiting, ...first.items] }, ...rest] }
-            : before;
+          if (!before || !first) return before;
+          // The head as the server orders it: what came late may belong between what was there.
+          const there = new Set(head.map(rowId));
+          const items = [...head, ...first.items.filter((row) => !there.has(rowId(row)))];
+          return { ...before, pages: [{ ...first, items }, ...rest] };
         });
       } else void queries.resetQueries({ queryKey: key, exact: true });
       setHead([]);

@@ -46,11 +46,14 @@ export default function Runs() {
     queryKey: keys.runsCount({ q: without }),
     queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: without }, signal }),
     placeholderData: (before) => before,
+    // The rows first: counting a million may take longer than finding fifty.
+    enabled: !list.loading,
   });
   const matching = useQuery({
     queryKey: keys.runsCount({ q }),
     queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
     placeholderData: (before) => before,
+    enabled: !list.loading,
   }).data?.count;
 
   const [picked, setPicked] = useState<ReadonlySet<string>>(new Set());
@@ -103,7 +106,7 @@ export default function Runs() {
       </div>
       {badFilter ? null : (
         <div className="max-md:hidden">
-          <RunsChart q={q} onChange={filter} />
+          <RunsChart q={q} onChange={filter} wait={list.loading} />
         </div>
       )}
       <DataTable

@@ -17,7 +17,7 @@ import { Durations } from "./Durations";
 import { Segments } from "@/parts/Segments";
 
 /** Runs over time, for the same filter as the list below: a bar or a drawn span narrows it. */
-export function RunsChart({ q, onChange }: { q: string; onChange: (q: string) => void }) {
+export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: string) => void; wait: boolean }) {
   const zone = useZone();
   const [picture, setPicture] = useUrl("chart", "bars");
   // Aligned to the minute, so that typing and rendering do not ask anew.
@@ -30,6 +30,7 @@ export function RunsChart({ q, onChange }: { q: string; onChange: (q: string) =>
     queryKey: keys.runsSeries(query),
     queryFn: ({ signal }) => ask<Series>("/api/runs/series", { query, signal }),
     placeholderData: (before) => before,
+    enabled: !wait,
   });
   const bars = useMemo(
     () => (data?.items ?? []).map((one) => ({ at: millis(one.at), counts: one.counts, total: one.total })),

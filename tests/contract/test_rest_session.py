@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from foliot.domain.access import Caller, Role
+from foliot.domain.errors import Unauthenticated
 from foliot.doors.rest import create_app
 from foliot.doors.rest.models_session import LoginLink, Members, Session
 from foliot.identity.claims import Expectations
@@ -412,3 +413,18 @@ async def test_members_are_who_was_seen_in_the_tenant(house: House) -> None:
     assert (found["ada"].keys, found["ada"].last_action) == (1, "revoke key")
     assert (found["bob"].roles, found["bob"].last_action) == ([Role.ADMIN], "sign_in session")
     assert (found["key:deploys"].roles, found["key:deploys"].last_seen_at) == ([Role.OPERATOR], None)
+
+
+async def test_a_ticket_of_one_purpose_counts_for_no_other(house: House) -> None:
+    """Even when what it begins with is changed: its digest is of its purpose."""
+    cases = house.world.cases
+    caller = Caller("acme", "ada", Role.OPERATOR)
+    code, ticket = (await cases.sessions.link(caller)).text, (await cases.tickets.issue(caller)).text
+
+    for text in (code, f"tkt_{code.removeprefix('lgn_')}"):
+        with pytest.raises(Unauthenticated):
+            await cases.tickets.take(text)
+    for text in (ticket, f"lgn_{ticket.removeprefix('tkt_')}"):
+        with pytest.raises(Unauthenticated):
+            await cases.sessions.redeem(text)
+    assert (await cases.tickets.take(ticket)).user_id == (await cases.sessions.redeem(code)).user_id == "ada"

@@ -5,39 +5,24 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-import re
-import secrets
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import orjson
 
-from foliot.domain.access import Caller, Door, Thing, Verb, demand
+from foliot.domain.access import Caller, Door, Thing
 from foliot.domain.errors import SessionOver, Unauthenticated
 from foliot.ports import Clock, Store
 from foliot.ports.keys import LOGIN_PURPOSE, SESSION_PURPOSE, Pepper, Ticket
 from foliot.usecases.again import again
-from foliot.usecases.keys import needed
 from foliot.usecases.once import EACH_TIME, Once
-from foliot.usecases.tickets import stands_for, written
+from foliot.usecases.tickets import NewTicket, Tickets, stands_for, written
 from foliot.usecases.trail import Change, record
 
 LINK_LASTS = timedelta(minutes=5)
 LONGEST = timedelta(days=30)
 """Of a session whose token or key has no nearer end."""
 PREFIX = "ses_"
-_CODE = re.compile(r"lgn_[A-Za-z0-9_-]{43}")
-
-
-@dataclass(frozen=True, slots=True)
-class NewLink:
-    """The code of a login link, the one time it is shown."""
-
-    code: str
-    expires_at: datetime
-
-    def __repr__(self) -> str:
-        return "NewLink(…)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,32 +44,24 @@ class Sessions:
     clock: Clock
     pepper: Pepper | None
 
-    @again
-    async def link(self, caller: Caller, once: Once = EACH_TIME) -> NewLink:
-        """A code that signs this caller in, once, within five minutes."""
-        demand(caller, Verb.WRITE, Thing.TICKET)
-        code = f"lgn_{secrets.token_urlsafe(32)}"
-        _, digest = needed(self.pepper).digest(LOGIN_PURPOSE, code)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            made = NewLink(code, now + LINK_LASTS)
-            ticket = Ticket(tenant_id=caller.tenant_id, caller=written(caller), expires_at=made.expires_at)
-            await tx.keys.put_ticket(digest, ticket)
-            await once.keep(tx, caller, made)
-        return made
+    @property
+    def _links(self) -> Tickets:
+        return Tickets(
+            store=self.store,
+            clock=self.clock,
+            pepper=self.pepper,
+            prefix="lgn_",
+            purpose=LOGIN_PURPOSE,
+            lasts=LINK_LASTS,
+        )
 
-    @again
+    async def link(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
+        """A code that signs this caller in, once, within five minutes."""
+        return await self._links.issue(caller, once)
+
     async def redeem(self, code: str) -> Caller:
         """Whom the code signs in; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
-        if self.pepper is None or not _CODE.fullmatch(code):
-            raise Unauthenticated
-        digests = [digest for _, digest in self.pepper.digests(LOGIN_PURPOSE, code)]
-        async with self.store.begin() as tx:
-            ticket = await tx.keys.take_ticket(digests)
-        if ticket is None or ticket.expires_at <= self.clock.now():
-            raise Unauthenticated
-        return stands_for(ticket)
+        return await self._links.take(code)
 
     @again
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:

@@ -1,4 +1,4 @@
-"""Tickets: a minute's pass to one stream, for browsers, which cannot set headers on streams."""
+"""Tickets that stand for somebody once: to one stream, for browsers, which cannot set headers there, or to sign in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.usecases.keys import needed
 from foliot.usecases.once import EACH_TIME, Once
 
 LASTS = timedelta(seconds=60)
-_SHAPE = re.compile(r"tkt_[A-Za-z0-9_-]{43}")
+_SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +35,25 @@ class NewTicket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tickets:
-    """Issue, take."""
+    """Issue, take. One of a purpose counts for no other."""
 
     store: Store
     clock: Clock
     pepper: Pepper | None
+    prefix: str = "tkt_"
+    purpose: str = TICKET_PURPOSE
+    lasts: timedelta = LASTS
 
     @again
     async def issue(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
         """A ticket that stands for this caller, once."""
         demand(caller, Verb.WRITE, Thing.TICKET)
-        text = f"tkt_{secrets.token_urlsafe(32)}"
-        _, digest = needed(self.pepper).digest(TICKET_PURPOSE, text)
+        text = f"{self.prefix}{secrets.token_urlsafe(32)}"
+        _, digest = needed(self.pepper).digest(self.purpose, text)
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            made = NewTicket(text, now + LASTS)
+            made = NewTicket(text, now + self.lasts)
             ticket = Ticket(tenant_id=caller.tenant_id, caller=written(caller), expires_at=made.expires_at)
             await tx.keys.put_ticket(digest, ticket)
             await once.keep(tx, caller, made)
@@ -59,9 +62,10 @@ class Tickets:
     @again
     async def take(self, text: str) -> Caller:
         """Whom the ticket stands for; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
-        if self.pepper is None or not _SHAPE.fullmatch(text):
+        known = text.startswith(self.prefix) and _SHAPE.fullmatch(text.removeprefix(self.prefix))
+        if self.pepper is None or not known:
             raise Unauthenticated
-        digests = [digest for _, digest in self.pepper.digests(TICKET_PURPOSE, text)]
+        digests = [digest for _, digest in self.pepper.digests(self.purpose, text)]
         async with self.store.begin() as tx:
             ticket = await tx.keys.take_ticket(digests)
         if ticket is None or ticket.expires_at <= self.clock.now():

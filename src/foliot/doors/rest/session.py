@@ -22,7 +22,8 @@ from foliot.doors.rest.who import MAX_TOKEN, PUBLIC, Who, identify, permits
 from foliot.ports import Identity
 from foliot.usecases import UseCases
 from foliot.usecases.members import Member
-from foliot.usecases.sessions import LINK_LASTS, NewLink, NewSession
+from foliot.usecases.sessions import LINK_LASTS, NewSession
+from foliot.usecases.tickets import NewTicket
 
 router = APIRouter(prefix="/api", tags=["Session"])
 
@@ -154,8 +155,8 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
         until = rfc3339(cases.limiter.clock.now() + LINK_LASTS)
         return render.answer({"url": f"{address}/", "expires_at": until}, 201, NO_STORE)
 
-    def shown(made: NewLink) -> bytes:
-        return render.dumps({"url": f"{address}/login?code={made.code}", "expires_at": rfc3339(made.expires_at)})
+    def shown(made: NewTicket) -> bytes:
+        return render.dumps({"url": f"{address}/login?code={made.text}", "expires_at": rfc3339(made.expires_at)})
 
     made = await cases.sessions.link(caller, asked.once(201, shown, secret=True))
     return Response(shown(made), 201, NO_STORE, "application/json")

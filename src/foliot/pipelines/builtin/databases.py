@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator
 from typing import Annotated
 
@@ -43,9 +44,9 @@ class RowSink(Transform):
                 yield one
         ctx.log(f"{count:,} items are in {into.name}")
 
+    @abstractmethod
     async def into(self, ctx: StepContext) -> tuple[Shelf, Into]:
         """Where they go."""
-        raise NotImplementedError
 
 
 async def _written(rows: Rows, group: list[Item], ctx: StepContext) -> list[Item]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
@@ -45,9 +46,9 @@ class PageReader(Transform):
                 if made is not None:
                     yield made
 
+    @abstractmethod
     async def read(self, page: bytes, item: Item, ctx: StepContext) -> dict[str, Any] | None:
         """What the page says; None when it says nothing, which is counted then."""
-        raise NotImplementedError
 
 
 class ArticleExtractor(PageReader):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from abc import abstractmethod
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
@@ -65,9 +66,9 @@ class FileSink(Transform):
         finally:
             await writer.discard()
 
+    @abstractmethod
     def lines(self) -> Any:
         """What makes the lines of an item."""
-        raise NotImplementedError
 
 
 class JsonlSink(FileSink):

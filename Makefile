@@ -6,7 +6,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check
 # A private server or a real `foliot up` is started once per test file: files stay whole (loadfile), and more than four
 # at a time would make the tests that watch the clock wait for each other. WORKERS=0 runs everything in one process.
 WORKERS ?= logical
-PYTEST  := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+PYTEST  := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 ARGS    ?=
 
 # The first of these that is Python 3.11 or newer; PYTHON=/path/to/python3 chooses another.

@@ -1,6 +1,6 @@
 """Runs the benchmarks one after the other and writes their figures below bench/results/.
 
-python bench/run.py [cron firing stream engine doors streams articles cluster sqlite] [--quick]
+python bench/run.py [cron firing stream engine doors streams articles cluster sqlite dashboard] [--quick]
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from database import POSTGRESQL
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -25,6 +27,7 @@ QUICK = {
     "cluster": ["--runs", "3000", "--repeats", "1"],
     "sqlite-firing": ["--sizes", "1000,100000", "--repeats", "1"],
     "sqlite-engine": ["--runs", "4000", "--repeats", "1"],
+    "dashboard": ["--schedules", "200", "--runs", "5000", "--repeats", "1"],
 }
 
 
@@ -41,6 +44,7 @@ def plan(scratch: Path) -> dict[str, list[list[str]]]:
         "articles": [["articles.py"]],
         "cluster": [["cluster.py"]],
         "sqlite": [["firing.py", *lite], ["engine.py", *lite]],
+        "dashboard": [["dashboard.py"], ["dashboard.py", "--database", POSTGRESQL]],
     }
 
 

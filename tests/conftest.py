@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL
 
-from tests import databases, mongo_server, rabbitmq_server, redis_server, services
+from tests import databases, mongo_server, nursery, rabbitmq_server, redis_server, services
 from tests.scrapyd_server import DISCOVERYBOT, TESTBOT, ScrapydServer, a_scrapyd
 from tests.services import KINDS, Missing, absent, wait_for
 
@@ -22,22 +24,23 @@ OTHERS = {"RabbitMQ": rabbitmq_server.MISSING, "Redis": redis_server.MISSING, "M
 """Why tests of other servers are skipped where there is none."""
 
 Session = Callable[[str, str], URL]
+Emptied = Callable[[str], str]
 
 
 @pytest.fixture(params=DATABASES)
-def database_url(request: pytest.FixtureRequest, tmp_path: Path, databases_of_session: Session) -> str:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path, emptied: Emptied) -> str:
     """A database without rows, once on SQLite, once on PostgreSQL, once on MariaDB.
 
     Servers keep the tables from test to test, SQLite starts bare: migrate first, which costs nothing at the newest
     revision. A test that changes the schema asks for `bare_database_url`.
     """
-    return _empty(request.param, tmp_path, databases_of_session)
+    return _sqlite(tmp_path) if request.param == "sqlite" else emptied(request.param)
 
 
 @pytest.fixture(params=SERVERS)
-def server_database_url(request: pytest.FixtureRequest, tmp_path: Path, databases_of_session: Session) -> str:
+def server_database_url(request: pytest.FixtureRequest, emptied: Emptied) -> str:
     """Like `database_url`, on the two servers only: for what several processes do to one database."""
-    return _empty(request.param, tmp_path, databases_of_session)
+    return emptied(request.param)
 
 
 @pytest.fixture
@@ -60,12 +63,18 @@ def _sqlite(tmp_path: Path) -> str:
     return f"sqlite+aiosqlite:///{tmp_path / 'foliot.db'}"
 
 
-def _empty(name: str, tmp_path: Path, databases_of_session: Session) -> str:
-    if name == "sqlite":
-        return _sqlite(tmp_path)
-    url = databases_of_session(name, "main")
-    wait_for(databases.clean(url))
-    return url.render_as_string(hide_password=False)
+@pytest.fixture(scope="session")
+def emptied(databases_of_session: Session) -> Iterator[Emptied]:
+    """Deletes every row of this process's database on a server, and says where it is."""
+    cleaner = databases.Cleaner()
+
+    def empty(kind: str) -> str:
+        url = databases_of_session(kind, "main")
+        cleaner.clean(url)
+        return url.render_as_string(hide_password=False)
+
+    yield empty
+    cleaner.close()
 
 
 @pytest.fixture(scope="session")
@@ -120,6 +129,12 @@ def worker_id(request: pytest.FixtureRequest) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Hundreds of processes are started here; where nothing compiled may be kept, each would compile all of Foliot.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Thousands of tests are collected, and stay.
+    gc.set_threshold(100_000, 50, 100)
+    config.add_cleanup(nursery.close)
     if _is_worker(config):
         return
     directory = tempfile.mkdtemp(prefix="foliot-services-")
@@ -134,6 +149,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     slow = {"browser": 0, "acceptance": 1, "integration": 2, "contract": 3}
     items.sort(key=lambda item: slow.get(item.path.relative_to(here).parts[0], 4) if here in item.path.parents else 4)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

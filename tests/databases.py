@@ -5,10 +5,12 @@ The drivers, not Foliot's store: what is under test must not prepare its own tes
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -27,6 +29,8 @@ class Connection(Protocol):
 
     async def column(self, query: str) -> list[str]: ...
 
+    async def delete_rows(self) -> None: ...
+
 
 class _PostgreSQL:
     def __init__(self, raw: Any) -> None:
@@ -37,6 +41,9 @@ class _PostgreSQL:
 
     async def column(self, query: str) -> list[str]:
         return [row[0] for row in await self.raw.fetch(query)]
+
+    async def delete_rows(self) -> None:
+        await self.run(CLEAN_POSTGRESQL)
 
 
 class _MySQL:
@@ -51,6 +58,25 @@ class _MySQL:
         async with self.raw.cursor() as cursor:
             await cursor.execute(query)
             return [row[0] for row in await cursor.fetchall()]
+
+    async def delete_rows(self) -> None:
+        tables = [name for name in await self.column(TABLES_MYSQL) if name != KEPT]
+        if not tables:
+            return
+        filled = await self.column(
+            " UNION ALL ".join(f"SELECT '{name}' FROM (SELECT 1 FROM `{name}` LIMIT 1) found" for name in tables)
+        )
+        guarded = await self.column(GUARDED_MYSQL) if filled else []
+        await self.run("SET foreign_key_checks = 0, innodb_lock_wait_timeout = 10, lock_wait_timeout = 10")
+        await self.run("BEGIN")
+        for name in filled:
+            if name not in guarded:
+                await self.run(f"DELETE FROM `{name}`")
+        await self.run("COMMIT")
+        for name in filled:
+            # Its triggers cannot be switched off, but only deletions wake them.
+            if name in guarded:
+                await self.run(f"TRUNCATE TABLE `{name}`")
 
 
 @asynccontextmanager
@@ -123,25 +149,47 @@ async def clean(url: str | URL) -> None:
     rows a test leaves. Keys, triggers and policies are switched off meanwhile, so the order of tables is no matter.
     """
     url = make_url(url)
-    match url.get_backend_name():
-        case "sqlite":
-            _clean_sqlite(url)
-        case "postgresql":
-            async with connect(ours(url)) as connection:
-                await connection.run(CLEAN_POSTGRESQL)
-        case _:
-            async with connect(ours(url)) as connection:
-                tables = [name for name in await connection.column(TABLES_MYSQL) if name != KEPT]
-                guarded = await connection.column(GUARDED_MYSQL)
-                for name in guarded:
-                    # Its triggers cannot be switched off, but only deletions wake them.
-                    if await connection.column(f"SELECT 1 FROM `{name}` LIMIT 1"):
-                        await connection.run(f"TRUNCATE TABLE `{name}`")
-                deletions = [f"DELETE FROM `{name}`" for name in tables if name not in guarded]
-                await _run_together(
-                    connection,
-                    ["SET foreign_key_checks = 0, innodb_lock_wait_timeout = 10", "BEGIN", *deletions, "COMMIT"],
-                )
+    if url.get_backend_name() == "sqlite":
+        _clean_sqlite(url)
+        return
+    async with connect(ours(url)) as connection:
+        await connection.delete_rows()
+
+
+class Cleaner:
+    """Cleans again and again, on connections that stay: making one costs a server more than the deletions."""
+
+    def __init__(self) -> None:
+        self._connections: dict[URL, Connection] = {}
+        self._stack = AsyncExitStack()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def clean(self, url: URL) -> None:
+        """As `clean` does."""
+        self._wait_for(self._clean(url))
+
+    def close(self) -> None:
+        self._wait_for(self._stack.aclose())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _clean(self, url: URL) -> None:
+        if url in self._connections:
+            try:
+                await self._connections[url].delete_rows()
+            except Exception:  # noqa: BLE001 -- a test may have cut it off; what else is wrong will be so again
+                del self._connections[url]
+            else:
+                return
+        connection = await self._stack.enter_async_context(connect(ours(url)))
+        await connection.delete_rows()
+        self._connections[url] = connection
+
+    def _wait_for(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
 
 async def raze(url: str | URL) -> None:
@@ -203,11 +251,6 @@ BEGIN
   END LOOP;
 END $$
 """
-
-
-async def _run_together(connection: Connection, statements: Sequence[str]) -> None:
-    for statement in statements:
-        await connection.run(statement)
 
 
 def _clean_sqlite(url: URL) -> None:

@@ -212,7 +212,7 @@ def statements(store: Database) -> Iterator[list[str]]:
 
     def note(_conn: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
         if not statement.upper().startswith(("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT")):
-            seen.append(" ".join(statement.split())[:200])
+            seen.append(" ".join(statement.split()))
 
     for engine in engines:
         event.listen(engine, "before_cursor_execute", note)

@@ -1,7 +1,7 @@
 """Writes src/api/schema.ts, the shapes of all answers and requests, from the API's own description: `make reference`.
 
-`src/api/drift.ts` holds them against what the pages rely on, so that an answer that changed breaks the build and not
-the page. A test sees to it that this file is never behind.
+The pages use these shapes (`src/api/calls.ts`), so that an answer that changed breaks the build and not the page.
+A test sees to it that this file is never behind.
 """
 
 from __future__ import annotations

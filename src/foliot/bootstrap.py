@@ -227,6 +227,10 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases.presets.declaring) if fires else None
     book = booking(settings, store, usecases.presets.declaring, pipes.catalogue) if fires else None
     pepper = None if settings.local else vault
+
+    def told() -> Mapping[str, Any]:
+        return {**(copies.copier.report() if copies else {}), **(book.report() if book else {})}
+
     who = None if entrance is None else entrance.identity
     asgi = opening.rest_door(settings, usecases, who, pepper) if doors else None
     bot = opening.discord_door(settings, usecases, clock, feed) if discord else None
@@ -238,7 +242,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         calls=calls,
         usecases=usecases,
         asgi=asgi,
-        engine=_engine(settings, role, store, clock, feed, actions, read, copies) if engine else None,
+        engine=_engine(settings, role, store, clock, feed, actions, read, told) if engine else None,
         loop=Loop(clock, feed),
         feed=feed,
         entrance=entrance,
@@ -305,7 +309,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     feed: Feed,
     actions: Registry,
     read: Reading | None,
-    copies: Copying | None,
+    told: Callable[[], Mapping[str, Any]],
 ) -> Engine:
     host, pid = socket.gethostname(), os.getpid()
     queues = settings.queues or None
@@ -339,7 +343,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         intake=_intake(settings, f"foliot-{pid}@{host}", ended) if role is Role.WORKER else None,
         gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
-        told=dict if copies is None else copies.copier.report,
+        told=told,
     )
     return made
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from foliot.actions.articles.fetching import Fetcher
-from foliot.actions.articles.scraper import PageScraper
+from foliot.actions.articles.scraper import PageScraper, Readers
 from foliot.domain.article import Manners
 from foliot.egress import HttpEgress
 from foliot.engine.gatherer import Gathering
@@ -42,12 +41,14 @@ def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
     """Nothing is started before the first page."""
     # Of its own: a heavy task must not keep pages waiting.
     # One more than can compute: while it is handed its next page, the others do.
-    readers = (os.cpu_count() or 1) + 1
-    pool = ProcessPool(size=readers, most=PAGES_EACH, grace=GRACE)
+    many = (os.cpu_count() or 1) + 1
+    pool = ProcessPool(size=many, most=PAGES_EACH, grace=GRACE)
+    readers = Readers(many)
     fetcher = Fetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
     rate = settings.host_rate
     how = Gathering(
-        scraper=PageScraper(fetcher=fetcher, pool=pool, clock=clock, readers=asyncio.Semaphore(readers)),
+        scraper=PageScraper(fetcher=fetcher, pool=pool, clock=clock, readers=readers),
+        crowded=lambda: readers.crowded,
         slots=settings.scrape_concurrency,
         manners=Manners(
             interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency

@@ -6,11 +6,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+
+from tests.nursery import foliot
 
 # Generous: the machine that runs the tests may have other things to do.
 SECONDS = 60
@@ -70,13 +71,7 @@ class House:
     def start(self, *command: str, lines: int = 1, **environ: str) -> subprocess.Popen[str]:
         """Start a server, and wait for the word that it is up; the client commands talk to it from then on."""
         with self.log.open("a") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "foliot", *command],
-                env=self.environ | environ,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-            )
+            process = foliot(*command, env=self.environ | environ, stdout=subprocess.PIPE, stderr=log)
         self.processes.append(process)
         assert process.stdout is not None
         self.said = "".join(process.stdout.readline() for _ in range(lines))
@@ -93,10 +88,13 @@ class House:
             process.communicate()
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "foliot", *arguments],
-            env=self.environ, capture_output=True, text=True, timeout=SECONDS, check=False,
-        )  # fmt: skip
+        with foliot(*arguments, env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            try:
+                said, complained = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
 
     def foliot(self, *arguments: str) -> Any:
         """What a command that must succeed answers, as JSON."""
@@ -105,10 +103,7 @@ class House:
         return json.loads(done.stdout)
 
     def follow(self, run: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-m", "foliot", "run", "logs", run, "--follow", "--json"],
-            env=self.environ, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        return foliot("run", "logs", run, "--follow", "--json", env=self.environ, stdout=subprocess.PIPE)
 
     def run_now(self, target: Target) -> str:
         """A run that is in the middle of its effect."""

@@ -33,3 +33,22 @@ async def set_a_trap(ctx: TaskContext) -> dict[str, Any]:
 async def return_much(ctx: TaskContext, mebibytes: int) -> list[str]:
     """Return more than anybody wants to look at."""
     return ["y" * 1023] * (1024 * mebibytes)
+
+
+@task("return_exactly")
+async def return_exactly(ctx: TaskContext, size: int) -> list[str]:
+    """Return a result of so many bytes of JSON."""
+    rows, rest = divmod(size - 2, 1024)
+    return [*(["y" * 1021] * (rows - 1)), "z" * (1021 + rest + 1)]
+
+
+@task("stumble")
+async def stumble(ctx: TaskContext) -> str:
+    """Fail at first, and write the lines that crawls write."""
+    for number in range(3 * ctx.attempt):
+        ctx.logger.warning("Retrying <GET https://shop.example/p/%d> (failed 1 times): 503", number)
+    ctx.logger.info("Redirecting (302) to <GET https://shop.example/> from <GET https://shop.example/old>")
+    ctx.logger.info("this is attempt %d", ctx.attempt)
+    if ctx.attempt == 1:
+        raise ConnectionError("the shop is closed")
+    return "done"

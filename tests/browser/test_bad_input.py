@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import orjson
 import pytest
 from playwright.sync_api import Page, expect
 
+from foliot.tasks.results import LARGEST
 from tests.acceptance.house import House
 from tests.browser.asking import ended, run_task, told
 from tests.browser.chores import TRAP
@@ -111,9 +113,29 @@ def test_a_result_of_fifty_mebibytes_does_not_hurt(busy: House, tab: Open) -> No
     run = ended(busy, opened.page, run_task(busy, "return_much", mebibytes=50))
     page = opened.go(f"/runs/{run['id']}?tab=result")
 
-    expect(page.get_by_role("tabpanel")).to_contain_text('"truncated": true')
-    assert len(page.get_by_role("tabpanel").inner_text()) < 10_000
+    panel = page.get_by_role("tabpanel")
+    expect(panel.get_by_role("note")).to_contain_text("The result was cut: it had 50.1 MB")
+    expect(panel).to_contain_text(run["result"]["start"][:500])
+    expect(panel).not_to_contain_text("truncated")
+    assert len(panel.inner_text()) < 10_000
     assert run["result"]["bytes"] > 50 * 1024 * 1024
+
+
+def test_a_result_as_large_as_can_be_is_shown_bit_by_bit(busy: House, tab: Open) -> None:
+    opened = tab(busy)
+    run = ended(busy, opened.page, run_task(busy, "return_exactly", size=LARGEST))
+    assert len(orjson.dumps(run["result"])) == LARGEST
+    page = opened.go(f"/runs/{run['id']}?tab=result")
+    shown = page.get_by_role("tabpanel").locator("pre")
+
+    expect(page.get_by_text("The first 64.0 KB of")).to_be_visible()
+    assert shown.evaluate("e => e.textContent.length") == 64 * 1024
+    expect(page.get_by_role("note")).to_have_count(0)
+    page.get_by_role("button", name="Show more").click()
+    expect(page.get_by_text("The first 64.0 KB of")).to_have_count(0)
+    assert orjson.loads(shown.evaluate("e => e.textContent")) == run["result"]
+    over = ended(busy, page, run_task(busy, "return_exactly", size=LARGEST + 1))
+    assert over["result"]["bytes"] == LARGEST + 1, "one byte more is cut"
 
 
 def test_what_is_not_there_is_said_so(busy: House, tab: Open) -> None:

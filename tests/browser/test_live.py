@@ -154,6 +154,25 @@ def test_offline_and_back(browser: Browser, tmp_path: Path, tab: Open) -> None:
         assert rows(page).first.get_attribute("data-id") == second
 
 
+def test_a_page_that_was_not_loaded_before_the_server_went_says_so(browser: Browser, tmp_path: Path, tab: Open) -> None:
+    with a_house(tmp_path / "home") as house:
+        opened = tab(house)
+        opened.forgiven += ["ERR_", "WebSocket", "could not be reached"]
+        opened.page.route("**/assets/Calendar-*.js", lambda route: route.abort())
+        page = opened.go("/runs")
+        expect(live(page)).to_have_text("Live")
+        (process,) = house.processes
+        process.kill()
+        process.wait()
+        page.get_by_role("link", name="Calendar").click()
+        expect(page.get_by_role("alert")).to_contain_text("This page was not opened before the server went away")
+        expect(page.get_by_role("navigation", name="Pages")).to_be_visible()
+
+        page.unroute("**/assets/Calendar-*.js")
+        house.start("up", "--port", house.port, lines=3)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Calendar")
+
+
 def test_another_zone_changes_every_clock(busy: House, tab: Open) -> None:
     schedule = webhook(busy, "by the clock", f"{busy.environ['FOLIOT_URL']}/api/echo/x", timezone="Europe/Stockholm")
     page = tab(busy).page

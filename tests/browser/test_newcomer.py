@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import subprocess
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -19,40 +18,12 @@ from tests.browser.conftest import Open, a_house
 pytestmark = pytest.mark.timeout(240)
 
 
-class Receiver(ThreadingHTTPServer):
-    """Has its port from the start, and nobody listens there until it opens."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answering, bind_and_activate=False)
-        self.server_bind()
-        self.url = f"http://127.0.0.1:{self.server_port}/"
-        self.opened = False
-
-    def open(self) -> None:
-        self.opened = True
-        self.server_activate()
-        Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Answering(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
-
-
 @pytest.fixture
-def closed() -> Iterator[Receiver]:
-    made = Receiver()
-    yield made
-    if made.opened:
-        made.shutdown()
-    made.server_close()
+def closed() -> Iterator[str]:
+    """An address where nothing listens, and nothing will while the test lasts."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}/"
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +32,16 @@ def house(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield made
 
 
-def test_the_first_five_minutes(house: House, tab: Open, closed: Receiver) -> None:
+def test_the_first_five_minutes(house: House, tab: Open, closed: str) -> None:
     page = tab(house).go("/")
-    expect(page.get_by_label("Demo", exact=True)).to_contain_text("Demo data is on")
+    expect(page.get_by_label("Demo", exact=True)).to_contain_text(re.compile("Demo data is on: 1[23] schedules"))
 
-    _mend_what_fails(page)
+    _mend_what_fails(page, house)
     _make_a_schedule(page, house)
     _see_it_fire(page, house)
     letters = _badge(page)
-    _break_it(page, closed, letters)
-    _put_it_right(page, closed, letters)
+    letter = _break_it(page, closed, letters)
+    _put_it_right(page, house, letter, letters)
     _take_a_key(page)
 
 
@@ -96,24 +67,29 @@ def test_the_demo_goes_with_one_click_also_from_under_a_reader(house: House, tab
     expect(reading.get_by_text(f"No run {run}")).to_be_visible()
 
 
-def _mend_what_fails(page: Page) -> None:
+def _mend_what_fails(page: Page, house: House) -> None:
     """The failing run, why it failed, its log, and the same again."""
-    attention = page.get_by_role("region", name=re.compile("Needs attention")).or_(page.locator("main"))
-    attention.get_by_role("link", name="nightly-prices", exact=True).first.click()
+    heading = page.get_by_role("heading", name=re.compile("^Needs attention"))
+    attention = page.locator("section").filter(has=heading)
+    expect(attention.get_by_role("link", name="37 dead letters")).to_be_visible()
+    attention.get_by_role("link", name="nightly-prices", exact=True).click()
 
     why = page.get_by_label("Why it failed")
     expect(why).to_contain_text("429 Too Many Requests")
     expect(why).to_contain_text("attempt 3 of 3")
     why.get_by_role("button", name="Jump to the error").click()
     expect(page).to_have_url(re.compile(r"#L\d+$"))
-    expect(page.get_by_role("log").locator("[data-seq]").first).to_be_visible()
+    said = page.url.rsplit("#L", 1)[1]
+    expect(page.get_by_role("log").locator(f'[data-seq="{said}"]')).to_contain_text("429")
 
     failed = page.url
     page.keyboard.press("Escape")
     page.keyboard.press("r")
     expect(page).not_to_have_url(failed)
-    expect(_state(page, "success")).to_be_visible()
     expect(page.get_by_text("Replayed as run_")).to_be_visible()
+    expect(_state(page, "success")).to_be_visible()
+    run = told(house, f"/api/runs/{_run_on(page.url)}")
+    assert (run["state"], run["parent_id"]) == ("success", _run_on(failed))
 
 
 def _make_a_schedule(page: Page, house: House) -> None:
@@ -135,7 +111,11 @@ def _make_a_schedule(page: Page, house: House) -> None:
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("mine")
     page.get_by_role("button", name="Copy as").click()
-    expect(page.get_by_label("Copy as")).to_contain_text("curl")
+    # What was just done, and what can be done next.
+    said, url = page.get_by_label("Copy as"), house.environ["FOLIOT_URL"]
+    expect(said).to_contain_text(re.compile(rf'"name":"mine".*"cron_expr":"\*/2.*{url}/api/schedules(?!/)', re.DOTALL))
+    said.get_by_role("button", name="Run now").click()
+    expect(said).to_contain_text(f"{url}/api/schedules/sch_")
     page.keyboard.press("Escape")
 
 
@@ -158,33 +138,41 @@ def _see_it_fire(page: Page, house: House) -> None:
     assert seen == [event["message"] for event in events if event["type"] == "log"]
 
 
-def _break_it(page: Page, closed: Receiver, letters: int) -> None:
-    """Nothing listens there: it tries again, says when, and gives up."""
-    _edit_url(page, closed.url, seldom=True)
+def _break_it(page: Page, closed: str, letters: int) -> str:
+    """Nothing listens there: it tries again, says when, and gives up. The letter's id."""
+    _edit_url(page, closed, seldom=True)
     page.keyboard.press("r")
     page.get_by_role("button", name="Open run").click()
     expect(_state(page, "retrying")).to_be_visible()
     expect(page.get_by_text(re.compile(r"next attempt\s*in \d s"))).to_be_visible()
     expect(_state(page, "dead letter")).to_be_visible()
-    expect(_nav(page, "Dead letters")).to_contain_text(re.compile(str(letters + 1)))
+    expect(_nav(page, "Dead letters")).to_have_text(_counting(letters + 1))
+    return _run_on(page.url)
 
 
-def _put_it_right(page: Page, closed: Receiver, letters: int) -> None:
-    """The letter stays until its replay has succeeded; then it is gone, here and in the navigation."""
-    _edit_url(page, f"{page.url.split('/runs/')[0]}/api/echo/hello")
-    # A replay does what its letter did, so it is the receiver that must be there again.
-    closed.open()
+def _put_it_right(page: Page, house: House, letter: str, letters: int) -> None:
+    """A replay follows the schedule as it is now, so that mending it is enough; the letter goes when it succeeds."""
+    _edit_url(page, f"{house.environ['FOLIOT_URL']}/api/echo/hello")
     _nav(page, "Dead letters").click()
-    mine = page.get_by_role("region").filter(has=page.get_by_role("link", name="mine", exact=True))
+    groups = page.get_by_role("region").filter(has=page.get_by_role("button", name=re.compile("^Replay")))
+    mine = groups.filter(has=page.get_by_role("link", name="mine", exact=True))
+    expect(mine).to_have_count(1)
+    others = groups.count() - 1
+    assert others > 0
     mine.get_by_role("button", name="Replay 1").click()
     dialog = page.get_by_role("dialog", name="Replay dead letters")
-    expect(dialog).to_contain_text("1 would be sent to 127.0.0.1")
+    expect(dialog).to_contain_text("1 would be sent to 127.0.0.1 · no duplicates")
+    expect(dialog).to_contain_text("With the settings of now: version 3; it failed under version 2.")
+    assert told(house, f"/api/runs/{letter}")["resolved_by"] is None
     dialog.get_by_role("button", name="Replay 1").click()
     expect(dialog.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "1")
     expect(dialog).to_contain_text("1 success")
     dialog.get_by_role("button", name="Done").click()
     expect(mine).to_have_count(0)
-    expect(_nav(page, "Dead letters")).to_contain_text(str(letters))
+    expect(groups).to_have_count(others)
+    expect(_nav(page, "Dead letters")).to_have_text(_counting(letters))
+    replay = told(house, f"/api/runs/{told(house, f'/api/runs/{letter}')['resolved_by']}")
+    assert (replay["state"], replay["origin"], replay["schedule_version"]) == ("success", "replay", 3)
 
 
 def _take_a_key(page: Page) -> None:
@@ -214,6 +202,15 @@ def _edit_url(page: Page, url: str, *, seldom: bool = False) -> None:
         expect(page.get_by_label("Unit")).to_have_value("hours")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("button", name=re.compile("^Run now"))).to_be_visible()
+
+
+def _run_on(url: str) -> str:
+    return re.split(r"[?#]", url.split("/runs/")[1])[0]
+
+
+def _counting(letters: int) -> re.Pattern[str]:
+    """The whole number, and none that it is a part of."""
+    return re.compile(rf"(?<!\d){letters}(?!\d)")
 
 
 def _state(page: Page, word: str) -> Locator:

@@ -22,10 +22,13 @@ PAGES = {
     "crawls": "/crawls",
     "job": "/crawls/{job}",
     "pipelines": "/pipelines",
+    "pipeline": "/pipelines/demo-prices",
     "dead-letters": "/dead-letters",
+    "endpoints": "/endpoints",
     "queues": "/queues",
     "activity": "/activity",
     "settings": "/settings",
+    "system": "/settings/system",
     "welcome": "/welcome",
 }
 LOOKS = [("light", WIDE), ("dark", NARROW)]

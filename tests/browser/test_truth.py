@@ -98,7 +98,7 @@ def test_queues_show_what_waits_and_lead_there(own: House, tab: Open) -> None:
 
     row = page.get_by_label("Queues", exact=True).locator("[data-id=manual]")
     waiting = row.get_by_role("link").first
-    expect(waiting).to_have_text("3")
+    expect(waiting).to_have_text("3", use_inner_text=True)
     said = next(one for one in told(own, "/api/queues")["items"] if one["name"] == "manual")
     assert said["depth"] == count(own, query(waiting))["count"] == 3
     waiting.click()

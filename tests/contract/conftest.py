@@ -13,8 +13,10 @@ from structlog.testing import capture_logs
 
 from foliot.store.database import Database
 from foliot.store.migrate import migrate
-from foliot.testing import open_store
 from tests.services import wait_for
+
+MIGRATED: set[str] = set()
+"""Databases of this process on servers that have their tables: to look again costs more than most tests."""
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +32,12 @@ async def store(database_url: str, migrated_sqlite: Path) -> AsyncIterator[Datab
     """A store without rows, on each database, whose clock is the caller's."""
     if database_url.startswith("sqlite"):
         shutil.copy(migrated_sqlite, make_url(database_url).database or "")
-    async with open_store(database_url) as opened:
-        yield opened
+    elif database_url not in MIGRATED:
+        await migrate(database_url)
+        MIGRATED.add(database_url)
+    opened = Database(database_url, bind_clock=True)
+    yield opened
+    await opened.close()
 
 
 @pytest.fixture(autouse=True)

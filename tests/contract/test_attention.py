@@ -84,7 +84,7 @@ async def test_dead_letters_are_told_with_what_most_of_them_have_in_common(world
     (item,) = (await check(world))[Kind.DEAD_LETTERS]
 
     assert (item.title, item.reason) == ("3 dead letters", "same error: HTTP 429 from shop.test")
-    assert (item.since, item.q) == (NOON + HOUR, "state:dead_letter -resolved:true")
+    assert (item.since, item.q) == (NOON + HOUR, "state:dead_letter -resolved:true -muted:true")
     narrow = Caller(LOCAL.tenant_id, "key", Role.VIEWER, scopes=frozenset({"run:read"}))
     assert Kind.DEAD_LETTERS not in await check(world, narrow)
     await world.sql("UPDATE runs SET resolved_by = 'run_replayed'")

@@ -15,6 +15,7 @@ import pytest
 
 from foliot import bootstrap
 from foliot.demo.cast import SITE, cast
+from foliot.demo.furnishing import Then
 from foliot.demo.lives import FAILED_NIGHTS, LETTERS, lives
 from foliot.demo.site import ARTICLES, PRODUCTS, page, price
 from foliot.demoing import with_own_service
@@ -125,6 +126,28 @@ async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: St
     assert "away" in made["partner-sync"].paused_reason
 
 
+async def test_its_pipeline_says_when_it_runs_in_the_list_as_on_its_page(start: Start) -> None:
+    async with start() as app:
+        (listed,) = await app.usecases.pipelines.list(LOCAL)
+        one, _ = await app.usecases.pipelines.get(LOCAL, listed.kept.name)
+    assert listed.schedule is not None
+    assert listed.schedule == one.schedule
+
+
+async def test_there_are_as_many_letters_whenever_it_is_started(migrated_sqlite: Path, tmp_path: Path) -> None:
+    shutil.copy(migrated_sqlite, tmp_path / "foliot.db")
+    app = bootstrap.build(at_home(tmp_path), doors=False, engine=False, demo=BASE)
+    try:
+        assert app.demo is not None
+        # Right after a full hour: the run of that hour three hours ago had not given up yet.
+        await replace(app.demo, clock=Then(NOW.replace(minute=0, second=20))).furnish()
+        letters = await app.usecases.dead_letters.groups(LOCAL, Page(100))
+    finally:
+        await app.store.close()
+
+    assert [group.count for group in letters] == [LETTERS]
+
+
 async def test_whoever_starts_again_adds_nothing(start: Start) -> None:
     async with start() as app:
         before = await rows_of(app.store, LOCAL.tenant_id)
@@ -199,6 +222,33 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
     assert who.demo is not None
     assert not who.demo.on
     assert verdict.breaks == []
+
+
+async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
+    async with start() as app:
+        cases = app.usecases
+        letters = [run.id for run in await cases.runs.list(LOCAL, Page(2), status="dead_letter")]
+        hook = {"kind": "webhook", "url": "https://example.com/"}
+        own = await cases.schedules.create(
+            LOCAL, {"name": "own", "type": "cron", "cron_expr": "@daily", "action": hook}
+        )
+        run = await cases.schedules.run_now(LOCAL, own.id)
+        (theirs, *_) = [one.id for one in (await schedules(app)).values() if one.id != own.id]
+        for action, ids in (
+            ("discard", letters),
+            ("pause", [theirs]),
+            ("cancel", [run.id]),
+            ("cancel", [run.id, letters[0]]),
+        ):
+            await cases.bulks.create(LOCAL, {"action": action, "ids": ids})
+
+        await cases.demo.remove(LOCAL)
+
+        left = [(view.bulk.act.value, view.bulk.total) for view in await cases.bulks.list(LOCAL, Page())]
+        async with app.store.read() as tx:
+            (items,) = (await tx.conn.exec_driver_sql("SELECT count(*) FROM bulk_items")).one()
+    assert left == [("cancel", 2), ("cancel", 1)]
+    assert items == 3
 
 
 @pytest.mark.services

@@ -15,7 +15,9 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from foliot.domain.query import Query
 from foliot.ports import Page
+from foliot.ports.history import Stretch
 from foliot.store import access_tables
 from foliot.store import migrate as migrations
 from foliot.store.database import Database
@@ -130,6 +132,8 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
     ),
     "the ended runs of a queue": ("ix_runs_queue", lambda tx: tx.runs.find(TENANT, Page(10), queue="q1")),
     "the ended runs of a kind": ("ix_runs_kind", lambda tx: tx.runs.find(TENANT, Page(10), kind="rare")),
+    "when runs were made": ("ix_runs_made", lambda tx: tx.history.counts(TENANT, Stretch(NOON, NOON + 9 * HOUR, 3600))),
+    "how many there are": ("ix_runs_made", lambda tx: tx.searching.count(TENANT, Query(), NOON)),
     "the open runs by state": ("ix_runs_lease", lambda tx: tx.upkeep._open([])),
     "damaged schedules": ("ix_schedules_fault", lambda tx: tx.schedules.faults(10)),
     "the schedules of a tenant": (

@@ -152,8 +152,8 @@ async def test_many_schedules_make_no_more_marks_and_no_more_statements(world: W
 
     assert (len(found.groups), found.dropped) == (MOST_GROUPS, 20)
     assert found.marks <= 2000
-    # One more: which of them have something to show.
-    assert len(many) <= len(few) + 1
+    # Two more: which of them failed, and which missed something.
+    assert len(many) <= len(few) + 2
     assert len(found.collisions) <= 100
 
 

@@ -226,6 +226,7 @@ async def test_a_pipeline_without_a_schedule_runs_once_for_each_revision(house: 
     assert len(await house.runs()) == 1
     await house.write(other)
     assert len(await house.runs()) == 2
+    await drain(house.store, house.clock, house.action)
     await house.write()
     await house.write(BY_HAND)  # a revision that has had its run
     assert len(await house.runs()) == 2

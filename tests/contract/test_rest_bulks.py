@@ -96,7 +96,7 @@ async def test_a_trial_says_what_would_happen_and_does_nothing(world: World, cli
     trial = await make(client, 200, action="replay", filter="code:http_500", dry_run=True)
 
     models_bulk.Trial.model_validate(trial)
-    assert (trial["count"], len(trial["sample"]), trial["hosts"]) == (7, 5, ["api.partner.io"])
+    assert (trial["count"], len(trial["sample"]), trial["hosts"]) == (7, 5, ["example.com"])
     assert trial["sample"][0]["name"] == "Price push"
     assert len(await runs(client, "")) == len(ids)
     assert (await client.get("/api/bulk")).json["items"] == []
@@ -260,7 +260,13 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
             return Breaks()
 
     hands = world.cases.hands
-    clumsy = Clumsy(runs=hands.runs, dead_letters=hands.dead_letters, schedules=hands.schedules, limiter=hands.limiter)
+    clumsy = Clumsy(
+        runs=hands.runs,
+        dead_letters=hands.dead_letters,
+        schedules=hands.schedules,
+        backfills=hands.backfills,
+        limiter=hands.limiter,
+    )
     one = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=clumsy, holder="one")
     await one.run_once()
 

@@ -188,3 +188,78 @@ async def test_few_logs_are_kept_in_mind(world: World, client: Client, monkeypat
         await page(client, run["id"])
 
     assert len(world.cases.logs._known) == 1
+
+
+async def test_lines_are_found_by_attempt_and_category(world: World, client: Client) -> None:
+    claimed = await running(world)
+    run_id = claimed.fence.run_id
+    await write(world, claimed, ("warning", "Retrying <GET /1>"), "Crawled (200) <GET /2>", "plain", step=True)
+    await world.finish(claimed, RunState.RETRYING, {"code": "x", "message": "no"})
+    (second,) = await world.claim(run_id)
+    await write(world, second, ("warning", "[scrapy.retry] Retrying <GET /3>"), ("error", "Gave up retrying <GET /3>"))
+    await write(world, second, "not Retrying", "Redirecting (302) to <GET /4>")
+
+    first = await page(client, run_id, attempt=1)
+    assert (said(first)[0], first["matches"], first["total"]) == ("Retrying <GET /1>", 3, 7)
+    assert [one["category"] for one in first["items"]] == ["retry", "crawled", None]
+    retries = await page(client, run_id, category="retry")
+    assert (said(retries), retries["matches"]) == (["Retrying <GET /1>", "[scrapy.retry] Retrying <GET /3>"], 2)
+    assert said(await page(client, run_id, category="retry,giveup", attempt=2, level="error")) == [
+        "Gave up retrying <GET /3>"
+    ]
+    last = await page(client, run_id, attempt=2, limit=1)
+    assert (said(last), last["matches"], last["after"]) == (["Redirecting (302) to <GET /4>"], 4, None)
+    assert said(await page(client, run_id, attempt=2, limit=1, before=last["before"])) == ["not Retrying"]
+    assert (await page(client, run_id, attempt=3))["matches"] == 0
+
+
+async def test_a_run_that_has_not_begun_has_no_lines_of_any_attempt(world: World, client: Client) -> None:
+    await world.schedule()
+    await world.pass_time(1)
+    async with world.store.read() as tx:
+        (run_id,) = await tx.claims.ready(world.clock.now(), None, 10)
+
+    assert (await page(client, run_id, attempt=1))["items"] == []
+
+
+async def counts(client: Client, run_id: str, **params: Any) -> dict[str, Any]:
+    answer = await client.get(f"/api/runs/{run_id}/logs/count?{urlencode(params)}")
+    assert answer.status == 200, answer.json
+    models_logs.LogCount.model_validate(answer.json)
+    body: dict[str, Any] = answer.json
+    return body
+
+
+async def test_counts_of_lines_say_what_asking_would_find(world: World, client: Client) -> None:
+    claimed = await running(world)
+    run_id = claimed.fence.run_id
+    await write(world, claimed, ("warning", "Retrying 1"), ("warning", "Retrying 2"), "Crawled (200)", step=True)
+    assert (await counts(client, run_id))["by_category"] == {"retry": 2, "crawled": 1}
+    await write(world, claimed, ("odd", "Redirecting a"), ("error", "plain"))
+    await world.finish(claimed, RunState.RETRYING, {"code": "x", "message": "no"})
+    (second,) = await world.claim(run_id)
+    await write(world, second, "Retrying 3")
+
+    assert await counts(client, run_id) == {
+        "count": 6,
+        "by_level": {"warning": 2, "info": 3, "error": 1},
+        "by_category": {"retry": 3, "crawled": 1, "redirect": 1},
+        "by_attempt": {"1": 5, "2": 1},
+    }
+    assert (await counts(client, run_id, category="retry"))["by_category"] == {"retry": 3, "crawled": 1, "redirect": 1}
+    assert (await counts(client, run_id, attempt=2))["by_attempt"] == {"1": 5, "2": 1}
+    for wish in ({}, {"attempt": 2}, {"level": "warning"}, {"category": "retry"}, {"grep": "RETRY", "attempt": 1}):
+        found = await counts(client, run_id, **wish)
+        assert found["count"] == ((await page(client, run_id, **wish))["matches"] if wish else 6)
+        for name, numbers in (("category", found["by_category"]), ("attempt", found["by_attempt"])):
+            for value, number in numbers.items():
+                assert (await page(client, run_id, **{**wish, name: value}))["matches"] == number, (wish, name, value)
+
+
+async def test_an_unknown_category_is_named(world: World, client: Client) -> None:
+    claimed = await running(world)
+
+    answer = await client.get(f"/api/runs/{claimed.fence.run_id}/logs?category=retry,nonsense")
+
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "category")
+    assert "redirect" in answer.json["errors"][0]["message"]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from io import StringIO
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
 import pytest
+from sqlalchemy import insert, select
 
-from foliot.domain.ids import floor_id
+from foliot.domain.ids import floor_id, id_at
 from foliot.domain.query import Query, Term
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models, models_search
+from foliot.doors.rest import create_app, models, models_search, run_export
+from foliot.store import tables
 from foliot.store.database import Database
 from foliot.store.sieve import Sieve
 from tests.asgi import Answer, Client
@@ -122,6 +128,16 @@ async def test_a_filter_goes_on_page_by_page(world: World, client: Client) -> No
     assert seen == [one for one in every if one in seen]
     assert len(seen) == 5
     assert second["next_cursor"] is None
+
+
+async def test_schedules_are_counted_as_they_are_listed(world: World, client: Client) -> None:
+    await furnished(world, client)
+    for q, number in (("", 2), ("tag:prices", 1), ("failing:true", 2), ("status:paused", 0), ("nightly", 1)):
+        counted = (await asked(client, q, "/api/schedules/count")).json
+        listed = (await asked(client, q, "/api/schedules")).json["items"]
+
+        assert counted == {"count": len(listed)}
+        assert len(listed) == number, q
 
 
 async def test_older_parameters_narrow_a_filter(world: World, client: Client) -> None:
@@ -315,3 +331,100 @@ async def test_time_is_found_through_ids_where_they_agree_with_the_clock(world: 
     assert len(await found(client, "since:90s")) == 4
     assert len(await found(client, "until:90s")) == 2
     assert len(await found(client, "since:1d until:1h")) == 0
+
+
+async def scattered(client: Client, **params: str) -> dict[str, Any]:
+    answer = await get(client, "/api/runs/points", params)
+    assert answer.status == 200, answer.json
+    models_search.Points.model_validate(answer.json)
+    body: dict[str, Any] = answer.json
+    assert len(body["id"]) == len(body["at_ms"]) == len(body["took_ms"]) == len(body["state"])
+    return body
+
+
+async def test_points_are_the_runs_that_have_begun(world: World, client: Client) -> None:
+    await furnished(world, client)
+    for q in ("", "state:dead_letter", "schedule:nightly*", "refused", "state:queued"):
+        body = await scattered(client, q=q)
+        runs = (await asked(client, q)).json["items"]
+        begun = [one for one in runs if one["started_at"] is not None]
+        start = datetime.fromisoformat(body["from"])
+        drawn = {
+            run: (body["states"][state], start + timedelta(milliseconds=at), took)
+            for run, state, at, took in zip(body["id"], body["state"], body["at_ms"], body["took_ms"], strict=True)
+        }
+
+        assert drawn == {
+            one["id"]: (one["state"], datetime.fromisoformat(one["created_at"]), one["duration_ms"]) for one in begun
+        }
+        assert body["not_begun"] == len(runs) - len(begun)
+        assert sum(body["counts"].values()) == sum(body["shown"].values()) == len(begun)
+
+
+async def test_points_are_bounded_in_time(world: World, client: Client) -> None:
+    n0, n1, *_ = await furnished(world, client)
+
+    body = await scattered(client, **{"from": "2027-01-04T12:02:00Z", "to": "2027-01-04T12:03:00Z"})
+
+    assert n1 in body["id"]
+    assert n0 not in body["id"]
+    assert body["at_ms"] == [0, 0]
+
+
+async def copy(world: World, run_id: str, number: int) -> None:
+    async with world.store.begin() as tx:
+        row = (await tx.conn.execute(select(tables.runs).where(tables.runs.c.id == run_id))).mappings().one()
+        made = [{**row, "id": id_at("run", row["created_at"]), "scheduled_for": None} for _ in range(number)]
+        await tx.conn.execute(insert(tables.runs), made)
+
+
+async def test_of_too_many_points_the_rare_are_whole_and_the_common_a_sample(world: World, client: Client) -> None:
+    n0, *_ = await furnished(world, client)
+    await copy(world, n0, 400)
+
+    body = await scattered(client, limit="100")
+
+    assert body["counts"] == {"success": 401, "dead_letter": 3, "failed": 1}
+    assert (body["shown"]["dead_letter"], body["shown"]["failed"]) == (3, 1)
+    assert 40 < body["shown"]["success"] < 160
+    assert body["shown"] == Counter(body["states"][place] for place in body["state"])
+    assert sorted((await scattered(client, limit="100"))["id"]) == sorted(body["id"]), "always the same ones"
+
+
+async def exported(client: Client, q: str, form: str) -> str:
+    answer = await get(client, "/api/runs/export", {"q": q, "format": form})
+    assert answer.status == 200, answer.json
+    assert answer.headers["content-disposition"] == f'attachment; filename="runs.{form}"'
+    return answer.text
+
+
+async def test_an_export_is_the_whole_list(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_export, "BATCH", 2)
+    await furnished(world, client)
+    for q in ("", "state:dead_letter", "schedule:nobody"):
+        listed = (await asked(client, q)).json["items"]
+
+        documents = [orjson.loads(line) for line in (await exported(client, q, "ndjson")).splitlines()]
+        rows = list(csv.DictReader(StringIO(await exported(client, q, "csv"))))
+
+        assert documents == listed
+        assert [row["id"] for row in rows] == [one["id"] for one in listed]
+        assert [row["error"] for row in rows] == [(one["error"] or {}).get("message", "") for one in listed]
+
+
+async def test_a_table_of_runs_holds_no_formula(world: World, client: Client) -> None:
+    await world.schedule(EVERY_MINUTE, name="=cmd|' /C calc'!A0")
+    await world.pass_time(1)
+    (run,) = (await client.get("/api/runs")).json["items"]
+    await world.end(run["id"], RunState.FAILED, {"code": "x", "message": '@SUM(1+1),"two"\nlines'})
+
+    (row,) = csv.DictReader(StringIO(await exported(client, "", "csv"), newline=""))
+
+    assert row["schedule_name"] == "'=cmd|' /C calc'!A0"
+    assert row["error"] == '\'@SUM(1+1),"two"\nlines'
+
+
+async def test_a_bad_filter_is_told_before_anything_is_sent(here: Client) -> None:
+    answer = await get(here, "/api/runs/export", {"q": "stat:failed"})
+
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "q")

@@ -31,7 +31,7 @@ class Served:
 async def served() -> AsyncIterator[Served]:
     async with open_world() as world:
         app = create_app(world.cases)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="critical", lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
         task = asyncio.create_task(server.serve())
         while not server.started:
             await asyncio.sleep(0.01)

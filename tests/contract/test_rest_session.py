@@ -11,7 +11,7 @@ import pytest
 
 from foliot.domain.access import Caller, Role
 from foliot.domain.errors import Unauthenticated
-from foliot.doors.rest import create_app
+from foliot.doors.rest import create_app, session
 from foliot.doors.rest.models_session import LoginLink, Members, Session
 from foliot.identity.claims import Expectations
 from foliot.identity.identities import Identities
@@ -317,16 +317,47 @@ async def test_a_token_in_the_header_needs_no_page_and_does_not_mind_the_cookie(
 # --- wrong ones -------------------------------------------------------------------------------------------------------
 
 
-async def test_an_address_that_is_wrong_too_often_is_not_heard_for_a_while(house: House) -> None:
-    codes = [(await house.sign_in({"token": "x"})).status for _ in range(31)]
+def changed(text: str) -> str:
+    """The same with another end."""
+    return text[:-8] + ("A" * 8 if text[-8:] != "A" * 8 else "B" * 8)
+
+
+async def credential(house: House, kind: str) -> dict[str, str]:
+    """Something that signs somebody in."""
+    match kind:
+        case "token":
+            return {"token": house.token()}
+        case "key":
+            return {"token": (await house.world.cases.keys.create(ADMIN, {"name": "k", "role": "viewer"})).text}
+        case _:
+            return {"code": (await link(house)).json["url"].partition("=")[2]}
+
+
+@pytest.mark.parametrize("kind", ["token", "key", "code"])
+async def test_whoever_guesses_too_often_is_not_heard_for_a_while_and_keeps_nobody_out(house: House, kind: str) -> None:
+    right = await credential(house, kind)
+    ((name, text),) = right.items()
+    codes = [(await house.sign_in({name: changed(text)})).status for _ in range(31)]
     assert codes == [401] * 30 + [429]
 
-    refused = await house.sign_in({"token": house.token()})
-    assert refused.status == 429
+    refused = await house.sign_in(right)
+    assert refused.status == 429, "whoever tries every end would find it"
     assert int(refused.headers["retry-after"]) >= 1
+    for other in ("token", "key", "code"):
+        sub = {"token": {"token": house.token(sub="bob")}}
+        assert (await house.sign_in(sub.get(other) or await credential(house, other))).status == 204
 
     house.world.clock.advance(3)
-    assert (await house.sign_in({"token": house.token()})).status == 204
+    assert (await house.sign_in(right)).status == 204
+
+
+async def test_no_more_guesses_are_remembered_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "REMEMBERED", 3)
+    tries = session.Tries()
+    for number in range(5):
+        tries.wrong(session.guess("::1", f"flt_{number:08}_x"), 0.0)
+
+    assert list(tries.buckets) == [session.guess("::1", f"flt_{number:08}_y") for number in (2, 3, 4)]
 
 
 async def test_whoever_is_right_is_never_counted(house: House) -> None:

@@ -37,7 +37,7 @@ async def world() -> AsyncIterator[World]:
 @asynccontextmanager
 async def serving(app: Any) -> AsyncIterator[str]:
     """The app on a port of its own; says how sockets begin."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off", ws="websockets-sansio"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="websockets-sansio"))
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)
@@ -153,7 +153,8 @@ async def test_whoever_sends_bytes_and_leaves_is_not_followed_any_more(world: Wo
     async with serving(app) as base:
         async with connect(f"{base}/ws") as socket:
             await socket.send(b"bytes")
-            await socket.ping()
+            await (await socket.ping())
+            assert app.state.streams.open
         async with asyncio.timeout(20):
             while app.state.streams.open:
                 await asyncio.sleep(0.05)

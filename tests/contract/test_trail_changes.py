@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from foliot.domain.access import LOCAL, Caller, Door, Role
 from foliot.domain.errors import Forbidden, NotFound
@@ -12,7 +14,7 @@ from foliot.domain.run import RunState
 from foliot.domain.trail import TrailEntry
 from foliot.ports import Page
 from foliot.store.database import Database
-from foliot.store.trail import SqlTrail
+from foliot.store.trail import entry_columns
 from foliot.usecases.once import AnsweredBefore, Once
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, HOURLY, URL, World
@@ -82,7 +84,7 @@ async def test_the_life_of_a_run_is_told(world: World) -> None:
     assert [(entry.verb, entry.thing, entry.thing_id, entry.was, entry.became) for entry in entries] == [
         ("cancel", "run", first.id, {"state": "queued"}, {"state": "cancelled"}),
         ("retry", "run", first.id, None, {"run_id": again.id}),
-        ("replay", "dead_letter", second.id, None, {"run_id": replayed.id}),
+        ("replay", "dead_letter", second.id, None, {"run_id": replayed.id, "version": 1}),
     ]
 
 
@@ -124,11 +126,9 @@ async def test_a_request_that_comes_twice_is_told_once(world: World) -> None:
     assert await verbs(world) == ["create"]
 
 
-class Unwritable(SqlTrail):
-    """A trail whose insert fails."""
-
-    async def add(self, entries: object) -> None:
-        raise RuntimeError("the trail cannot be written")
+def unwritable(entries: Sequence[TrailEntry]) -> dict[str, list[Any]]:
+    """Columns that every database refuses: an entry without its moment."""
+    return entry_columns(entries) | {"at": [None] * len(entries)}
 
 
 async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,22 +137,26 @@ async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, mo
     run = await schedules.run_now(ADA, one.id)
     dead = await schedules.run_now(ADA, one.id)
     await world.end(dead.id, RunState.DEAD_LETTER, BOOM)
+    group = (await world.cases.runs.get(ADA, dead.id)).fingerprint or ""
     before = await world.cases.runs.list(ADA, Page())
 
     with monkeypatch.context() as patch:
-        patch.setattr("foliot.store.database.SqlTrail", Unwritable)
+        patch.setattr("foliot.store.trail.entry_columns", unwritable)
+        patch.setattr("foliot.store.runs.entry_columns", unwritable)
         for change in (
             lambda: schedules.create(ADA, HOURLY, Once("k", "body", 201, str)),
             lambda: schedules.patch(ADA, one.id, {"name": "x"}),
             lambda: schedules.replace(ADA, one.id, HOURLY),
             lambda: schedules.pause(ADA, one.id),
+            lambda: world.cases.skipping.skip_next(ADA, one.id),
             lambda: schedules.delete(ADA, one.id),
             lambda: schedules.run_now(ADA, one.id),
             lambda: world.cases.runs.cancel(ADA, run.id),
             lambda: world.cases.runs.retry(ADA, dead.id),
             lambda: world.cases.dead_letters.replay(ADA, {"ids": [dead.id]}),
+            lambda: world.cases.mutes.mute(ADA, group),
         ):
-            with pytest.raises(RuntimeError, match="cannot be written"):
+            with pytest.raises(IntegrityError):
                 await change()
 
     assert await world.cases.schedules.list(ADA, Page()) == [one]

@@ -54,6 +54,7 @@ class Endless:
 
 GZIP, DEFLATE, RAW = zeros(512, 31), zeros(512, 15), zeros(512, -15)
 CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+LENGTH = b"HTTP/1.1 %d Whatever\r\nContent-Length: %d\r\n\r\n"
 CUT = {"status": 200, "truncated": True}
 LATE = {"code": "target_timeout"}
 BAD = {"code": "bad_response"}
@@ -89,6 +90,9 @@ BOMBS: dict[str, tuple[bytes | Endless, list[dict[str, Any]]]] = {
     "trailers": (Endless(CHUNKED + b"0\r\n", b"X: 1\r\n" * 10_000), [BAD]),
     "one-trailer": (Endless(CHUNKED + b"0\r\nX: ", b"x" * 65536), [BAD]),
     "answers-nobody-asked-for": (Endless(OK, OK * 1000), [{"status": 200}]),
+    "a-length-without-a-body": (Endless(b"", LENGTH % (103, 10**9) * 1000), [BAD]),
+    "answers-without-the-body-they-promise": (Endless(b"", LENGTH % (304, 10**9) * 1000), [{"status": 304}]),
+    "a-length-of-zeros": (HEAD + b"Content-Length: " + b"0" * 7000 + b"2\r\n\r\nok", [{"status": 200}]),
 }
 
 

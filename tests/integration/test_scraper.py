@@ -19,7 +19,7 @@ import pytest_asyncio
 
 from foliot import __version__
 from foliot.actions.articles.fetching import Fetcher
-from foliot.actions.articles.scraper import PageScraper
+from foliot.actions.articles.scraper import PageScraper, Readers
 from foliot.domain.article import NO_WORD
 from foliot.domain.run import Fence
 from foliot.egress import HttpEgress
@@ -52,7 +52,7 @@ def a_scraper(egress: HttpEgress, pool: ProcessPool, *, fetch: float = 60, read:
         pool=pool,
         clock=StoppedClock(NOW),
         reading=timedelta(seconds=read),
-        readers=asyncio.Semaphore(READERS),
+        readers=Readers(READERS),
     )
 
 

@@ -191,8 +191,19 @@ MUTANTS = (
     ),
     Mutant(
         "the ledger forgets missed instants",
-        (Edit(_SETTLE, "    if missed:\n", "    if missed < 0:\n"),),
+        (
+            Edit(
+                _SETTLE,
+                "and (count := spec.trigger.count(first, end)):",
+                "and (count := spec.trigger.count(first, end)) < 0:",
+            ),
+        ),
         _on_sqlite("test_an_outage_owes_the_runs_of_its_window_and_a_line_for_the_others"),
+    ),
+    Mutant(
+        "what is to be skipped runs all the same",
+        (Edit(_SETTLE, "        if instant == plan.due.skip_at:\n", "        if instant is plan:\n"),),
+        "tests/unit/test_skipping.py::test_the_instant_makes_no_run_and_stands_in_the_ledger_with_a_name",
     ),
     Mutant(
         "DST gap rule dropped",

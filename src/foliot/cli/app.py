@@ -14,14 +14,16 @@ from foliot.cli import (
     bulks,
     crawls,
     demo,
+    endpoints,
     keys,
+    letters,
     overview,
     people,
     pipelines,
     presets,
     queues,
     runs,
-    schedules,
+    schedule_acts,
     secrets,
     serve,
     tasks,
@@ -72,14 +74,14 @@ app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.migrate)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.check)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(token.token)
 app.add_typer(audit.group, name="audit", rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)
-for look in (overview.attention, overview.timeline, overview.calendar):
+for look in (overview.attention, overview.timeline, overview.calendar, overview.ranking, endpoints.endpoints):
     app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(look)
 for name, group in (
-    ("schedule", schedules.group),
+    ("schedule", schedule_acts.group),
     ("run", runs.group),
     ("task", tasks.group),
     ("preset", presets.group),
-    ("dead-letter", runs.dead_letters),
+    ("dead-letter", letters.group),
     ("bulk", bulks.group),
     ("queue", queues.group),
     ("apikey", keys.group),

@@ -205,7 +205,7 @@ def _show_results(found: dict[str, Any], skip: int, *, utc: bool) -> None:
             )
             for each in read
         ],
-        empty="Nothing has been read yet." if not found["successful"] else "No more of them.",
+        empty="No article has been read." if not found["successful"] else "No more of them.",
     )
     if failed:
         rows = [(each["url"], each["error"], moment(each["attempted_at"], utc=utc)) for each in failed]

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from foliot.cli.client import asking, segment
+from foliot.cli.letters import Patch, Settings, terms
 from foliot.cli.options import Cursor, Json, Limit, Utc
 from foliot.cli.printing import Exit, Failure, count, facts, listing, moment, note, print_json, table
 
@@ -18,7 +19,8 @@ BulkId = Annotated[str, typer.Argument(help="The bulk action's id (blk_…).", m
 @group.command()
 def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     action: Annotated[
-        str, typer.Argument(help="On runs: cancel, retry, replay, discard. On schedules: pause, resume, run, delete.")
+        str,
+        typer.Argument(help="On runs: cancel, retry, replay, discard. On schedules: pause, resume, run, tag, delete."),
     ],
     ids: Annotated[list[str] | None, typer.Argument(help="Ids, instead of a filter.", metavar="[ID]...")] = None,
     *,
@@ -30,6 +32,10 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     newest: Annotated[bool, typer.Option("--newest-first", help="Begin with the newest.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
     expect: Annotated[int | None, typer.Option(min=0, help="Refuse unless so many match now.")] = None,
+    add_tag: Annotated[list[str] | None, typer.Option(help="With tag: one to add; may be repeated.")] = None,
+    remove_tag: Annotated[list[str] | None, typer.Option(help="With tag: one to take away; may be repeated.")] = None,
+    as_of: Settings = None,
+    patch: Patch = None,
     as_json: Json = False,
     utc: Utc = False,
 ) -> None:
@@ -41,16 +47,17 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
     body |= {"ids": ids} if ids else {"filter": q}
     body |= {"order": "newest"} if newest else {}
     body |= {name: value for name, value in (("stop_after", stop_after), ("expect", expect)) if value is not None}
+    body |= {name: tags for name, tags in (("add_tags", add_tag), ("remove_tags", remove_tag)) if tags}
     with asking() as client:
         if bool(ids) == (q is not None):
             raise Failure("give either ids, or --query with a filter", Exit.USAGE)
-        made = client.post("/api/bulk", body)
+        made = client.post("/api/bulk", body | terms(as_of, patch))
         if as_json:
             print_json(made)
         elif made.get("dry_run"):
             _print_trial(action, made)
         else:
-            _show(made, utc=utc)
+            show_bulk(made, utc=utc)
 
 
 @group.command("list")
@@ -73,7 +80,7 @@ def show(bulk: BulkId, as_json: Json = False, utc: Utc = False) -> None:
     """Show how far a bulk action is, and what failed."""
     with asking() as client:
         found = client.get(f"/api/bulk/{segment(bulk)}")
-        print_json(found) if as_json else _show(found, utc=utc)
+        print_json(found) if as_json else show_bulk(found, utc=utc)
 
 
 @group.command()
@@ -97,20 +104,33 @@ def stop(bulk: BulkId, as_json: Json = False, utc: Utc = False) -> None:
 def _turn(bulk: str, verb: str, *, as_json: bool, utc: bool) -> None:
     with asking() as client:
         found = client.post(f"/api/bulk/{segment(bulk)}/{verb}")
-        print_json(found) if as_json else _show(found, utc=utc)
+        print_json(found) if as_json else show_bulk(found, utc=utc)
 
 
 def _print_trial(action: str, trial: dict[str, Any]) -> None:
     typer.echo(f"{action} would act on {trial['count']}")
     if trial["hosts"]:
         typer.echo(f"sends to {', '.join(trial['hosts'])}")
+    if told := trial.get("rehearsal"):
+        _print_rehearsal(told)
     for warning in trial["warnings"]:
         note(warning)
     rows = [(each["id"], each.get("name"), each["kind"], each["state"], each["message"]) for each in trial["sample"]]
     table(("id", "name", "kind", "state", "what"), rows, empty="Nothing matches.")
 
 
-def _show(bulk: dict[str, Any], *, utc: bool) -> None:
+def _print_rehearsal(told: dict[str, Any]) -> None:
+    """What replaying would do, as far as the first of them tell."""
+    typer.echo(
+        f"of {told['looked_at']} looked at: {told['changed']} told something else than when they failed, "
+        f"{told['duplicates']} do what another does, {told['edited']} edited, {told['refused']} refused; "
+        f"replayed before at most {told['replays_most']} times (the most is {told['replays_cap']})"
+    )
+    for each in told["refusals"]:
+        note(f"{each['id']}: {each['message']}")
+
+
+def show_bulk(bulk: dict[str, Any], *, utc: bool) -> None:
     outcomes = ", ".join(f"{number} {state}" for state, number in bulk["outcomes"].items())
     facts(
         [
@@ -122,6 +142,7 @@ def _show(bulk: dict[str, Any], *, utc: bool) -> None:
             ("done", f"{bulk['done']} of {bulk['total']}: {bulk['ok']} ok, {bulk['failed']} failed"),
             ("runs", outcomes),
             ("rate", f"{bulk['rate']} a second"),
+            ("details", bulk.get("details")),
             ("by", bulk["user_id"]),
             ("created", moment(bulk.get("created_at"), utc=utc)),
             ("finished", moment(bulk.get("finished_at"), utc=utc)),

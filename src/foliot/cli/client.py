@@ -134,13 +134,13 @@ class Client:
             connection.close()
         raise Cut("the server closed the stream")
 
-    def download(self, path: str, accept: str) -> Iterator[bytes]:
+    def download(self, path: str, accept: str, **query: object) -> Iterator[bytes]:
         """A long answer, piece by piece. Cut in the middle it is a failure: half of it is no answer."""
         from http.client import HTTPException
 
         connection = self._connection(STREAM_TIMEOUT)
         try:
-            connection.request("GET", self._target(path, None), headers=self._headers() | {"Accept": accept})
+            connection.request("GET", self._target(path, query), headers=self._headers() | {"Accept": accept})
             with connection.getresponse() as response:
                 if response.status != 200:
                     raise self.failure(response.status, _decoded(response.read()))
@@ -235,9 +235,16 @@ def problem(status: int, body: Any) -> str:
         lines.append(f"  {error.get('field', '?')}: {error.get('message', '')}{got}")
         pointed = underlined(error.get("got"), error.get("position"), error.get("suggestion"))
         lines += [f"    {line}" for line in pointed]
-    if hint := body.get("hint") or _HINTS.get(status):
+    if hint := body.get("hint") or _HINTS.get(status) or _by_id(what):
         lines.append(f"  hint: {hint}")
     return "\n".join(lines)
+
+
+def _by_id(what: str) -> str | None:
+    """For whoever gave a schedule's name where its id is asked for."""
+    if what.startswith("no schedule '") and not what.startswith("no schedule 'sch_"):
+        return "a schedule is meant by its id (sch_…): foliot schedule list --search NAME shows it"
+    return None
 
 
 def _events(response: HTTPResponse) -> Iterator[StreamEvent]:

@@ -27,8 +27,8 @@ def stored_events(client: Client, run: str, after: int) -> Iterator[Event]:
         yield from found["items"]
 
 
-def found_lines(client: Client, run: str, after: int, **wanted: str | None) -> Iterator[Event]:
-    """Every log line there is now that says this and is so severe."""
+def found_lines(client: Client, run: str, after: int, **wanted: object) -> Iterator[Event]:
+    """Every log line there is now that is wanted."""
     place: int | None = after
     while place is not None:
         found = client.get(f"/api/runs/{segment(run)}/logs", after=place, **wanted)

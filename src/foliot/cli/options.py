@@ -17,6 +17,8 @@ Cursor = Annotated[str | None, typer.Option(help="Go on where the list before en
 Filter = Annotated[
     str | None, typer.Option("--query", "-q", help="A filter, such as 'state:failed since:24h -kind:crawl'.")
 ]
+From = Annotated[str | None, typer.Option("--from", help="Beginning of the span: 2027-01-01T00:00:00Z.")]
+To = Annotated[str | None, typer.Option("--to", help="Its end, exclusive.")]
 ScheduleId = Annotated[str, typer.Argument(help="The schedule's id (sch_…).", metavar="SCHEDULE")]
 RunId = Annotated[str, typer.Argument(help="The run's id (run_…).", metavar="RUN")]
 

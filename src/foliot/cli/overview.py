@@ -1,4 +1,4 @@
-"""`foliot attention`, `foliot timeline`, `foliot calendar`: what needs a person, what ran, and what will."""
+"""`foliot attention`, `timeline`, `calendar`, `ranking`: what needs a person, what ran, what will, and how it fares."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ import typer
 
 from foliot.cli.access import asks
 from foliot.cli.client import asking
-from foliot.cli.options import Json, Utc
+from foliot.cli.options import From, Json, To, Utc
 from foliot.cli.printing import count, moment, note, print_json, table
-
-From = Annotated[str | None, typer.Option("--from", help="Beginning of the span: 2027-01-01T00:00:00Z.")]
-To = Annotated[str | None, typer.Option("--to", help="Its end, exclusive.")]
 
 
 @asks
@@ -51,6 +48,30 @@ def timeline(
             typer.echo(f"{count(one['count'], 'schedule')} begin at {moment(one['at'], utc=utc)}")
         if found["dropped_groups"]:
             note(f"{count(found['dropped_groups'], 'row')} more had no room: narrow it with --query")
+
+
+@asks
+def ranking(
+    *,
+    over: Annotated[str, typer.Option(help="How far back: 24h or 7d.")] = "24h",
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Of each, at most so many.")] = 5,
+    as_json: Json = False,
+) -> None:
+    """Show the schedules that take longest, and those that fail most often."""
+    with asking() as client:
+        found = client.get("/api/schedules/ranking", over=over, limit=limit)
+        if as_json:
+            print_json(found)
+            return
+        slow = [(one["name"], f"{one['p95_ms'] / 1000:g} s", one["runs"], one["q"]["slow"]) for one in found["slowest"]]
+        table(("slowest", "95 of 100 within", "runs", "show them with run list -q"), slow, empty="No run has ended.")
+        flaky = [
+            (one["name"], f"{one['failure_ratio']:.1%}", f"{one['failed']} of {one['runs']}", one["q"]["failed"])
+            for one in found["flakiest"]
+        ]
+        table(("flakiest", "failed", "runs", "show them with run list -q"), flaky, empty="Nothing failed.")
+        if not found["whole"]:
+            note(f"of the newest {count(found['runs'], 'run')}: there are more")
 
 
 def _row(group: Mapping[str, Any], now: str, *, utc: bool) -> tuple[object, ...]:

@@ -30,7 +30,8 @@ def login_link(
             print_json(made)
         else:
             typer.echo(made["url"])
-            note(f"works once, until {moment(made['expires_at'], utc=utc)}")
+            until = moment(made["expires_at"], utc=utc)
+            note(f"works once, until {until}" if parts.query else "nobody has to sign in here: it works at any time")
         if open_it:
             import webbrowser
 

@@ -113,11 +113,13 @@ def list_(as_json: Json = False, utc: Utc = False) -> None:
             return each["name"], _state(each), each["summary"], moment(each["next_run_at"], utc=utc), last
 
         columns = ("name", "state", "when", "next run", "last run")
-        empty = "No pipelines. Start the server with --pipelines FILE."
+        broken = "No pipelines: their file is not in order."
+        empty = broken if found["faults"] else "No pipelines. Start the server with --pipelines FILE."
         listing(found, columns, row, empty=empty, as_json=as_json)
-        for each in () if as_json else found["items"]:
-            if each["error"]:
-                note(_told(each["error"]))
+        if not as_json:
+            beside = [each["error"] for each in found["items"] if each["error"]]
+            for told in dict.fromkeys(map(_told, [*found["faults"], *beside])):
+                note(told)
 
 
 @group.command(epilog=CLIENT_VARIABLES)

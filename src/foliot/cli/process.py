@@ -105,7 +105,6 @@ class Stop:
 
 def calm_memory() -> None:
     """What a server made at its start lives as long as it does: the collector need not look at it again and again."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 

@@ -1,18 +1,29 @@
-"""`foliot run …`, `foliot dead-letter …` and `foliot health`: what happened, and why."""
+"""`foliot run …` and `foliot health`: what happened, and why."""
 
 from __future__ import annotations
 
+import sys
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from foliot.cli.access import asks
 from foliot.cli.client import asking, segment
-from foliot.cli.options import STATUS_FLAGS, Cursor, Filter, Json, Limit, RunId, Utc
+from foliot.cli.options import STATUS_FLAGS, Cursor, Filter, From, Json, Limit, RunId, To, Utc
 from foliot.cli.printing import Exit, Failure, count, facts, listing, moment, note, print_json, printable, table
 
+
+class Format(StrEnum):
+    """How an export is written."""
+
+    NDJSON = "ndjson"
+    CSV = "csv"
+
+
 group = typer.Typer(help="Look at runs, follow their logs, cancel and retry them.", no_args_is_help=True)
-dead_letters = typer.Typer(help="Runs that gave up, and how to send them again.", no_args_is_help=True)
 
 
 @group.command("list")
@@ -53,6 +64,49 @@ def count_(q: Filter = None, as_json: Json = False) -> None:
 
 
 @group.command()
+def points(
+    *,
+    q: Filter = None,
+    start: From = None,
+    end: To = None,
+    limit: Annotated[int, typer.Option(min=1, max=50_000, help="About how many to show.")] = 1000,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Show single runs over time and how long they took; the last 24 hours unless said."""
+    with asking() as client:
+        found = client.get("/api/runs/points", **{"q": q, "from": start, "to": end, "limit": limit})
+        if as_json:
+            print_json(found)
+        else:
+            show_points(found, utc=utc)
+
+
+@group.command()
+def export(
+    q: Filter = None,
+    form: Annotated[Format, typer.Option("--format", help="A JSON document per line, or a table.")] = Format.NDJSON,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write all of it into this file, once it is there whole.")
+    ] = None,
+) -> None:
+    """Download all runs that match a filter, newest first, however many there are.
+
+    foliot run export -q 'state:failed since:7d' --format csv -o failed.csv
+    """
+    from foliot.cli.crawl_printing import pour, print_safely, save
+
+    with asking() as client:
+        pieces = client.download("/api/runs/export", "*/*", q=q, format=form.value)
+        if output is not None:
+            save(output, pieces)
+        elif sys.stdout.isatty():
+            print_safely(pieces)
+        else:
+            pour(pieces)
+
+
+@group.command()
 def show(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
     """Show a run with its attempts."""
     with asking() as client:
@@ -69,19 +123,28 @@ def logs(  # noqa: PLR0913 -- a command has as many arguments as flags
     level: Annotated[
         str | None, typer.Option(help="Only log lines at least so severe: debug, info, warning, error or critical.")
     ] = None,
+    attempt: Annotated[int | None, typer.Option(min=1, help="Only log lines of this attempt.")] = None,
+    category: Annotated[
+        str | None, typer.Option(help="Only log lines that tell of this, such as retry; several with commas.")
+    ] = None,
+    counted: Annotated[bool, typer.Option("--count", help="Only how many log lines there are, of what kind.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
     utc: Utc = False,
 ) -> None:
     """Print a run's events and log lines; with -f as they happen, resuming where a cut connection left off."""
     from foliot.cli.following import follow_run, found_lines, stored_events
 
+    wanted = {"grep": grep, "level": level, "attempt": attempt, "category": category}
     with asking() as client:
-        if grep is None and level is None:
+        if counted:
+            show_line_counts(client.get(f"/api/runs/{segment(run)}/logs/count", **wanted), as_json=as_json)
+            return
+        if all(wish is None for wish in wanted.values()):
             events = follow_run(client, run, after) if follow else stored_events(client, run, after)
         elif follow:
-            raise Failure("--follow shows every line: leave out --grep and --level", Exit.USAGE)
+            raise Failure("--follow shows every line: leave out --grep, --level, --attempt and --category", Exit.USAGE)
         else:
-            events = found_lines(client, run, after, grep=grep, level=level)
+            events = found_lines(client, run, after, **wanted)
         for event in events:
             print_event(event, as_json=as_json, utc=utc)
 
@@ -98,68 +161,6 @@ def retry(run: RunId, as_json: Json = False, utc: Utc = False) -> None:
     """Make a new run of the same work, linked to this one."""
     with asking() as client:
         show_run(client.post(f"/api/runs/{segment(run)}/retry"), as_json=as_json, utc=utc)
-
-
-@dead_letters.command("list")
-def list_dead(
-    schedule: Annotated[str | None, typer.Option(help="Only those of this schedule (its id).")] = None,
-    kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
-    as_json: Json = False,
-    utc: Utc = False,
-) -> None:
-    """List dead letters, grouped by what went wrong."""
-    with asking() as client:
-        found = client.get("/api/dead-letters", schedule_id=schedule, kind=kind, limit=limit, cursor=cursor)
-
-        def row(each: dict[str, Any]) -> tuple[object, ...]:
-            newest = (each.get("ids") or [""])[0]
-            last = moment(each.get("last_at"), utc=utc)
-            return each["count"], each.get("code"), each.get("message"), each.get("kind"), last, newest
-
-        columns = ("count", "code", "what", "kind", "last", "run")
-        listing(found, columns, row, empty="No dead letters.", as_json=as_json)
-
-
-@dead_letters.command("groups")
-def groups(q: Filter = None, limit: Limit = 50, cursor: Cursor = None, as_json: Json = False, utc: Utc = False) -> None:
-    """List dead letters by what went wrong, whatever the numbers and ids in their messages."""
-    with asking() as client:
-        found = client.get("/api/dead-letters/groups", q=q, limit=limit, cursor=cursor)
-
-        def row(each: dict[str, Any]) -> tuple[object, ...]:
-            names = ", ".join(one["name"] for one in each.get("schedules", ()))
-            last = moment(each.get("last_at"), utc=utc)
-            return each["count"], each["fingerprint"], each.get("message"), each.get("host"), names, last
-
-        columns = ("count", "fingerprint", "what", "host", "schedules", "last")
-        listing(found, columns, row, empty="No dead letters.", as_json=as_json)
-
-
-@dead_letters.command()
-def replay(
-    runs: Annotated[list[str] | None, typer.Argument(help="Ids of dead runs.", metavar="[RUN]...")] = None,
-    schedule: Annotated[str | None, typer.Option(help="All of this schedule (its id).")] = None,
-    kind: Annotated[str | None, typer.Option(help="All of this kind of action.")] = None,
-    code: Annotated[str | None, typer.Option(help="All with this error code.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Send dead letters again, each as a new run; the letter stays until the new run succeeds."""
-    with asking() as client:
-        wanted = {"schedule_id": schedule, "kind": kind, "code": code}
-        chosen = {name: value for name, value in wanted.items() if value is not None}
-        if bool(runs) == bool(chosen):
-            raise Failure("give either ids of runs, or --schedule, --kind or --code to choose them by", Exit.USAGE)
-        body: dict[str, Any] = {"ids": runs} if runs else {"filter": chosen}
-        made = client.post("/api/dead-letters/replay", body)
-        if as_json:
-            print_json(made)
-            return
-        rows = [(each["id"], each["state"], each.get("parent_id")) for each in made.get("items", [])]
-        table(("run", "state", "replays"), rows, empty="No dead letters were found to replay.")
-        if made.get("more"):
-            note("there are more that match: give the same command again")
 
 
 @asks
@@ -180,6 +181,7 @@ def show_runs(found: dict[str, Any], *, as_json: bool, utc: bool) -> None:
     def row(each: dict[str, Any]) -> tuple[object, ...]:
         return (
             each["id"],
+            each.get("schedule_name"),
             each["state"],
             each.get("kind"),
             moment(each.get("scheduled_for") or each.get("created_at"), utc=utc),
@@ -188,8 +190,32 @@ def show_runs(found: dict[str, Any], *, as_json: bool, utc: bool) -> None:
             (each.get("error") or {}).get("message"),
         )
 
-    columns = ("id", "state", "kind", "due", "attempt", "took", "error")
+    columns = ("id", "schedule", "state", "kind", "due", "attempt", "took", "error")
     listing(found, columns, row, empty="No runs.", as_json=as_json)
+
+
+def show_points(found: dict[str, Any], *, utc: bool) -> None:
+    begins = datetime.fromisoformat(found["from"])
+    columns = zip(found["at_ms"], found["state"], found["took_ms"], found["id"], strict=True)
+    rows = [
+        (moment((begins + timedelta(milliseconds=at)).isoformat(), utc=utc), found["states"][state], _took(took), run)
+        for at, state, took, run in sorted(columns)
+    ]
+    table(("made", "state", "took", "run"), rows, empty="No run has begun in this span.")
+    for state, number in found["counts"].items():
+        if (shown := found["shown"].get(state, 0)) < number:
+            note(f"{shown:,} of {number:,} {state} are shown, chosen by chance: narrow the span, or give --limit")
+    if found["not_begun"]:
+        note(f"{count(found['not_begun'], 'run')} more had not begun")
+
+
+def show_line_counts(found: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(found, indent=None)
+        return
+    typer.echo(found["count"])
+    facts([*found["by_level"].items(), *found["by_category"].items()])
+    facts([(f"attempt {attempt}", number) for attempt, number in found["by_attempt"].items()])
 
 
 def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:

@@ -72,7 +72,24 @@ def create(  # noqa: PLR0913 -- a command has as many arguments as flags
         }
         draft |= {key: value for key, value in flags.items() if value is not None}
         made = client.post("/api/schedules", drafting.complete(draft))
-        _show(made, as_json=as_json, utc=utc)
+        show_schedule(made, as_json=as_json, utc=utc)
+
+
+@group.command("count")
+def count_(
+    search: Annotated[
+        str | None,
+        typer.Option("--search", "-q", help="Part of the name, or a filter such as 'tag:prices failing:true'."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Count schedules; exactly."""
+    with asking() as client:
+        found = client.get("/api/schedules/count", q=search)
+        if as_json:
+            print_json(found)
+        else:
+            typer.echo(found["count"])
 
 
 @group.command("list")
@@ -116,7 +133,7 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
 def show(schedule: ScheduleId, as_json: Json = False, utc: Utc = False) -> None:
     """Show a schedule."""
     with asking() as client:
-        _show(client.get(f"/api/schedules/{segment(schedule)}"), as_json=as_json, utc=utc)
+        show_schedule(client.get(f"/api/schedules/{segment(schedule)}"), as_json=as_json, utc=utc)
 
 
 @group.command()
@@ -129,14 +146,14 @@ def pause(
     """Pause a schedule: no later instant fires, and paused time is never caught up."""
     with asking() as client:
         body = {} if reason is None else {"reason": reason}
-        _show(client.post(f"/api/schedules/{segment(schedule)}/pause", body), as_json=as_json, utc=utc)
+        show_schedule(client.post(f"/api/schedules/{segment(schedule)}/pause", body), as_json=as_json, utc=utc)
 
 
 @group.command()
 def resume(schedule: ScheduleId, as_json: Json = False, utc: Utc = False) -> None:
     """Resume a paused schedule."""
     with asking() as client:
-        _show(client.post(f"/api/schedules/{segment(schedule)}/resume"), as_json=as_json, utc=utc)
+        show_schedule(client.post(f"/api/schedules/{segment(schedule)}/resume"), as_json=as_json, utc=utc)
 
 
 @group.command("run-now")
@@ -246,20 +263,22 @@ def runs_(
         show_runs(found, as_json=as_json, utc=utc)
 
 
-def _show(schedule: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+def show_schedule(schedule: dict[str, Any], *, as_json: bool, utc: bool) -> None:
+    """A schedule as people read it."""
     if as_json:
         print_json(schedule)
         return
-    zone = schedule.get("timezone")
     facts(
         [
             ("id", schedule["id"]),
             ("name", schedule["name"]),
             ("description", schedule.get("description")),
             ("status", schedule["status"]),
+            ("paused", _paused(schedule, utc=utc)),
             ("reason", schedule.get("paused_reason")),
             ("fault", schedule.get("fault")),
-            ("when", f"{schedule.get('summary')} ({zone})" if zone else schedule.get("summary")),
+            ("when", schedule.get("summary")),
+            ("skips", _skips(schedule, utc=utc)),
             ("next run", moment(schedule.get("next_run_at"), utc=utc)),
             ("last run", moment(schedule.get("last_run_at"), utc=utc)),
             ("action", schedule.get("action")),
@@ -271,3 +290,13 @@ def _show(schedule: dict[str, Any], *, as_json: bool, utc: bool) -> None:
             ("version", schedule.get("version")),
         ]
     )
+
+
+def _paused(schedule: dict[str, Any], *, utc: bool) -> str | None:
+    at, by = schedule.get("paused_at"), schedule.get("paused_by")
+    return f"{moment(at, utc=utc)}{f' by {by}' if by else ''}" if at else None
+
+
+def _skips(schedule: dict[str, Any], *, utc: bool) -> str | None:
+    skips = schedule.get("skips")
+    return None if not skips else f"{moment(skips['at'], utc=utc)}, as {skips['by']} wants"

@@ -167,11 +167,13 @@ def _since(name: str, now: datetime) -> datetime:
 
 
 def _until(name: str, now: datetime) -> datetime:
-    return now - PAUSED_FOR if name == PAUSED else now
+    """Up to when it lived. It was paused between two full hours, in any zone: its last run had given up by then."""
+    return (now - PAUSED_FOR).replace(minute=45, second=0, microsecond=0) if name == PAUSED else now
 
 
 async def _pause(tx: Transaction, schedule_id: str, at: datetime) -> None:
     schedule = await tx.schedules.get(KEEPER, schedule_id, lock=True)
     if schedule is not None and schedule.status is Status.ACTIVE:
-        paused = await turn(tx, replace(schedule, status=Status.PAUSED, paused_reason=WHY_PAUSED), at)
+        asleep = replace(schedule, status=Status.PAUSED, paused_reason=WHY_PAUSED, paused_at=at, paused_by=DEMO.user_id)
+        paused = await turn(tx, asleep, at)
         await record(tx, DEMO, at, edited("pause", schedule, paused))

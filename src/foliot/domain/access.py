@@ -116,6 +116,7 @@ _OPERATE = _SEE | {
     (Verb.RUN, Thing.RUN),
     (Verb.RUN, Thing.CRAWL),
     (Verb.RUN, Thing.ARTICLE),
+    (Verb.WRITE, Thing.DEAD_LETTER),
     (Verb.RUN, Thing.DEAD_LETTER),
     (Verb.WRITE, Thing.BULK),
     (Verb.RUN, Thing.TASK),

@@ -175,7 +175,7 @@ def dead_letters(count: int, most: int, alike: int, message: str, oldest: dateti
         since=oldest,
         count=count,
         run_id=newest_id,
-        q="state:dead_letter -resolved:true",
+        q="state:dead_letter -resolved:true -muted:true",
         actions=[Action("Review", "GET", "/api/dead-letters/groups", (Verb.READ, Thing.DEAD_LETTER))],
     )
 

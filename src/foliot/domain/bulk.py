@@ -15,11 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from foliot.domain.access import Thing, Verb
+from foliot.domain.draft import read_tags
 from foliot.domain.errors import Invalid
 from foliot.domain.query import MOST_CHARACTERS, Term
 from foliot.domain.reading import Fields
+from foliot.domain.repeat import Terms, read_terms
 from foliot.domain.run import OPEN, RunState
 from foliot.domain.schedule import Status
 
@@ -38,7 +41,7 @@ TURNS = 5
 
 
 class Act(StrEnum):
-    """What is done to each: the first four to runs, the others to schedules."""
+    """What is done to each: the first four to runs, the others to schedules, the last to instants of one."""
 
     CANCEL = "cancel"
     RETRY = "retry"
@@ -47,7 +50,9 @@ class Act(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     RUN = "run"
+    TAG = "tag"
     DELETE = "delete"
+    BACKFILL = "backfill"
 
     @property
     def thing(self) -> Thing:
@@ -75,7 +80,9 @@ _NARROWED_SCHEDULES: Mapping[Act, tuple[Term, ...]] = {
     Act.PAUSE: (Term("status", (Status.ACTIVE.value,)),),
     Act.RESUME: (Term("status", (Status.PAUSED.value,)),),
     Act.RUN: (Term("status", (Status.DELETED.value,), negated=True),),
+    Act.TAG: (Term("status", (Status.DELETED.value,), negated=True),),
     Act.DELETE: (Term("status", (Status.DELETED.value,), negated=True),),
+    Act.BACKFILL: (),
 }
 _NEEDS: Mapping[Act, tuple[Verb, Thing]] = {
     Act.CANCEL: (Verb.WRITE, Thing.RUN),
@@ -85,7 +92,9 @@ _NEEDS: Mapping[Act, tuple[Verb, Thing]] = {
     Act.PAUSE: (Verb.WRITE, Thing.SCHEDULE),
     Act.RESUME: (Verb.WRITE, Thing.SCHEDULE),
     Act.RUN: (Verb.RUN, Thing.SCHEDULE),
+    Act.TAG: (Verb.WRITE, Thing.SCHEDULE),
     Act.DELETE: (Verb.WRITE, Thing.SCHEDULE),
+    Act.BACKFILL: (Verb.RUN, Thing.SCHEDULE),
 }
 
 
@@ -120,6 +129,8 @@ class BulkRequest:
     order: Order
     dry_run: bool
     expect: int | None
+    details: Mapping[str, Any] | None = None
+    """What the action needs to know besides."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +156,13 @@ class Bulk:
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None
+    details: Mapping[str, Any] | None = None
+    """What the action needs to know besides."""
+
+    @property
+    def terms(self) -> Terms:
+        """On which it replays; one from before there was a choice does what its letters did."""
+        return Terms.of(self.details or {})
 
     @property
     def done(self) -> int:
@@ -167,6 +185,8 @@ def read_request(raw: object) -> BulkRequest:
     if given not in set(Act):
         raise Invalid("action", f"must be one of {', '.join(Act)}", got=given)
     act = Act(given)
+    if act is Act.BACKFILL:
+        raise Invalid("action", "is asked of one schedule: POST /api/schedules/{id}/backfill", got=given)
     named, ids = fields.value("filter"), fields.value("ids")
     if (named is None) == (ids is None):
         raise Invalid("filter", "or 'ids' must be given: one of the two; an empty filter means all")
@@ -179,9 +199,29 @@ def read_request(raw: object) -> BulkRequest:
         order=fields.choice("order", Order, Order.OLDEST),
         dry_run=fields.flag("dry_run", default=False),
         expect=None if fields.value("expect") is None else fields.integer("expect", 0, low=0, high=2**31),
+        details=_details(act, fields),
     )
     fields.finish()
     return request
+
+
+def _details(act: Act, fields: Fields) -> Mapping[str, Any] | None:
+    match act:
+        case Act.REPLAY:
+            return read_terms(fields).details()
+        case Act.TAG:
+            return _tagging(fields)
+        case _:
+            return None
+
+
+def _tagging(fields: Fields) -> Mapping[str, Any]:
+    add, remove = read_tags(fields, "add_tags"), read_tags(fields, "remove_tags")
+    if not add and not remove:
+        raise Invalid("add_tags", "or 'remove_tags' must name a tag")
+    if both := sorted(set(add) & set(remove)):
+        raise Invalid("remove_tags", "must not name a tag that is added too", got=both[0])
+    return {"add_tags": list(add), "remove_tags": list(remove)}
 
 
 def _ids(act: Act, ids: object) -> tuple[str, ...]:

@@ -31,6 +31,9 @@ READ_ONLY = frozenset(
         "tenant_id",
         "user_id",
         "status",
+        "paused_at",
+        "paused_by",
+        "skips",
         "next_run_at",
         "last_run_at",
         "summary",
@@ -84,7 +87,7 @@ def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
     read = wrong.attempt
     name = read(lambda: read_name(fields))
     description = read(lambda: fields.text("description", "", most=MAX_DESCRIPTION))
-    tags = read(lambda: _tags(fields))
+    tags = read(lambda: read_tags(fields))
     trigger = read(lambda: read_trigger(fields, standing))
     kind, action = read(lambda: _action(fields, check)) or ("", {})
     policies = {
@@ -117,17 +120,18 @@ def read_queue(fields: Fields) -> str:
     return DEFAULT_QUEUE if queue is None else queue_name(queue)
 
 
-def _tags(fields: Fields) -> tuple[str, ...]:
-    got = fields.value("tags")
+def read_tags(fields: Fields, name: str = "tags") -> tuple[str, ...]:
+    """Words without repetitions, at most as many as a schedule may have."""
+    got = fields.value(name)
     if got is None:
         return ()
     if not isinstance(got, list | tuple):
-        raise Invalid("tags", "must be a list of words", got=got)
+        raise Invalid(name, "must be a list of words", got=got)
     if len(got) > MAX_TAGS:
-        raise Invalid("tags", f"must be at most {MAX_TAGS}", got=f"{len(got)} tags")
+        raise Invalid(name, f"must be at most {MAX_TAGS}", got=f"{len(got)} tags")
     for place, tag in enumerate(got):
         if not isinstance(tag, str) or not 1 <= len(tag.strip()) <= MAX_TAG or _CONTROL.search(tag):
-            raise Invalid(f"tags[{place}]", f"must be text of 1 to {MAX_TAG} characters", got=tag)
+            raise Invalid(f"{name}[{place}]", f"must be text of 1 to {MAX_TAG} characters", got=tag)
     return tuple(dict.fromkeys(tag.strip() for tag in got))
 
 

@@ -25,6 +25,7 @@ class Reason(StrEnum):
     OVERLAP = "overlap"
     BUFFER_FULL = "buffer_full"
     SUPERSEDED = "superseded"
+    REQUESTED = "requested"
     CATCHUP_NONE = "catchup_none"
     CATCHUP_LATEST = "catchup_latest"
     CATCHUP_ALL = "catchup_all"
@@ -40,6 +41,18 @@ class Entry:
     count: int
     fate: Fate
     reason: Reason
+    by: str | None = None
+    """Who wanted it, where a person decided."""
+
+    @property
+    def told(self) -> str:
+        """The reason as people read it beside an instant."""
+        return skipped_by(self.by) if self.reason is Reason.REQUESTED else self.reason.value
+
+
+def skipped_by(user_id: str | None) -> str:
+    """Why an instant is passed over that somebody wants skipped."""
+    return f"skipped by {user_id}" if user_id else "skipped as wished"
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,10 @@ class Bucket:
         self.level -= cost
         return None
 
+    def give_back(self, cost: int) -> None:
+        """What was taken was not used."""
+        self.level = min(self.level + cost, float(self.per_minute))
+
     def resize(self, per_minute: int, now: float) -> None:
         """Another limit from now on: what was taken before stays taken."""
         self._refill(now)

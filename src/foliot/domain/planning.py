@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 
@@ -35,9 +35,12 @@ class Ahead:
     start: datetime
     end: datetime
     count: int
+    skip: datetime | None = None
+    """One that is named, but makes no run; it is not counted."""
 
     def instants(self) -> Iterator[datetime]:
-        return islice(self.trigger.between(self.start, self.end), self.count)
+        named = self.trigger.between(self.start, self.end)
+        return islice(named if self.skip is None else (at for at in named if at != self.skip), self.count)
 
     def spread(self, edges: Sequence[datetime], budget: Budget) -> tuple[dict[int, int], bool]:
         """How many lie between which edges, and whether that is exact; beyond the budget they are spread evenly."""
@@ -56,7 +59,11 @@ class Ahead:
     def _counted(self, edges: Sequence[datetime], cells: range) -> dict[int, int]:
         found, left = {}, self.count
         for cell in cells:
-            number = min(self.trigger.count(max(edges[cell], self.start), min(edges[cell + 1], self.end)), left)
+            low, high = max(edges[cell], self.start), min(edges[cell + 1], self.end)
+            number = self.trigger.count(low, high)
+            if self.skip is not None and low <= self.skip < high:
+                number -= 1
+            number = min(number, left)
             if number:
                 found[cell] = number
                 left -= number
@@ -83,11 +90,41 @@ def ahead(schedule: Schedule, start: datetime, end: datetime) -> Ahead | None:
     trigger, low = schedule.spec.trigger, max(start, first)
     if low >= end:
         return None
-    count = trigger.count(low, end)
+    skip = skipped(schedule, first, end)
+    count = trigger.count(low, end) - (skip is not None and skip >= low)
     if schedule.spec.max_runs is not None:
         left = schedule.spec.max_runs - schedule.fired
-        count = min(count, max(left - _upto(trigger, first, low, left), 0))
-    return Ahead(trigger, low, end, count) if count else None
+        # One more than are left: the one that is skipped may be among them.
+        before = _upto(trigger, first, low, left + 1) - (skip is not None and skip < low)
+        count = min(count, max(left - before, 0))
+    inside = skip is not None and skip >= low
+    return Ahead(trigger, low, end, count, skip if inside else None) if count else None
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What many schedules have planned in [start, end). Those that are due alike are worked out once."""
+
+    start: datetime
+    end: datetime
+    _known: dict[object, Ahead | None] = field(default_factory=dict)
+
+    def of(self, schedule: Schedule) -> Ahead | None:
+        if schedule.status is not Status.ACTIVE or schedule.fault is not None or schedule.next_at is None:
+            return None
+        spec, most = schedule.spec, schedule.spec.max_runs
+        alike = (spec.trigger, schedule.next_at, schedule.skip_at, most, None if most is None else schedule.fired)
+        if alike not in self._known:
+            self._known[alike] = ahead(schedule, self.start, self.end)
+        return self._known[alike]
+
+
+def skipped(schedule: Schedule, start: datetime, end: datetime) -> datetime | None:
+    """The planned instant of [start, end) that somebody wants skipped."""
+    skip = schedule.skip_at
+    if skip is None or schedule.status is not Status.ACTIVE or schedule.next_at is None:
+        return None
+    return skip if max(start, schedule.next_at) <= skip < end else None
 
 
 def _upto(trigger: Trigger, first: datetime, low: datetime, most: int) -> int:

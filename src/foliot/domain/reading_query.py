@@ -24,7 +24,7 @@ _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HEX = re.compile(r"[0-9a-f]{1,16}")
 _SAME = {"dead": RunState.DEAD_LETTER.value, "succeeded": RunState.SUCCESS.value, "canceled": RunState.CANCELLED.value}
-FLAGS = ("late", "resolved", "failing")
+FLAGS = ("late", "resolved", "muted", "failing")
 MOMENTS = ("since", "until")
 
 
@@ -129,8 +129,20 @@ def _zone(whole: str, value: Piece) -> str:
     raise value.wrong(whole, "is no time zone, such as Europe/Stockholm", near[0][0] if near else None)
 
 
+def _took(whole: str, value: Piece) -> str:
+    """In milliseconds."""
+    found = _DURATION.fullmatch(value.text.lower())
+    if found is None:
+        raise value.wrong(whole, "must be how long it took at least: 840ms, 4.2s, 5m or 1h")
+    return str(round(float(found[1]) * _MILLISECONDS[found[2]]))
+
+
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)")
+_MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+
 _READERS: Mapping[str, Callable[[str, Piece], str]] = {
     "fingerprint": _hex,
+    "took": _took,
     "zone": _zone,
     "queue": lambda _, value: same_queue(value.text),
     "id": lambda _, value: value.text.lower(),
@@ -155,7 +167,9 @@ def of_runs(kinds: Collection[str]) -> Grammar:
             "worker": None,
             "parent": None,
             "late": None,
+            "took": None,
             "resolved": None,
+            "muted": None,
         },
         {"status": "state", "error": "code", "schedule_id": "schedule"},
     )

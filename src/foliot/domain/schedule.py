@@ -216,3 +216,15 @@ class Schedule:
     created_at: datetime
     updated_at: datetime
     managed_by: ManagedBy = ManagedBy.API
+    paused_at: datetime | None = None
+    paused_by: str | None = None
+    skip_at: datetime | None = None
+    """The instant that somebody wants skipped: it makes no run, whoever settles it."""
+    skip_by: str | None = None
+
+    @property
+    def next_run_at(self) -> datetime | None:
+        """The next instant that makes a run: the cursor, or the one after it where the cursor is to be skipped."""
+        if self.next_at is None or self.next_at != self.skip_at:
+            return self.next_at
+        return self.spec.trigger.next_after(self.next_at)

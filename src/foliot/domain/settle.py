@@ -10,7 +10,7 @@ from foliot.domain.errors import Invalid
 from foliot.domain.ledger import Entry, Fate, Reason
 from foliot.domain.run import RunState
 from foliot.domain.schedule import BUFFER, CatchupMode, Overlap, Spec, Status, load_spec
-from foliot.domain.trigger import Once
+from foliot.domain.trigger import Once, Trigger
 
 _TICK = timedelta(microseconds=1)
 
@@ -36,6 +36,8 @@ class Due:
     gap_first: datetime | None = None
     gap_reason: str | None = None
     last_run_at: datetime | None = None
+    skip_at: datetime | None = None
+    skip_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,14 @@ class Plan:
     terminate: list[str] = field(default_factory=list)
     fault: str | None = None
 
+    @property
+    def skip_at(self) -> datetime | None:
+        """What is still to be skipped: an instant that is settled is forgotten, whatever became of it."""
+        skip = self.due.skip_at
+        if skip is None or self.fault is not None:
+            return skip
+        return skip if self.next_at is not None and skip >= self.next_at else None
+
 
 def settle(due: Due, now: datetime, open_runs: Sequence[OpenRun] = ()) -> Plan:
     """Account for every instant up to and including `now`: a run, or a line in the ledger."""
@@ -108,28 +118,65 @@ def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
     catchup, trigger, first = spec.catchup, spec.trigger, plan.due.next_at
     grace_start = max(first, now - timedelta(seconds=catchup.grace_seconds) + _TICK)
     window_start = max(first, now - timedelta(seconds=catchup.window_seconds))
+    skip = _to_skip(plan, trigger)
     kept: list[datetime] = []
     if window_start < grace_start:
         match catchup.mode:
             case CatchupMode.NONE:
                 pass
             case CatchupMode.LATEST:
-                kept = trigger.newest(window_start, grace_start, 1)
+                kept = _newest(trigger, window_start, grace_start, 1, skip)
             case CatchupMode.ALL:
-                kept = trigger.newest(window_start, grace_start, catchup.max_runs)
+                kept = _newest(trigger, window_start, grace_start, catchup.max_runs, skip)
     cut = kept[0] if kept else grace_start
-    missed = trigger.count(first, cut)
-    if missed:
-        _account(plan, first, trigger.newest(first, cut, 1)[0], missed, Fate.MISSED, _CATCHUP_REASON[catchup.mode])
+    if skip is not None and first <= skip < cut:
+        _miss(plan, spec, first, skip)
+        _skip(plan, skip)
+        _miss(plan, spec, trigger.next_after(skip), cut)
+    else:
+        _miss(plan, spec, first, cut)
+    if skip is not None and cut <= skip < grace_start:
+        kept = sorted([*kept, skip])
     return [*kept, *trigger.between(grace_start, now + _TICK)]
+
+
+def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
+    """The instant that somebody wants skipped, if it is one."""
+    skip = plan.due.skip_at
+    return skip if skip is not None and trigger.names(skip) else None
+
+
+def _newest(trigger: Trigger, start: datetime, end: datetime, limit: int, skip: datetime | None) -> list[datetime]:
+    """The last instants before `end` that may run: one that is to be skipped takes no other's place."""
+    if skip is None:
+        return trigger.newest(start, end, limit)
+    return [at for at in trigger.newest(start, end, limit + 1) if at != skip][-limit:]
+
+
+def _miss(plan: Plan, spec: Spec, first: datetime | None, end: datetime) -> None:
+    """The instants of [first, end), if there are any, are missed."""
+    if first is not None and first < end and (count := spec.trigger.count(first, end)):
+        last = spec.trigger.newest(first, end, 1)[0]
+        _account(plan, first, last, count, Fate.MISSED, _CATCHUP_REASON[spec.catchup.mode])
+
+
+def _skip(plan: Plan, instant: datetime) -> None:
+    """A line of its own: it says who wanted it, and merges with nothing."""
+    plan.ledger.append(Entry(instant, instant, 1, Fate.SKIPPED, Reason.REQUESTED, plan.due.skip_by))
+    plan.gap_first = plan.gap_reason = None
 
 
 def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs: Sequence[OpenRun]) -> None:
     room = None if spec.max_runs is None else spec.max_runs - plan.fired
     crowd = _Crowd(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
-    for left, instant in zip(range(len(instants) - 1, -1, -1), instants, strict=True):
+    left = sum(instant != plan.due.skip_at for instant in instants)
+    for instant in instants:
         if room is not None and len(plan.runs) >= room:
             break
+        if instant == plan.due.skip_at:
+            _skip(plan, instant)
+            continue
+        left -= 1
         waits, refused = crowd.judge(spec.overlap, left)
         if refused:
             _account(plan, instant, instant, 1, Fate.SKIPPED, refused)

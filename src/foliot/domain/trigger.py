@@ -114,6 +114,10 @@ class Trigger:
             return None
         return found
 
+    def names(self, moment: datetime) -> bool:
+        """Whether the moment is one of its instants."""
+        return self.next_after(moment - _TICK) == moment
+
     def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
         """The instants of [start, end), in order, computed as they are asked for."""
         return self.rule.between(*self._within(start, end))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 Address = IPv4Address | IPv6Address
@@ -59,10 +60,13 @@ _NEVER_V6 = tuple(
         "ff00::/8",
     )
 )
+_KNOWN = 4096
+"""So many addresses are judged once."""
 _LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
 _LOOPBACK_V6 = IPv6Address("::1")
 
 
+@lru_cache(maxsize=_KNOWN)
 def is_public(address: Address) -> bool:
     """Plain global unicast: an ordinary host on the internet."""
     if isinstance(address, IPv4Address):
@@ -77,6 +81,7 @@ def is_loopback(address: Address) -> bool:
     return address == _LOOPBACK_V6
 
 
+@lru_cache(maxsize=_KNOWN)
 def is_forbidden(address: Address) -> bool:
     """No setting allows these: they name a group, or nothing, or hide an IPv4 address from the IPv4 rules."""
     if isinstance(address, IPv4Address):

@@ -60,7 +60,7 @@ class Rules:
         """Whether `host`, which stands for `address`, may be called there."""
         if is_forbidden(address):
             return False
-        if self._named(host, port) or self._named(str(address), port):
+        if self.places and (self._named(host, port) or self._named(str(address), port)):
             return True
         if any(address in network for network in self.networks):
             return True

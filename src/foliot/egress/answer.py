@@ -49,8 +49,9 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
     try:
         through = decoders(response.headers.get("Content-Encoding", ""), most)
         async for chunk in response.content.iter_any():
-            # Data that is there already would be read without a pause, while others wait.
-            await asyncio.sleep(0)
+            if raw:
+                # Data that is there already would be read without a pause, while others wait.
+                await asyncio.sleep(0)
             raw += len(chunk)
             for count, piece in enumerate(pour(chunk, through), 1):
                 kept += piece[: keep - len(kept)]
@@ -69,7 +70,7 @@ def _headers(response: ClientResponse) -> dict[str, str]:
     """One line per name. Bytes that are no UTF-8 arrive as lone surrogates, which no database takes."""
     lines: dict[str, str] = {}
     for name, value in response.headers.items():
-        clean = value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        clean = value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         key = name.encode("ascii", "replace").decode().lower()
         lines[key] = f"{lines[key]}, {clean}" if key in lines else clean
     return lines

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -34,12 +35,17 @@ _CONNECT_SECONDS = 10.0
 _ADDRESSES_TRIED = 4
 _HEADER_BYTES = 8 * 1024
 _HEADERS = 128
-_BUFFER = 16 * 1024
+_BUFFER = 64 * 1024
 """Waiting to be read, per answer; also how much is parsed before others have their turn."""
 _LOOKUP = timedelta(seconds=10)
 _QUIET = timedelta(milliseconds=250)
 """Nobody learns sooner that a target is unreachable: an unknown name, one that leads inside and a port that is closed
 nearby would differ by milliseconds."""
+
+
+@lru_cache(maxsize=64)
+def _patience(seconds: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=None, sock_connect=seconds)
 
 
 class Resolver(Protocol):
@@ -157,9 +163,13 @@ class HttpEgress:
         try:
             async with asyncio.timeout(request.timeout.total_seconds()):
                 limits = await self._guard.limits_of(request.tenant_id, target)
-                async with self._turns.turn(f"{target.host}:{target.port}", request.tenant_id):
+                door = f"{target.host}:{target.port}"
+                await self._turns.enter(door, request.tenant_id)
+                try:
                     addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
                     return await self._try_each(target, addresses, request, pin)
+                finally:
+                    self._turns.leave(door)
         except TimeoutError:
             raise late(connected=pin.connected) from None
         except aiohttp.ClientError as error:
@@ -203,6 +213,6 @@ class HttpEgress:
             # Also for plain http: it makes the name part of the pool's key, so that no two names share a connection.
             server_hostname=target.host,
             skip_auto_headers=("Content-Type", "User-Agent"),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=patience),
+            timeout=_patience(patience),
         ) as response:
             return await read_answer(response, keep=request.keep, most=request.most)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
 from foliot.egress.addresses import Address
+
+_address = lru_cache(maxsize=1024)(ip_address)
 
 
 class Astray(Exception):
@@ -27,7 +30,7 @@ class Pin:
 
     def matches(self, place: Any) -> bool:
         try:
-            return ip_address(place[0]) == self.address and place[1] == self.port
+            return _address(place[0]) == self.address and place[1] == self.port
         except (ValueError, TypeError, IndexError):
             return False
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
 from yarl import URL
@@ -37,20 +38,28 @@ class Target:
 
     def pinned(self, address: Address) -> URL:
         """The same request, addressed to `address` instead of a name."""
+        if address == self.literal and self.url.raw_host == self.host:
+            return self.url
         return self.url.with_host(str(address))
 
 
 def read_url(text: object) -> Target:
     """The target of an http or https URL, or `Invalid`."""
     url = _parse(text)
-    host = host_of(url.raw_host or "")
+    host, literal = _named(url.raw_host or "")
     port = url.explicit_port
     return Target(
         url=url.with_fragment(None),
         host=host,
         port=_PORT_OF[url.scheme] if port is None else port,
-        literal=literal_of(host),
+        literal=literal,
     )
+
+
+@lru_cache(maxsize=1024)
+def _named(text: str) -> tuple[str, Address | None]:
+    host = host_of(text)
+    return host, literal_of(host)
 
 
 def host_of(text: str) -> str:

@@ -54,13 +54,15 @@ def handed_back(taken: Taken, now: datetime) -> Scraped:
 def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> Scraped:
     """What is to be written of an attempt."""
     fence, host = taken.fence, taken.host
+    # A host that nobody slowed down has nothing to gain by a good word.
+    well = News(well=taken.slowed)
     match answer:
         case Extracted():
-            return Scraped(fence=fence, host=host, at=now, page=answer, news=News(well=True))
+            return Scraped(fence=fence, host=host, at=now, page=answer, news=well)
         case Unchanged():
-            return Scraped(fence=fence, host=host, at=now, unchanged=True, news=News(well=True))
+            return Scraped(fence=fence, host=host, at=now, unchanged=True, news=well)
         case Moved(url):
-            return Scraped(fence=fence, host=host, at=now, handed_back=True, moved_to=url, news=News(well=True))
+            return Scraped(fence=fence, host=host, at=now, handed_back=True, moved_to=url, news=well)
         case Allowance(robots, crawl_delay, pause):
             news = News(robots=robots, crawl_delay=crawl_delay, pause=pause)
             return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -21,6 +21,8 @@ from foliot.ports.articles import Missed, Scraped, Scraper, Taken
 SHORTEST = 0.005
 LINGER = 0.1
 """Seconds after the last take until few are worth another: each costs the database the same, however few it takes."""
+CROWDED = 0.5
+"""The same while what was taken before waits to be read: nobody is kept waiting by taking the next later."""
 LONGEST_LEAD = 2.0
 """Seconds ahead at which a host that minds is asked at the latest, however slow the database is."""
 FREE_TOPIC = f"{PAGES_TOPIC}:free"
@@ -38,6 +40,8 @@ class Gathering:
     manners: Manners = field(default_factory=Manners)
     attempts: int = 3
     policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(delay_seconds=5))
+    crowded: Callable[[], bool] = bool
+    """Whether enough pages that were fetched wait to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ class Gatherer:
 
     def _pause(self, wanted: int) -> float:
         """How long after the last take this many are worth another."""
-        return SHORTEST if wanted * 2 >= self.how.slots else LINGER
+        if wanted * 2 >= self.how.slots:
+            return SHORTEST
+        return CROWDED if self.how.crowded() else LINGER
 
     def _rest(self, at: datetime | None, now: datetime) -> float:
         if at is None:
@@ -137,7 +143,8 @@ class Gatherer:
     async def _fetch(self, fetch: Fetch) -> None:
         taken = fetch.taken
         try:
-            await asyncio.sleep(max((taken.start_at - self.clock.now()).total_seconds(), 0))
+            if (early := (taken.start_at - self.clock.now()).total_seconds()) > 0:
+                await asyncio.sleep(early)
             if taken.latest_at is not None and self.clock.now() > taken.latest_at:
                 # The database or this process was slow: now it would come too close to somebody else's request.
                 self._put(handed_back(taken, self.clock.now()))

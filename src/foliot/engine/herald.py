@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from foliot.domain.node import Wish
-from foliot.ports import Clock, Store, node_topic
+from foliot.ports import REPORT_TOPIC, Clock, Store, node_topic
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Herald:
 
     @property
     def topics(self) -> Sequence[str]:
-        return (node_topic(self.node_id),)
+        return (node_topic(self.node_id), REPORT_TOPIC)
 
     async def run_once(self) -> Told:
         async with self.store.begin() as tx:

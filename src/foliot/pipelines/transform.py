@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
+from foliot.describing import Described
 from foliot.domain.errors import Unavailable
 from foliot.domain.pipeline import Item
 from foliot.pipelines.context import Confidential, SecretRef, StepContext, StepFailed
@@ -14,7 +15,7 @@ from foliot.pipelines.context import Confidential, SecretRef, StepContext, StepF
 __all__ = ["Confidential", "Item", "SecretRef", "StepContext", "StepFailed", "Transform"]
 
 
-class Transform(BaseModel):
+class Transform(Described):
     """The fields of a subclass are the `kwargs` of its step. It has `run`, or `handle` where one item makes one.
 
     class Shout(Transform):
@@ -29,7 +30,6 @@ class Transform(BaseModel):
         extra="forbid",
         frozen=True,
         hide_input_in_errors=True,
-        use_attribute_docstrings=True,
         defer_build=True,
     )
 

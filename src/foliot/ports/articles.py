@@ -65,6 +65,8 @@ class Taken:
     """How often the page has led on to another place; `url` and `host` are the last of them."""
     robots_due: bool = False
     """This turn belongs to the question what the host allows; the page comes with a later one."""
+    slowed: bool = False
+    """The host asked for patience once, and is asked less often than it might be since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

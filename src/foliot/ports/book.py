@@ -119,8 +119,12 @@ class Pipelines(Protocol):
         """In place of the one that stands. Whoever does holds the declaration of its schedule."""
         ...
 
-    async def drop(self, tenant_id: str, name: str) -> None:
-        """Which revisions of it have had their run is not forgotten."""
+    async def drop(self, tenant_id: str, name: str, unrun: Sequence[str] = ()) -> None:
+        """Which revisions of it have had their run is not forgotten; these runs were cancelled before they were one."""
+        ...
+
+    async def waiting(self, tenant_id: str, name: str) -> Sequence[str]:
+        """Ids of the runs of it that no schedule made and that nobody has begun."""
         ...
 
     async def first(self, tenant_id: str, name: str, revision: str, run_id: str) -> bool:

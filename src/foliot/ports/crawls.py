@@ -55,6 +55,17 @@ class Crawls(Protocol):
         """
         ...
 
+    async def claim(self, requests: Sequence[CrawlRequest]) -> set[str]:
+        """The job ids of those that nobody has asked for: from now on others are given them. The rest changes nothing.
+
+        Whoever makes the same request next waits until this transaction ends.
+        """
+        ...
+
+    async def unclaim(self, tenant_id: str, fingerprints: Collection[str]) -> None:
+        """Nobody has asked for these after all."""
+        ...
+
     async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> Items:
         """At most so many after the first `skip`; fewer when they are large, but never none while there are some."""
         ...

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from foliot.domain.ledger import Entry
+from foliot.domain.ledger import Entry, Fate
+from foliot.domain.ranking import Record
 from foliot.domain.run import RunState
 from foliot.domain.timeline import Grouping
 from foliot.domain.wellness import Ended
@@ -40,6 +41,15 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmade:
+    """Ranges of instants that made no run, with their schedules, the newest first."""
+
+    entries: Sequence[tuple[str, Entry]]
+    more: bool
+    """There are more of them than one picture can hold."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stir:
     """Where the tenant's runs stand: whatever happens to one of them, this is another than before."""
 
@@ -48,6 +58,8 @@ class Stir:
     newest_id: str | None
     claims: int
     """How often the open ones were taken up."""
+    settled: tuple[object, ...] = ()
+    """What was said about letters that have ended long ago: discarded, muted, unmuted, and mutes that are over."""
 
 
 class History(Protocol):
@@ -63,7 +75,7 @@ class History(Protocol):
         """The last ended runs of each of these schedules, oldest first; `why` they failed only if asked for."""
         ...
 
-    async def stir(self, tenant_id: str) -> Stir:
+    async def stir(self, tenant_id: str, now: datetime) -> Stir:
         """Reads the open runs through their index."""
         ...
 
@@ -75,8 +87,16 @@ class History(Protocol):
         """The runs made in the stretch, folded by what they belong to, bucket and state; `only` these schedules'."""
         ...
 
-    async def busy(self, tenant_id: str, stretch: Stretch) -> Sequence[str]:
-        """The schedules with runs in the stretch, those whose runs failed first, then those with the fewest."""
+    async def failing(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None, limit: int) -> Sequence[str]:
+        """The schedules whose runs of the stretch failed, the worst first; `only` among these."""
+        ...
+
+    async def rare(self, tenant_id: str, stretch: Stretch, limit: int, among: int) -> Sequence[str]:
+        """Of so many schedules, the newest, those with the fewest runs in the stretch, but with one."""
+        ...
+
+    async def missing(self, tenant_id: str, start: datetime, end: datetime, limit: int) -> Sequence[str]:
+        """The schedules that missed instants of [start, end), the latest first."""
         ...
 
     async def counts(
@@ -85,8 +105,18 @@ class History(Protocol):
         """How many runs of each state were made in each bucket."""
         ...
 
+    async def fared(self, tenant_id: str, since: datetime, most: int) -> Sequence[Record]:
+        """How the newest `most` runs of schedules ended that were made since then; one for each schedule."""
+        ...
+
     async def unmade(
-        self, tenant_id: str, start: datetime, end: datetime, schedule_id: str | None = None
-    ) -> Sequence[tuple[str, Entry]]:
-        """Instants of [start, end) that were missed or skipped, with their schedules; of very many, the newest."""
+        self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
+    ) -> Unmade:
+        """Instants of [start, end) that were missed or skipped: `only` of these schedules, or `long` ranges alone."""
+        ...
+
+    async def unmade_counts(
+        self, tenant_id: str, tiles: Sequence[tuple[datetime, datetime]]
+    ) -> Sequence[tuple[int, Fate, int]]:
+        """How many were missed or skipped in each tile [start, end); without ranges that lie in more than one."""
         ...

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from foliot.domain.event import Event
+from foliot.domain.log_category import category_of
 
 LEVELS = ("debug", "info", "warning", "error", "critical")
 """From the least to the most severe; a level of another name counts as `info`."""
@@ -14,10 +16,13 @@ LEVELS = ("debug", "info", "warning", "error", "critical")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which lines: those that say this, in any case, and are at least so severe."""
+    """Which lines: those that say this, in any case, are at least so severe, and of one of these categories."""
 
     grep: str = ""
     level: str = LEVELS[0]
+    categories: frozenset[str] = frozenset()
+    """None of them is every line, also one of no category."""
+    attempt: int | None = None
     needle: str = field(init=False, repr=False)
     least: int = field(init=False, repr=False)
 
@@ -27,13 +32,18 @@ class Wanted:
 
     @property
     def everything(self) -> bool:
-        return not self.needle and self.least == 0
+        return not self.needle and self.least == 0 and not self.categories and self.attempt is None
 
     def takes(self, level: str, message: str) -> bool:
-        return _severity(level) >= self.least and (not self.needle or self.needle in message.casefold())
+        """Whoever asks sees to the attempt, which a line does not tell."""
+        return (
+            severity(level) >= self.least
+            and (not self.needle or self.needle in message.casefold())
+            and (not self.categories or category_of(message) in self.categories)
+        )
 
 
-def _severity(level: str) -> int:
+def severity(level: str) -> int:
     return LEVELS.index(level) if level in LEVELS else 1
 
 
@@ -62,6 +72,31 @@ class Tally:
         return Tally(self.lines + more.lines, first, last, max(self.upto, more.upto))
 
 
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """What lines are counted by."""
+
+    level: str
+    category: str | None
+    attempt: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """How many lines there are of each sort."""
+
+    counts: Counter[Sort] = field(default_factory=Counter)
+    upto: int = 0
+    """The last number that was looked at, line or not."""
+
+    def plus(self, more: Sorted) -> Sorted:
+        return Sorted(self.counts + more.counts, max(self.upto, more.upto))
+
+
+Starts = Sequence[tuple[int, int]]
+"""(number of the event, number of the attempt) for each attempt, oldest first."""
+
+
 class Logs(Protocol):
     """Lines of one run; progress and changes of state are not among them."""
 
@@ -73,13 +108,17 @@ class Logs(Protocol):
         """A part of the log, oldest line first."""
         ...
 
-    async def search(self, run_id: str, wanted: Wanted, cut: Cut) -> tuple[list[Event], Tally]:
-        """The same of the wanted lines alone, which are counted over the whole log."""
+    async def search(
+        self, run_id: str, wanted: Wanted, cut: Cut, within: Sequence[range] | None = None
+    ) -> tuple[list[Event], Tally]:
+        """The same of the wanted lines alone, which are counted over the whole log, or over these numbers of it."""
         ...
 
-    async def starts(self, run_id: str) -> Sequence[tuple[int, int]]:
-        """(number of the event, number of the attempt) for each attempt, oldest first."""
+    async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> Sorted:
+        """Every line after this number that says this, counted by its sort."""
         ...
+
+    async def starts(self, run_id: str) -> Starts: ...
 
     async def kept(self, run_id: str) -> bool:
         """Whether all that was written is still there."""

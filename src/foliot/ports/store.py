@@ -10,17 +10,20 @@ from typing import Any, Protocol
 from foliot.domain.event import Event, Line
 from foliot.domain.ledger import Entry, Span
 from foliot.domain.node import Wish
-from foliot.domain.run import Fence, RunState
+from foliot.domain.run import Fence, Origin, RunState
 from foliot.domain.schedule import Schedule, Spec
 from foliot.domain.settle import Due, OpenRun, Plan
+from foliot.domain.trail import TrailEntry
 from foliot.ports.articles import Articles
 from foliot.ports.book import Pipelines
 from foliot.ports.broker import Offers
 from foliot.ports.bulks import Bulks
 from foliot.ports.crawls import Crawls
+from foliot.ports.endpoints import Endpoints
 from foliot.ports.history import History
 from foliot.ports.keys import Keys
 from foliot.ports.logs import Logs
+from foliot.ports.mutes import Mutes
 from foliot.ports.parked import Parkings
 from foliot.ports.past import Past
 from foliot.ports.prices import Prices
@@ -104,6 +107,10 @@ class Schedules(Protocol):
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None: ...
 
+    async def free(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
+        """Those of these that nobody holds, by id and locked; of the others nothing is said."""
+        ...
+
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
         """`filters`: status, type, kind, tag, q."""
         ...
@@ -117,6 +124,12 @@ class Schedules(Protocol):
     async def end_span(self, schedule_id: str, now: datetime) -> None: ...
 
     async def spans(self, schedule_id: str) -> list[Span]: ...
+
+    async def actions(
+        self, tenant_id: str, of: Collection[tuple[str, int]]
+    ) -> Mapping[tuple[str, int], Mapping[str, Any]]:
+        """What these versions, (schedule's id, number), do; one that is gone or cannot be read is left out."""
+        ...
 
     async def specs(self, schedule_id: str) -> dict[int, Spec | str]:
         """Every version; a damaged one is its error."""
@@ -132,6 +145,12 @@ class Schedules(Protocol):
         """Runs made from instants of [start, end), oldest first: (instant, run id, state)."""
         ...
 
+    async def fills(
+        self, schedule_id: str, start: datetime, end: datetime
+    ) -> list[tuple[datetime, str, RunState, Origin]]:
+        """Runs that make up for instants of [start, end): (instant, run id, state, origin)."""
+        ...
+
     async def ids(self, after: str, limit: int, tenant_id: str | None = None) -> list[tuple[str, str]]:
         """(tenant, id) of every schedule, deleted ones too, in order of id."""
         ...
@@ -142,7 +161,9 @@ class Schedules(Protocol):
 class Runs(Protocol):
     """Runs, as people ask for them."""
 
-    async def add(self, requests: Sequence[RunRequest], now: datetime) -> None: ...
+    async def add(self, requests: Sequence[RunRequest], now: datetime, told: Sequence[TrailEntry] = ()) -> None:
+        """New runs, and what the trail says of them; by one statement where the database can."""
+        ...
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None: ...
 
@@ -277,6 +298,8 @@ class Transaction(Protocol):
     @property
     def queues(self) -> Queues: ...
     @property
+    def endpoints(self) -> Endpoints: ...
+    @property
     def crawls(self) -> Crawls: ...
     @property
     def articles(self) -> Articles: ...
@@ -292,6 +315,8 @@ class Transaction(Protocol):
     def logs(self) -> Logs: ...
     @property
     def bulks(self) -> Bulks: ...
+    @property
+    def mutes(self) -> Mutes: ...
     @property
     def history(self) -> History: ...
     @property

@@ -131,6 +131,8 @@ class RunView:
     """As it is called now; None also where the run was read to be changed."""
     fingerprint: str | None = None
     """What it has in common with failures that are alike."""
+    fills: datetime | None = None
+    """The instant that it makes up for: a backfill's, or that of the run it repeats."""
 
     @property
     def parked(self) -> bool:
@@ -170,6 +172,42 @@ class RunRequest:
     version: int | None = None
     action: Mapping[str, Any] | None = None
     parent_id: str | None = None
+    fills: datetime | None = None
+
+    def made(self, now: datetime, schedule_name: str | None = None) -> RunView:
+        """The run as it stands in the transaction that makes it, so that nobody needs to read it back."""
+        return RunView(
+            id=self.id,
+            tenant_id=self.tenant_id,
+            user_id=self.user_id,
+            schedule_id=self.schedule_id,
+            version=self.version,
+            kind=self.kind,
+            origin=self.origin,
+            state=RunState.QUEUED,
+            scheduled_for=None,
+            ready_at=now,
+            queue=self.queue,
+            priority=self.priority,
+            attempt=0,
+            max_attempts=self.max_attempts,
+            timeout_seconds=self.timeout_seconds,
+            worker=None,
+            cancel_requested=False,
+            buffered=False,
+            event_seq=1,
+            created_at=now,
+            due_at=None,
+            started_at=None,
+            finished_at=None,
+            result=None,
+            error=None,
+            parent_id=self.parent_id,
+            resolved_by=None,
+            action=self.action,
+            schedule_name=schedule_name,
+            fills=self.fills,
+        )
 
 
 @dataclass(frozen=True, slots=True)

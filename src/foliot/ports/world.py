@@ -275,13 +275,15 @@ PARKED_TOPIC = "parked"
 SLOTS_TOPIC = "slots"
 """A worker that had none has a slot free."""
 STOP_TOPIC = "stop:"
+REPORT_TOPIC = "report"
+"""What this process reports of itself has changed."""
 
 ARTICLES_TOPIC = "articles"
 """There may be articles to take."""
 PAGES_TOPIC = "pages"
 """Pages were fetched, and wait to be written down."""
 
-LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC)
+LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC, REPORT_TOPIC)
 """How topics begin that mean nothing to another process."""
 
 

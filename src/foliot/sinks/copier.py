@@ -18,6 +18,8 @@ GROUP = 50
 """Articles that are written at once: each can be as long as a book."""
 OVERLAP = timedelta(seconds=30)
 """A change is stamped before it is committed, and may show up behind a younger one: so far we look back each time."""
+MOST_KNOWN = 100_000
+"""Articles that are remembered as written, at most: one that is forgotten too early is written once more."""
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -51,6 +53,7 @@ class Copier:
     period: float = PERIOD
     look: int = LOOK
     overlap: timedelta = OVERLAP
+    most_known: int = MOST_KNOWN
     written: int = 0
     refused: int = 0
     away: str | None = None
@@ -81,11 +84,15 @@ class Copier:
         new = [one for one in found if self._is_new(one)]
         for start in range(0, len(new), GROUP):
             await self._write([one.mark.article_id for one in new[start : start + GROUP]])
-        self._known |= {one.mark.article_id: one for one in found}
+        # The latest last: those that are forgotten first.
+        for one in found:
+            self._known.pop(one.mark.article_id, None)
+            self._known[one.mark.article_id] = one
         if found:
             self._reached = max(self._reached, found[-1].mark.at)
         if len(found) == self.look:
             self._from = found[-1].mark
+            self._forget(self._reached - self.overlap)
             return Copied(len(new), 0.0)
         await self._go_back()
         return Copied(len(new), self.period)
@@ -109,4 +116,9 @@ class Copier:
         if self._from != Mark(back):
             await self.sink.remember(back)
         self._from = Mark(back)
-        self._known = {one: known for one, known in self._known.items() if known.mark.at >= back}
+        self._forget(back)
+
+    def _forget(self, before: datetime) -> None:
+        """What changed before that moment is not come across again; nor is there room for any number of the others."""
+        known = [one for one in self._known.values() if one.mark.at >= before]
+        self._known = {one.mark.article_id: one for one in known[-self.most_known :]}

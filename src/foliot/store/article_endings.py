@@ -16,8 +16,9 @@ from foliot.domain.event import EventType, Line
 from foliot.domain.run import OPEN, RunState, order_key
 from foliot.ports.articles import Scraped, Told, host_of
 from foliot.store import article_jobs
+from foliot.store.article_tables import article_jobs as job_rows
 from foliot.store.article_tables import articles, items
-from foliot.store.dialects import Dialect
+from foliot.store.dialects import Change, Dialect
 from foliot.store.logs import Scribe, told_columns
 from foliot.store.tables import log_chunks, runs
 
@@ -50,9 +51,12 @@ def _waiting(dialect: Dialect) -> Select[Any]:
 
 @cache
 def _jobs(dialect: Dialect) -> Select[Any]:
-    columns = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped", "handle", "poll_at")
-    query = select(*(runs.c[name] for name in columns)).where(dialect.listed(runs.c.id, "ids"))
-    return dialect.lock(query.order_by(runs.c.id))
+    """Counters and runs together: no counter is without its run."""
+    names = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped", "poll_at")
+    job = job_rows.c
+    query = select(*(runs.c[name] for name in names), *(job[name] for name in article_jobs.COUNTED))
+    query = query.join_from(job_rows, runs, runs.c.id == job.run_id).where(dialect.listed(job.run_id, "ids"))
+    return dialect.lock(query.order_by(job.run_id))
 
 
 async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scraped], now: datetime) -> Told:
@@ -74,9 +78,10 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scra
         return Told(accepted)
     waiting = (await conn.execute(_waiting(dialect), {"ids": [row.id for row, _ in held]})).all()
     wanted = {item.waits_for for item in waiting}
-    later = await _write(conn, dialect, held, wanted, now)
+    later, changes = await _work(conn, dialect, held, wanted, now)
     over = {row.id: ending for row, ending in held if _over(ending)}
-    jobs = await _move_jobs(conn, dialect, [item for item in waiting if item.waits_for in over], over, now)
+    jobs, moved = await _move_jobs(conn, dialect, [item for item in waiting if item.waits_for in over], over, now)
+    await dialect.change(conn, changes + moved)
     return Told(accepted, list(jobs), [run_id for run_id, one in jobs.items() if one.pending == 0], later)
 
 
@@ -89,15 +94,19 @@ def _good(ending: Scraped) -> bool:
     return ending.page is not None or ending.unchanged
 
 
-async def _write(
+async def _work(
     conn: AsyncConnection, dialect: Dialect, held: Sequence[Held], wanted: set[str], now: datetime
-) -> list[datetime]:
-    """What was read, and what becomes of the articles; those that were read are written in one go."""
-    read = [one for one in held if one[1].page is not None]
-    later = [] if not read else await _write_work(conn, dialect, read, wanted, now, _pages(read))
-    if rest := [one for one in held if one[1].page is None]:
-        later += await _write_work(conn, dialect, rest, wanted, now, {})
-    return later
+) -> tuple[list[datetime], list[Change]]:
+    """What was read, and what becomes of the articles; when those that are tried again are next."""
+    scraped_at = await _scraped_at(conn, dialect, [row.id for row, ending in held if not _good(ending)])
+    later: list[datetime] = []
+    changes: list[Change] = []
+    for read in (True, False):
+        if part := [one for one in held if (one[1].page is not None) is read]:
+            keys = {"id": [row.id for row, _ in part], "epoch": [row.epoch for row, _ in part]}
+            values = _worked(part, wanted, now, scraped_at, later)
+            changes.append((articles, keys, values | _pages(part) if read else values))
+    return later, changes
 
 
 def _pages(held: Sequence[Held]) -> dict[str, list[Any]]:
@@ -107,21 +116,18 @@ def _pages(held: Sequence[Held]) -> dict[str, list[Any]]:
     return values | {"about": [article_jobs.about(page) for page in pages if page is not None]}
 
 
-async def _write_work(
-    conn: AsyncConnection,
-    dialect: Dialect,
+def _worked(
     held: Sequence[Held],
     wanted: set[str],
     now: datetime,
-    pages: Mapping[str, list[Any]],
-) -> list[datetime]:
+    scraped_at: Mapping[str, datetime | None],
+    later: list[datetime],
+) -> dict[str, list[Any]]:
     """Back to the queue, or to rest."""
     values: dict[str, list[Any]] = {
         name: []
         for name in ("status", "lane", "ready_at", "order_key", "attempt", "retry_count", "error", "scraped_at")
     }
-    later: list[datetime] = []
-    scraped_at = await _scraped_at(conn, dialect, [row.id for row, ending in held if not _good(ending)])
     for row, ending in held:
         again = not _over(ending) and row.id in wanted
         ready = ending.retry_at or now
@@ -143,10 +149,7 @@ async def _write_work(
     # Whoever lost its lease must not mistake our ending for its own.
     values["token"] = [None if ending.lost else row.token for row, ending in held]
     values |= {"lease_until": [None] * count, "worker": [None] * count, "updated_at": [now] * count}
-    values |= _places(held)
-    keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
-    await dialect.update(conn, articles, keys, {**values, **pages})
-    return later
+    return values | _places(held)
 
 
 def _places(held: Sequence[Held]) -> dict[str, list[Any]]:
@@ -182,10 +185,10 @@ def _status(ending: Scraped) -> ArticleStatus:
 
 async def _move_jobs(
     conn: AsyncConnection, dialect: Dialect, flipped: Sequence[Any], over: Mapping[str, Scraped], now: datetime
-) -> dict[str, Counts]:
+) -> tuple[dict[str, Counts], list[Change]]:
     """Each job moves by exactly the items that were flipped here."""
     if not flipped:
-        return {}
+        return {}, []
     states = [ItemState.DONE if _good(over[item.waits_for]) else ItemState.FAILED for item in flipped]
     many = len(flipped)
     values: dict[str, list[Any]] = {
@@ -195,15 +198,15 @@ async def _move_jobs(
         "at": [now] * many,
     }
     keys = {"run_id": [item.run_id for item in flipped], "position": [item.position for item in flipped]}
-    await dialect.update(conn, items, keys, values)
-    counts = await article_jobs.counts(conn, dialect, sorted({item.run_id for item in flipped}), lock=True)
+    rows = (await conn.execute(_jobs(dialect), {"ids": sorted({item.run_id for item in flipped})})).all()
+    counts = {row.id: article_jobs.count(row) for row in rows}
     lines: dict[str, list[Line]] = defaultdict(list)
     for item, state in zip(flipped, states, strict=True):
         counts[item.run_id] = counts[item.run_id].after(state)
         lines[item.run_id].append(_line(item.waits_for, state, counts[item.run_id], now))
-    await article_jobs.save_counts(conn, dialect, counts)
-    await _tell(conn, dialect, lines, {run_id for run_id, one in counts.items() if one.pending == 0}, now)
-    return counts
+    saved = (job_rows, {"run_id": list(counts)}, article_jobs.counted(list(counts.values())))
+    finished = {run_id for run_id, one in counts.items() if one.pending == 0}
+    return counts, [(items, keys, values), saved, *_tell(rows, lines, finished, now)]
 
 
 def _error(ending: Scraped) -> dict[str, Any] | None:
@@ -221,19 +224,13 @@ def _line(article_id: str, state: ItemState, counts: Counts, now: datetime) -> L
     return Line(now, EventType.PROGRESS, data=data)
 
 
-async def _tell(
-    conn: AsyncConnection, dialect: Dialect, lines: Mapping[str, Sequence[Line]], finished: set[str], now: datetime
-) -> None:
+def _tell(jobs: Sequence[Any], lines: Mapping[str, Sequence[Line]], finished: set[str], now: datetime) -> list[Change]:
     """Number the news among the events of each job's run, and have finished ones looked at now."""
-    scribe, rows, tolds = Scribe.new(), [], []
-    for row in await conn.execute(_jobs(dialect), {"ids": sorted(lines)}):
-        if RunState(row.state) in OPEN:
-            rows.append(row)
-            tolds.append(scribe.tell(row, lines[row.id]))
+    scribe = Scribe.new()
+    rows = [row for row in jobs if RunState(row.state) in OPEN]
     if not rows:
-        return
-    if scribe.columns["run_id"]:
-        await dialect.insert(conn, log_chunks, scribe.columns)
-    values = told_columns(tolds)
+        return []
+    values = told_columns([scribe.tell(row, lines[row.id]) for row in rows])
     values["poll_at"] = [now if row.poll_at is not None and row.id in finished else row.poll_at for row in rows]
-    await dialect.update(conn, runs, {"id": [row.id for row in rows]}, values)
+    told: list[Change] = [(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
+    return [*told, (runs, {"id": [row.id for row in rows]}, values)]

@@ -32,6 +32,7 @@ _KNOWN = (
     articles.c.lease_until,
     articles.c.reference_count,
 )
+COUNTED = ("total", "cached", "done", "failed", "cancelled")
 _ABOUT = ("author", "published_at", "language", "canonical_url", "image")
 
 
@@ -61,7 +62,7 @@ async def submit(
         await _refer(conn, dialect, [rows[wish.url_hash] for wish in met])
     await _insert_items(conn, dialect, job, [(wish, rows[wish.url_hash].id) for wish in wishes], (states, now))
     made = Counts(total=len(wishes), cached=len(fresh))
-    columns: dict[str, list[Any]] = {"run_id": [run_id], "tenant_id": [tenant_id], **_columns([made])}
+    columns: dict[str, list[Any]] = {"run_id": [run_id], "tenant_id": [tenant_id], **counted([made])}
     await dialect.insert(conn, article_jobs, columns)
     return made
 
@@ -176,13 +177,13 @@ def count(row: Any) -> Counts:
     return Counts(total=row.total, cached=row.cached, done=row.done, failed=row.failed, cancelled=row.cancelled)
 
 
-def _columns(made: Sequence[Counts]) -> dict[str, list[Any]]:
-    names = ("total", "cached", "done", "failed", "cancelled")
-    return {name: [getattr(one, name) for one in made] for name in names}
+def counted(made: Sequence[Counts]) -> dict[str, list[Any]]:
+    """The same as columns of the table."""
+    return {name: [getattr(one, name) for one in made] for name in COUNTED}
 
 
 async def save_counts(conn: AsyncConnection, dialect: Dialect, made: Mapping[str, Counts]) -> None:
-    await dialect.update(conn, article_jobs, {"run_id": list(made)}, _columns(list(made.values())))
+    await dialect.update(conn, article_jobs, {"run_id": list(made)}, counted(list(made.values())))
 
 
 async def forsake(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime) -> dict[str, int]:

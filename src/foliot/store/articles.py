@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Update, bindparam, func, select, update
+from sqlalchemy import Select, Update, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners, leeway
@@ -36,6 +36,13 @@ _TAKEABLE = (
     articles.c.last_modified,
     articles.c.scraped_at,
 )
+
+
+@cache
+def _takeable(dialect: Dialect) -> Select[Any]:
+    ready = articles.c.ready_at <= bindparam("b_now", type_=Moment())
+    query = select(*_TAKEABLE).where(dialect.listed(articles.c.id, "ids"), articles.c.lane.is_not(None), ready)
+    return dialect.lock(query.order_by(articles.c.id), skip=True)
 
 
 @cache
@@ -108,21 +115,17 @@ class SqlArticles:
         wanted = await picks(self.conn, self.dialect, now, limit)
         if not wanted:
             return []
-        names = sorted({pick.host for pick in wanted})
-        rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners)
+        names = {pick.host for pick in wanted}
+        rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners, limit)
         chosen = _seated(wanted, rooms, limit)
         full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
         if len(chosen) < limit and full:
             # Hosts that can bear nothing now must not hide the others.
             wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full)})
-            others = sorted({pick.host for pick in wanted} - set(names))
-            if others:
-                rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners)
+            if others := {pick.host for pick in wanted} - names:
+                rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners, limit)
             chosen = _seated(wanted, rooms, limit)
-        query = select(*_TAKEABLE).where(
-            self.dialect.among(articles.c.id, list(chosen)), articles.c.lane.is_not(None), articles.c.ready_at <= now
-        )
-        rows = (await self.conn.execute(self.dialect.lock(query.order_by(articles.c.id), skip=True))).all()
+        rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(chosen), "b_now": now})).all()
         if not rows:
             return []
         bound: dict[str, Any] = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
@@ -200,14 +203,14 @@ class SqlArticles:
 def _seated(wanted: Sequence[Pick], rooms: Mapping[str, hosts.Room], limit: int) -> list[str]:
     """The first of these that their hosts have room for."""
     left = {name: len(room.starts) for name, room in rooms.items()}
-    chosen: list[str] = []
+    chosen: dict[str, None] = {}
     for pick in wanted:
         if len(chosen) == limit:
             break
         if left.get(pick.host, 0) > 0 and pick.article_id not in chosen:
             left[pick.host] -= 1
-            chosen.append(pick.article_id)
-    return chosen
+            chosen[pick.article_id] = None
+    return list(chosen)
 
 
 def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str) -> Taken:
@@ -227,4 +230,5 @@ def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str) -> Taken:
         last_modified=row.last_modified if known else None,
         robots=room.robots,
         robots_due=room.robots_due,
+        slowed=room.slowed,
     )

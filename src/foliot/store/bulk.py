@@ -94,6 +94,23 @@ def pg_insert(table: Table, names: tuple[str, ...], alike: tuple[bool, ...], con
 
 
 @lru_cache(maxsize=256)
+def pg_insert_new(table: Table, names: tuple[str, ...], mark: str) -> str:
+    """Answers the column `mark` of those rows that were not there."""
+    return f"{pg_insert(table, names, (False,) * len(names), 'ignore')} RETURNING {mark}"
+
+
+@lru_cache(maxsize=256)
+def pg_insert_both(table: Table, names: tuple[str, ...], other: Table, more: tuple[str, ...]) -> str:
+    """Two batches in one statement."""
+    told, rows_here = _pg_parameters(table, names, (False,) * len(names))
+    told_there, rows_there = _pg_parameters(other, more, (False,) * len(more), len(names) + 1)
+    return (
+        f"WITH made AS (INSERT INTO {table.name} ({joined(names)}) SELECT {', '.join(told)} FROM {rows_here}) "  # noqa: S608 -- names are ours
+        f"INSERT INTO {other.name} ({joined(more)}) SELECT {', '.join(told_there)} FROM {rows_there}"
+    )
+
+
+@lru_cache(maxsize=256)
 def pg_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...], alike: tuple[bool, ...]) -> str:
     told, rows = _pg_parameters(table, keys + values, alike)
     where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
@@ -123,6 +140,36 @@ def pg_update_and_insert(moved: Shape, made: Shape) -> str:
         f"WHERE (SELECT count(*) FROM moved) = ${len(told) + len(told_there) + 1}::int8) "
         "SELECT count(*) FROM moved"
     )
+
+
+@lru_cache(maxsize=256)
+def _pg_changes(shapes: tuple[Shape, ...]) -> str:
+    """All of these in one statement; a shape without keys is an insert."""
+    parts, first = [], 1
+    for table, keys, values, same in shapes:
+        told, rows_here = _pg_parameters(table, keys + values, same, first)
+        first += len(told)
+        if keys:
+            where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
+            assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
+            parts.append(f"UPDATE {table.name} t SET {assign} FROM {rows_here} WHERE {where}")  # noqa: S608 -- names are ours
+        else:
+            parts.append(f"INSERT INTO {table.name} ({joined(values)}) SELECT {', '.join(told)} FROM {rows_here}")  # noqa: S608 -- names are ours
+    before = ", ".join(f"w{at} AS ({part})" for at, part in enumerate(parts[:-1]))
+    return f"WITH {before} {parts[-1]}" if before else parts[-1]
+
+
+def pg_changes(changes: Sequence[tuple[Table, Columns, Columns]]) -> tuple[str, tuple[Any, ...]]:
+    """One statement for all of these, table, keys and values each, and its parameters."""
+    shapes: list[Shape] = []
+    parameters: list[Any] = []
+    for table, keys, values in changes:
+        found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
+        # Keys stay arrays, as in an update alone.
+        same = (False,) * len(found) + alike(lists)
+        shapes.append((table, tuple(keys), tuple(values), same))
+        parameters += sent(found + lists, same)
+    return _pg_changes(tuple(shapes)), tuple(parameters)
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, String, Table, text
 
 from foliot.domain.bulk import Act, BulkState, Order
-from foliot.store.columns import Moment, key, prose
+from foliot.store.columns import Document, Moment, key, prose
 from foliot.store.tables import metadata, one_of, tenant, where_set
 
 bulks = Table(
@@ -18,6 +18,8 @@ bulks = Table(
     Column("door", key(16), nullable=False),
     Column("action", key(16), nullable=False),
     Column("filter", prose()),
+    # What the action needs to know besides: which tags, which instants of which schedule.
+    Column("details", Document),
     Column("ids_given", Integer, nullable=False),
     Column("sequence", key(16), nullable=False),
     Column("rate", SmallInteger, nullable=False),

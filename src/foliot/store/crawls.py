@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,6 +23,7 @@ __all__ = ["SqlCrawls", "forget_expired", "write_items"]
 
 _WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
 _WAITING = frozenset({Status.ACTIVE, Status.PAUSED})
+_ENDED = frozenset(state for state in RunState if state.final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +41,8 @@ class SqlCrawls:
 
     async def settle(self, request: CrawlRequest, *, anew: bool) -> KnownJob:
         """What the row says is judged only after it is locked: by then whoever made it has committed its run too."""
-        columns = {
-            "tenant_id": [request.tenant_id],
-            "fingerprint": [request.fingerprint],
-            "job_id": [request.job_id],
-            "created_at": [request.now],
-            "expires_at": [request.expires_at],
-        }
         # Waits for whoever inserted the same and has not committed yet.
-        await self.dialect.insert(self.conn, crawl_requests, columns, conflict="ignore")
+        await self.dialect.insert(self.conn, crawl_requests, _columns([request]), conflict="ignore")
         query = self.dialect.lock(_row(request.tenant_id, request.fingerprint))
         found = (await self.conn.execute(query)).one()
         if found.job_id == request.job_id:
@@ -61,6 +55,15 @@ class SqlCrawls:
             .values(job_id=request.job_id, created_at=request.now, expires_at=request.expires_at)
         )
         return KnownJob(request.job_id, request.now)
+
+    async def claim(self, requests: Sequence[CrawlRequest]) -> set[str]:
+        # In one order, so that no two who claim the same wait for one another.
+        ordered = sorted(requests, key=lambda request: request.fingerprint)
+        return await self.dialect.insert_new(self.conn, crawl_requests, _columns(ordered), "job_id")
+
+    async def unclaim(self, tenant_id: str, fingerprints: Collection[str]) -> None:
+        these = self.dialect.among(crawl_requests.c.fingerprint, fingerprints)
+        await self.conn.execute(delete(crawl_requests).where(crawl_requests.c.tenant_id == tenant_id, these))
 
     async def _counts(self, tenant_id: str, found: Any, now: datetime) -> bool:
         """Neither expired nor gone wrong; a job that was pruned counts no more either."""
@@ -84,11 +87,9 @@ class SqlCrawls:
 
         One statement over both would read all of a tenant's runs, of every kind.
         """
-        parts = [
-            (self._ended, [one for one in states if one.final]),
-            (self._open, [one for one in states if one in OPEN]),
-        ]
-        wanted = [part(tenant_id, kinds, chosen) for part, chosen in parts if chosen]
+        ended = [one for one in states if one.final]
+        wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
+        wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
         found: list[str] = []
         total = 0
         for where in wanted:
@@ -104,10 +105,14 @@ class SqlCrawls:
 
     def _ended(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
         where = [runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.finished_at.is_not(None)]
+        if set(states) >= _ENDED:
+            # Whoever asks for all of them is answered by the index alone.
+            return where
         return [*where, runs.c.state.in_(sorted(states))]
 
-    def _open(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
-        return [runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(states)), runs.c.kind.in_(sorted(kinds))]
+    def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
+        # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
+        return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]
 
 
 async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:
@@ -119,6 +124,16 @@ async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: dateti
         tenants = dialect.among(crawl_requests.c.tenant_id, sorted({row.tenant_id for row in old}))
         await conn.execute(delete(crawl_requests).where(tenants, which, crawl_requests.c.expires_at < before))
     return len(old)
+
+
+def _columns(requests: Sequence[CrawlRequest]) -> dict[str, list[Any]]:
+    return {
+        "tenant_id": [request.tenant_id for request in requests],
+        "fingerprint": [request.fingerprint for request in requests],
+        "job_id": [request.job_id for request in requests],
+        "created_at": [request.now for request in requests],
+        "expires_at": [request.expires_at for request in requests],
+    }
 
 
 def _is(tenant_id: str, fingerprint: str) -> tuple[ColumnElement[bool], ...]:

@@ -21,11 +21,13 @@ from foliot.store.claims import SqlClaims
 from foliot.store.crawls import SqlCrawls
 from foliot.store.declared import SqlDeclarations
 from foliot.store.dialects import DIALECTS, Dialect, Engines
+from foliot.store.endpoints import SqlEndpoints
 from foliot.store.firing import SqlFiring
 from foliot.store.history import SqlHistory
 from foliot.store.holding import Holding, Versions
 from foliot.store.keys import SqlKeys
 from foliot.store.log_pages import SqlLogs
+from foliot.store.mutes import SqlMutes
 from foliot.store.offers import SqlOffers
 from foliot.store.parked import SqlParked
 from foliot.store.past import SqlPast
@@ -73,6 +75,7 @@ class SqlTransaction:
     trail: SqlTrail
     tenants: SqlTenants
     queues: SqlQueues
+    endpoints: SqlEndpoints
     crawls: SqlCrawls
     articles: SqlArticles
     prices: SqlPrices
@@ -81,6 +84,7 @@ class SqlTransaction:
     searching: SqlSearching
     logs: SqlLogs
     bulks: SqlBulks
+    mutes: SqlMutes
     history: SqlHistory
     troubles: SqlTroubles
     past: SqlPast
@@ -170,6 +174,7 @@ class Database:
             trail=SqlTrail(conn, self.dialect),
             tenants=SqlTenants(conn, self.dialect),
             queues=SqlQueues(conn, self.dialect),
+            endpoints=SqlEndpoints(conn, self.dialect),
             crawls=SqlCrawls(conn, self.dialect),
             articles=SqlArticles(conn, self.dialect, self.bind_clock),
             prices=SqlPrices(conn, self.dialect),
@@ -178,6 +183,7 @@ class Database:
             searching=SqlSearching(conn, self.dialect),
             logs=SqlLogs(conn),
             bulks=SqlBulks(conn, self.dialect),
+            mutes=SqlMutes(conn, self.dialect),
             history=SqlHistory(conn, self.dialect),
             troubles=SqlTroubles(conn, self.dialect),
             past=SqlPast(conn, self.dialect),

@@ -7,7 +7,7 @@ inserted at once, and how many rows are updated at once, each with values of its
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
@@ -22,6 +22,7 @@ from sqlalchemy import (
     bindparam,
     event,
     func,
+    select,
     text,
 )
 from sqlalchemy.dialects import postgresql
@@ -38,18 +39,25 @@ from foliot.store.bulk import (
     lite_insert,
     lite_update,
     maria_update,
+    pg_changes,
     pg_insert,
+    pg_insert_both,
+    pg_insert_new,
     pg_update,
     pg_update_and_insert,
     rows,
     sent,
 )
 from foliot.store.columns import Moment
+from foliot.store.packing import pack_fast
 
 S = TypeVar("S", bound=Select[Any])
 
 Change = tuple[Table, Columns, Columns]
-"""A batch update: table, keys, values."""
+"""A batch update: table, keys, values. Without keys it is an insert."""
+
+Batch = tuple[Table, Columns]
+"""A batch to insert."""
 
 STATEMENT_TIMEOUT = 10
 IDLE_WRITER = 2
@@ -78,6 +86,8 @@ class Dialect(ABC):
     """The answers, as most databases give them."""
 
     name = ""
+    partial = True
+    """Whether an index can know some rows alone."""
 
     @abstractmethod
     def engines(self, url: str, pool: int) -> Engines: ...
@@ -126,6 +136,26 @@ class Dialect(ABC):
             await self.insert(conn, *made)
         return found
 
+    async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
+        """Two batches, by one statement where the database can."""
+        await self.insert(conn, *one)
+        await self.insert(conn, *other)
+
+    async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
+        """Insert those whose key nobody has; answers their values of the column `mark`, which is each row's own.
+
+        Waits for whoever inserted the same key and has not committed yet.
+        """
+        await self.insert(conn, table, columns, conflict="ignore")
+        found = [self.among(column, sorted(set(columns[column.name]))) for column in table.primary_key]
+        query = select(table.c[mark]).where(*found, self.among(table.c[mark], columns[mark]))
+        return set((await conn.execute(query)).scalars())
+
+    async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
+        """Several batches whose rows are locked already, none of which looks at another's."""
+        for table, keys, values in changes:
+            await (self.update(conn, table, keys, values) if keys else self.insert(conn, table, values))
+
     def earlier(self, one: ColumnElement[datetime], other: ColumnElement[datetime]) -> ColumnElement[datetime]:
         return func.least(one, other, type_=Moment())
 
@@ -162,7 +192,9 @@ class PostgreSQL(Dialect):
             }
             waits = {"timeout": CONNECT_TIMEOUT, "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT}
             connect = {"server_settings": settings, **waits}
-            return create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
+            made = create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
+            event.listen(made.sync_engine, "connect", pack_fast)
+            return made
 
         return Engines(engine("READ COMMITTED", IDLE_WRITER), engine("REPEATABLE READ", IDLE_READER))
 
@@ -207,6 +239,20 @@ class PostgreSQL(Dialect):
         told = await conn.exec_driver_sql(sql, (*sent(found + lists, same), *sent(there, same_there), len(found[0])))
         return int(told.scalar_one())
 
+    async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
+        (table, columns), (second, more) = one, other
+        sql = pg_insert_both(table, tuple(columns), second, tuple(more))
+        await conn.exec_driver_sql(
+            sql, (*converted("postgresql", table, columns), *converted("postgresql", second, more))
+        )
+
+    async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
+        sql = pg_insert_new(table, tuple(columns), mark)
+        return set((await conn.exec_driver_sql(sql, tuple(converted("postgresql", table, columns)))).scalars())
+
+    async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
+        await conn.exec_driver_sql(*pg_changes(changes))
+
     def begun(self) -> ColumnElement[datetime]:
         return func.statement_timestamp(type_=Moment())
 
@@ -249,6 +295,7 @@ class MariaDB(Dialect):
     """MariaDB and MySQL: multi-row VALUES in, `JSON_TABLE` for updates."""
 
     name = "mysql"
+    partial = False
 
     def engines(self, url: str, pool: int) -> Engines:
         write = self._engine(url, pool, "READ COMMITTED", IDLE_WRITER)

@@ -33,6 +33,8 @@ _DUE = (
     schedules.c.gap_first,
     schedules.c.gap_reason,
     schedules.c.last_run_at,
+    schedules.c.skip_at,
+    schedules.c.skip_by,
 )
 
 
@@ -120,6 +122,7 @@ class SqlFiring:
             "count": [entry.count for _, entry in entries],
             "version": [due.version for due, _ in entries],
             "reason": [entry.reason.value for _, entry in entries],
+            "skipped_by": [entry.by for _, entry in entries],
         }
         await self.dialect.insert(self.conn, ledger, columns, conflict="add")
 
@@ -156,6 +159,9 @@ def _advanced(plans: Sequence[Plan]) -> Change:
     if any(plan.fault for plan in plans):
         values["fault"] = [plan.fault for plan in plans]
         values["fault_next_at"] = [plan.due.next_at if plan.fault else None for plan in plans]
+    if any(plan.due.skip_at for plan in plans):
+        values["skip_at"] = [plan.skip_at for plan in plans]
+        values["skip_by"] = [None if plan.skip_at is None else plan.due.skip_by for plan in plans]
     keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
     return schedules, keys, values
 

@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, case, func, literal, null, select, type_coerce, union_all
+from sqlalchemy import ColumnElement, Select, func, literal, null, select, type_coerce, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.domain.bulk import Act
 from foliot.domain.ledger import Entry, Fate, Reason
 from foliot.domain.query import Query, Term
+from foliot.domain.ranking import Record
 from foliot.domain.run import FAILURES, OPEN, RunState
+from foliot.domain.schedule import Status
 from foliot.domain.timeline import Grouping
 from foliot.domain.wellness import Ended
-from foliot.ports.history import Bar, Stir, Stretch
+from foliot.ports.history import Bar, Stir, Stretch, Unmade
+from foliot.store import counting, faring
+from foliot.store.bulk_tables import bulks
 from foliot.store.columns import Document, Moment
 from foliot.store.dialects import Dialect
 from foliot.store.elapsed import Elapsed
+from foliot.store.letter_tables import mutes
 from foliot.store.sieve import Sieve
 from foliot.store.tables import ledger, runs, schedules
 from foliot.store.troubles import message_of
 
 MOST_ENTRIES = 5000
 """Entries of the ledger in one picture."""
+MOST_ROWS = 400
+"""Schedules of one picture whose runs are found through them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +73,21 @@ class SqlHistory:
             found.setdefault(row.schedule_id, []).append(_ended(row))
         return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
 
-    async def stir(self, tenant_id: str) -> Stir:
+    async def stir(self, tenant_id: str, now: datetime) -> Stir:
         waiting = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(OPEN)))
         query = select(runs.c.state, func.count(), func.sum(runs.c.epoch)).where(*waiting).group_by(runs.c.state)
         found = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
         newest = await self.conn.scalar(select(func.max(runs.c.id)).where(runs.c.tenant_id == tenant_id))
         counts = {state: count for state, count, _ in sorted(found)}
-        return Stir(counts, newest, sum(claims for *_, claims in found))
+        return Stir(counts, newest, sum(claims for *_, claims in found), await self._settled(tenant_id, now))
+
+    async def _settled(self, tenant_id: str, now: datetime) -> tuple[object, ...]:
+        """Letters have no moment of their own at which somebody discarded them; whoever did it has."""
+        discards = (bulks.c.tenant_id == tenant_id, bulks.c.action == Act.DISCARD)
+        discarded = await self.conn.scalar(select(func.max(bulks.c.updated_at)).where(*discards))
+        silent = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
+        muted = (await self.conn.execute(select(func.count(), func.max(mutes.c.muted_at)).where(*silent))).one()
+        return (str(discarded), *map(str, muted))
 
     async def revision(self, tenant_id: str) -> tuple[object, ...]:
         columns = (schedules.c.status, func.count(), func.max(schedules.c.updated_at), func.sum(schedules.c.version))
@@ -91,7 +107,9 @@ class SqlHistory:
             runs.c.finished_at.label("finished"),
             runs.c.id.label("id"),
         )
-        wanted = select(*columns).where(*await self._made(tenant_id, stretch, only))
+        sieve = await self._sieve(tenant_id, stretch, only)
+        sieve.few = MOST_ROWS
+        wanted = select(*columns).where(*sieve.where())
         if stretch.by is Grouping.TAG:
             wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
         # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
@@ -109,48 +127,90 @@ class SqlHistory:
             Bar(row.key, RunState(row.state), row.runs, row.began, _end(row), row.id) for row in await self._all(query)
         ]
 
-    async def busy(self, tenant_id: str, stretch: Stretch) -> list[str]:
-        bad = func.sum(case((runs.c.state.in_(sorted(FAILURES)), 1), else_=0))
+    async def failing(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None, limit: int) -> list[str]:
+        bad = Term("state", tuple(sorted(FAILURES)))
         query = (
             select(runs.c.schedule_id)
-            .where(*await self._made(tenant_id, stretch), runs.c.schedule_id.is_not(None))
+            .where(*(await self._sieve(tenant_id, stretch, only, bad)).where(), runs.c.schedule_id.is_not(None))
             .group_by(runs.c.schedule_id)
-            .order_by(bad.desc(), func.count(), runs.c.schedule_id)
+            .order_by(func.count().desc(), runs.c.schedule_id)
+            .limit(limit)
         )
         return [row.schedule_id for row in await self._all(query)]
+
+    async def rare(self, tenant_id: str, stretch: Stretch, limit: int, among: int) -> list[str]:
+        # Their ids tell near enough when runs were made, and an index of them holds nothing else.
+        sieve = await self._sieve(tenant_id, stretch)
+        made = (runs.c.schedule_id == schedules.c.id, *sieve.near())
+        number = select(func.count()).select_from(runs).where(*made).scalar_subquery()
+        there = (schedules.c.tenant_id == tenant_id, schedules.c.status != Status.DELETED)
+        query = select(schedules.c.id, number.label("runs")).where(*there).order_by(schedules.c.id.desc()).limit(among)
+        found = sorted((row.runs, row.id) for row in await self._all(query) if row.runs)
+        return [schedule_id for _, schedule_id in found[:limit]]
 
     async def counts(
         self, tenant_id: str, stretch: Stretch, schedule_id: str | None = None
     ) -> list[tuple[int, RunState, int]]:
-        made = await self._made(tenant_id, stretch, None if schedule_id is None else [schedule_id])
-        cut = select(bucket(stretch).label("bucket"), runs.c.state.label("state")).where(*made).subquery()
+        if schedule_id is not None:
+            return await self._counted(await self._sieve(tenant_id, stretch, [schedule_id]), stretch)
+        # Open runs are few, and found by their states; of those that have ended, entries of an index are counted.
+        still = await self._sieve(tenant_id, stretch, None, Term("state", tuple(sorted(OPEN))))
+        tiles = counting.cut(stretch.start, stretch.end, timedelta(seconds=stretch.width))
+        ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles)
+        return [*ended, *await self._counted(still, stretch)]
+
+    async def _counted(self, sieve: Sieve, stretch: Stretch) -> list[tuple[int, RunState, int]]:
+        cut = select(bucket(stretch).label("bucket"), runs.c.state.label("state")).where(*sieve.where()).subquery()
         query = select(cut.c.bucket, cut.c.state, func.count().label("runs")).group_by(cut.c.bucket, cut.c.state)
         return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
 
+    async def missing(self, tenant_id: str, start: datetime, end: datetime, limit: int) -> list[str]:
+        query = (
+            select(ledger.c.schedule_id)
+            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
+            .where(ledger.c.fate == Fate.MISSED)
+            .group_by(ledger.c.schedule_id)
+            .order_by(func.max(ledger.c.last_at).desc(), ledger.c.schedule_id)
+            .limit(limit)
+        )
+        return [row.schedule_id for row in await self._all(query)]
+
+    async def unmade_counts(
+        self, tenant_id: str, tiles: Sequence[tuple[datetime, datetime]]
+    ) -> list[tuple[int, Fate, int]]:
+        return await counting.unmade(self.conn, self.dialect, tenant_id, tiles)
+
+    async def fared(self, tenant_id: str, since: datetime, most: int) -> list[Record]:
+        within = Query((Term("since", at=since),))
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, within, since)
+        return await faring.fared(self.conn, sieve.where(), most)
+
     async def unmade(
-        self, tenant_id: str, start: datetime, end: datetime, schedule_id: str | None = None
-    ) -> list[tuple[str, Entry]]:
+        self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
+    ) -> Unmade:
         query = (
             select(ledger, ledger.c["count"].label("instants"))
             .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
             .where(ledger.c.fate.in_([Fate.MISSED, Fate.SKIPPED]))
         )
-        if schedule_id is not None:
-            query = query.where(ledger.c.schedule_id == schedule_id)
-        found = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES))
-        return [
+        if only is not None:
+            query = query.where(self.dialect.among(ledger.c.schedule_id, only))
+        if long:
+            query = query.where(ledger.c.first_at < ledger.c.last_at)
+        found = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
+        more = len(found) > MOST_ENTRIES
+        entries = [
             (row.schedule_id, Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason)))
             for row in found
         ]
+        return Unmade(entries[:MOST_ENTRIES], more)
 
-    async def _made(
-        self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None = None
-    ) -> list[ColumnElement[bool]]:
+    async def _sieve(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None = None, *terms: Term) -> Sieve:
         """Runs that were made in the stretch, found by their ids where those tell the time."""
-        within = Query((Term("since", at=stretch.start), Term("until", at=stretch.end)))
+        within = Query((Term("since", at=stretch.start), Term("until", at=stretch.end), *terms))
         if only is not None:
             within = within.also(Term("schedule", tuple(only)))
-        return (await Sieve.of(self.conn, self.dialect, tenant_id, within, stretch.end)).where()
+        return await Sieve.of(self.conn, self.dialect, tenant_id, within, stretch.end)
 
     async def _all(self, query: Select[Any]) -> Sequence[Any]:
         return list((await self.conn.execute(query)).all())

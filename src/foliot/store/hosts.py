@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, bindparam, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import NO_WORD, NO_WORD_KEPT, Manners, allowance, quicker, slower
 from foliot.ports.articles import News
 from foliot.store.article_tables import articles, hosts
+from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 
 ROBOTS_KEPT = timedelta(hours=12)
@@ -27,27 +29,47 @@ class Room:
     starts: Sequence[datetime]
     """When each request may start; none while its patience is used up."""
     interval: timedelta
+    slowed: bool
+    """Its answers have made us slower than we would be."""
     robots: str | None
     robots_due: bool
 
 
+@cache
+def _blocked(dialect: Dialect) -> Select[Any]:
+    return select(hosts.c.host).where(
+        dialect.listed(hosts.c.host, "names"), hosts.c.next_at > bindparam("now", type_=Moment())
+    )
+
+
+@cache
+def _locked(dialect: Dialect) -> Select[Any]:
+    return dialect.lock(select(hosts).where(dialect.listed(hosts.c.host, "names")).order_by(hosts.c.host), skip=True)
+
+
+@cache
+def _busy(dialect: Dialect) -> Select[Any]:
+    query = select(articles.c.host, func.count().label("busy")).where(
+        articles.c.lease_until.is_not(None), dialect.listed(articles.c.host, "names")
+    )
+    return query.group_by(articles.c.host)
+
+
 async def blocked(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> set[str]:
     """Which of these hosts want silence at this moment."""
-    query = select(hosts.c.host).where(dialect.among(hosts.c.host, names), hosts.c.next_at > now)
-    return set((await conn.execute(query)).scalars())
+    return set((await conn.execute(_blocked(dialect), {"names": names, "now": now})).scalars())
 
 
 async def rooms(
-    conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime, manners: Manners
+    conn: AsyncConnection, dialect: Dialect, names: Collection[str], now: datetime, manners: Manners, limit: int
 ) -> dict[str, Room]:
-    """What these hosts can bear, locked; a host that somebody else is taking from right now is left out."""
+    """What these hosts can bear, up to so much each, locked; one that somebody else is taking from is left out."""
     ordered = sorted(names)
-    query = dialect.lock(select(hosts).where(dialect.among(hosts.c.host, ordered)).order_by(hosts.c.host), skip=True)
-    rows = (await conn.execute(query)).all()
+    rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
     if len(rows) < len(ordered) and await _make(conn, dialect, ordered, now):
-        rows = (await conn.execute(query)).all()
+        rows = (await conn.execute(_locked(dialect), {"names": ordered})).all()
     busy = await _in_flight(conn, dialect, [row.host for row in rows])
-    return {row.host: _room(row, busy.get(row.host, 0), now, manners) for row in rows}
+    return {row.host: _room(row, busy.get(row.host, 0), now, manners, limit) for row in rows}
 
 
 async def _make(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> bool:
@@ -63,13 +85,10 @@ async def _in_flight(conn: AsyncConnection, dialect: Dialect, names: Sequence[st
     """Counted anew each time: a worker that vanished gives its share back when its leases end."""
     if not names:
         return {}
-    query = select(articles.c.host, func.count().label("busy")).where(
-        articles.c.lease_until.is_not(None), dialect.among(articles.c.host, names)
-    )
-    return {row.host: row.busy for row in await conn.execute(query.group_by(articles.c.host))}
+    return {row.host: row.busy for row in await conn.execute(_busy(dialect), {"names": names})}
 
 
-def _room(row: Any, busy: int, now: datetime, manners: Manners) -> Room:
+def _room(row: Any, busy: int, now: datetime, manners: Manners, limit: int) -> Room:
     interval = _interval(row, manners)
     kept = NO_WORD_KEPT if row.robots == NO_WORD else ROBOTS_KEPT
     due = row.robots_at is None or row.robots_at < now - kept
@@ -77,7 +96,8 @@ def _room(row: Any, busy: int, now: datetime, manners: Manners) -> Room:
     # One asks what is allowed, and nobody else until it is known.
     most = min(most, 1) if due and not busy else 0 if due else most
     first = now + manners.lead if interval else now
-    return Room(row.host, [first + interval * at for at in range(most)], interval, row.robots, due)
+    starts = [first + interval * at for at in range(min(most, limit))]
+    return Room(row.host, starts, interval, row.interval_ms > 0, row.robots, due)
 
 
 def _interval(row: Any, manners: Manners) -> timedelta:

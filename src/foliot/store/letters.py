@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, literal, select
+from sqlalchemy import ColumnElement, case, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.ports import Page
-from foliot.ports.searching import LetterGroup
+from foliot.ports.searching import AGES, LetterGroup, Pile
 from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 from foliot.store.elapsed import Elapsed
+from foliot.store.mutes import SqlMutes
 from foliot.store.runs import NAME, view_of
 from foliot.store.sieve import Sieve
 from foliot.store.tables import runs, schedules
@@ -25,8 +27,8 @@ MOST_SCHEDULES = 10
 _HOUR = 3_600_000
 
 
-async def groups(conn: AsyncConnection, dialect: Dialect, sieve: Sieve, page: Page) -> tuple[list[LetterGroup], int]:
-    """Those with the newest letter first, and how many there are altogether."""
+async def groups(conn: AsyncConnection, dialect: Dialect, sieve: Sieve, page: Page) -> tuple[list[LetterGroup], Pile]:
+    """Those with the newest letter first, and what there is altogether."""
     newest = func.max(runs.c.id).label("newest")
     columns = (
         runs.c.fingerprint,
@@ -40,15 +42,15 @@ async def groups(conn: AsyncConnection, dialect: Dialect, sieve: Sieve, page: Pa
     if page.cursor is not None:
         query = query.having(newest < page.cursor)
     found = (await conn.execute(query)).all()
-    different = select(func.count(func.distinct(func.coalesce(runs.c.fingerprint, "")))).where(*where)
-    total = (await conn.scalar(different)) or 0
+    pile = await _pile(conn, sieve)
     if not found:
-        return [], total
+        return [], pile
     samples = select(runs, NAME).where(dialect.among(runs.c.id, [row.newest for row in found]))
     sample = {row.id: view_of(row) for row in await conn.execute(samples)}
     alike = dialect.among(runs.c.fingerprint, [row.fingerprint for row in found if row.fingerprint is not None])
     senders = await _schedules(conn, [*where, alike])
     arrivals = await _arrivals(conn, sieve, [*where, alike])
+    silent = await SqlMutes(conn, dialect).standing(sieve.tenant_id, sieve.now)
     return [
         LetterGroup(
             fingerprint=row.fingerprint or "",
@@ -59,10 +61,22 @@ async def groups(conn: AsyncConnection, dialect: Dialect, sieve: Sieve, page: Pa
             schedules=senders.get(row.fingerprint, ()),
             arrivals=arrivals.get(row.fingerprint, [0] * HOURS),
             counted_from=_first_hour(sieve),
+            mute=silent.get(row.fingerprint),
         )
         for row in found
         if row.newest in sample
-    ], total
+    ], pile
+
+
+async def _pile(conn: AsyncConnection, sieve: Sieve) -> Pile:
+    """One look at all of them: how many groups and letters, and how old."""
+    bounds = [literal(sieve.now - age, Moment()) for age in AGES]
+    older = [func.sum(case((runs.c.finished_at < bound, 1), else_=0)) for bound in bounds]
+    groups = func.count(func.distinct(func.coalesce(runs.c.fingerprint, "")))
+    query = select(groups, func.count(), func.min(runs.c.finished_at), *older).where(*sieve.where())
+    total, letters, oldest, *counts = (await conn.execute(query)).one()
+    left = [letters, *(int(count or 0) for count in counts), 0]
+    return Pile(total, letters, oldest, [more - fewer for more, fewer in pairwise(left)])
 
 
 def _first_hour(sieve: Sieve) -> datetime:

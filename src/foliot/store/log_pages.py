@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections import deque
+from bisect import bisect_right
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,8 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType
-from foliot.ports.logs import LEVELS, Cut, Tally, Wanted
+from foliot.domain.log_category import beginning, category_of
+from foliot.ports.logs import LEVELS, Cut, Sort, Sorted, Starts, Tally, Wanted, severity
 from foliot.store.tables import attempts, log_chunks, runs
 
 FEW, MANY = 4, 40
@@ -52,12 +54,22 @@ class SqlLogs:
             place, size = chunks[-1][1], min(2 * size, MANY)
         return found[:most]
 
-    async def search(self, run_id: str, wanted: Wanted, cut: Cut) -> tuple[list[Event], Tally]:
-        found, place = _Found.around(cut), 0
-        while chunks := await self._chunks(run_id, MANY, after=place):
-            await asyncio.to_thread(found.take, chunks, wanted)
-            place = chunks[-1][1]
+    async def search(
+        self, run_id: str, wanted: Wanted, cut: Cut, within: Sequence[range] | None = None
+    ) -> tuple[list[Event], Tally]:
+        found = _Found.around(cut)
+        for stretch in _WHOLE if within is None else within:
+            place = stretch.start - 1
+            while place < stretch.stop - 1 and (chunks := await self._chunks(run_id, MANY, after=place)):
+                await asyncio.to_thread(found.take, chunks, wanted, stretch)
+                place = chunks[-1][1]
         return [*found.behind, *found.ahead], found.total
+
+    async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> Sorted:
+        found, wanted = Sorted(upto=after), Wanted(grep)
+        while chunks := await self._chunks(run_id, MANY, after=found.upto):
+            found = found.plus(await asyncio.to_thread(_sorted, chunks, wanted, starts, after))
+        return found
 
     async def starts(self, run_id: str) -> list[tuple[int, int]]:
         ended = select(attempts.c.started_seq, attempts.c.number).where(attempts.c.run_id == run_id)
@@ -104,10 +116,10 @@ class _Found:
     def around(cls, cut: Cut) -> _Found:
         return cls(cut, deque(maxlen=cut.behind), [], Tally())
 
-    def take(self, chunks: Sequence[Chunk], wanted: Wanted) -> None:
+    def take(self, chunks: Sequence[Chunk], wanted: Wanted, stretch: range) -> None:
         """One chunk after the other: lines can be long, and most of them are only counted."""
         for chunk in chunks:
-            lines, at = _lines([chunk], wanted), self.cut.at
+            lines, at = [line for line in _lines([chunk], wanted) if line.seq in stretch], self.cut.at
             self.behind.extend(line for line in lines if line.seq < at)
             self.ahead += [line for line in lines if line.seq >= at][: self.cut.ahead - len(self.ahead)]
             if lines:
@@ -116,6 +128,7 @@ class _Found:
 
 _TOLD = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)
 _ALL = Wanted()
+_WHOLE = (range(1, 2**62),)
 _STEP = b'"progress"'
 _PLAIN = re.compile(r"[a-z0-9 _.,:;/=+*()\[\]-]+")
 """What JSON writes as it is."""
@@ -134,6 +147,20 @@ def _tally(chunks: Sequence[Chunk], after: int) -> Tally:
     return Tally(lines, first, last, chunks[-1][1])
 
 
+def _sorted(chunks: Sequence[Chunk], wanted: Wanted, starts: Starts, after: int) -> Sorted:
+    counts, begun = Counter[Sort](), [seq for seq, _ in starts]
+    for begin, _, packed in chunks:
+        data = zlib.decompress(packed)
+        if not _may_hold(data, wanted):
+            continue
+        for seq, (_, kind, level, message, _) in enumerate(orjson.loads(data), begin):
+            if kind == EventType.LOG and seq > after and wanted.takes(level, message):
+                place = bisect_right(begun, seq)
+                attempt = starts[place - 1][1] if place else None
+                counts[Sort(LEVELS[severity(level)], category_of(message), attempt)] += 1
+    return Sorted(counts, chunks[-1][1])
+
+
 def _lines(chunks: Sequence[Chunk], wanted: Wanted) -> list[Event]:
     found = []
     for begin, _, packed in chunks:
@@ -149,6 +176,8 @@ def _lines(chunks: Sequence[Chunk], wanted: Wanted) -> list[Event]:
 def _may_hold(data: bytes, wanted: Wanted) -> bool:
     """Whether it is worth reading: most chunks of a long log hold nothing of what is looked for."""
     if wanted.least > 1 and not any(f'"{level}"'.encode() in data for level in LEVELS[wanted.least :]):
+        return False
+    if wanted.categories and not any(beginning(one).encode() in data.lower() for one in wanted.categories):
         return False
     # Only where a letter has no other form than its small one, and JSON no other way to write it.
     sure = _PLAIN.fullmatch(wanted.needle) is not None and data.isascii()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.fingerprint import fingerprint
@@ -15,6 +15,7 @@ from foliot.domain.run import FAILURES, RunState, order_key
 from foliot.ports.past import Account, Erased, PastAttempt, PastRun
 from foliot.store import tallies
 from foliot.store.article_tables import article_jobs, articles, items
+from foliot.store.bulk_tables import bulk_items, bulks
 from foliot.store.crawl_tables import crawl_items
 from foliot.store.dialects import Dialect
 from foliot.store.logs import Scribe
@@ -110,7 +111,9 @@ class SqlPast:
         # First of all, as whoever fires does: a run that is made meanwhile is seen below, and none is made after.
         await self.conn.execute(self.dialect.lock(select(schedules.c.id).where(*gone).order_by(schedules.c.id)))
         erased = 0
+        acted = await self._acted_on(tenant_id, schedule_ids)
         async for ids, states in self._lived(tenant_id, schedule_ids):
+            acted |= await self._acted_on(tenant_id, ids)
             await tallies.add_ended(self.conn, self.dialect, states, by=-1)
             await self._forget_articles(tenant_id, ids)
             for table in (log_chunks, crawl_items, items, article_jobs, prices, attempts):
@@ -121,6 +124,7 @@ class SqlPast:
             ours = (table.c.tenant_id == tenant_id, self.dialect.among(table.c.schedule_id, schedule_ids))
             await self.conn.execute(delete(table).where(*ours))
         removed = await self.conn.execute(delete(schedules).where(*gone))
+        await self._forget_bulks(acted)
         return Erased(removed.rowcount, erased)
 
     async def _lived(
@@ -131,6 +135,25 @@ class SqlPast:
         query = self.dialect.lock(select(runs.c.id, runs.c.state).where(*mine).order_by(runs.c.id).limit(BATCH))
         while rows := (await self.conn.execute(query)).all():
             yield [row.id for row in rows], [RunState(row.state) for row in rows]
+
+    async def _acted_on(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        """Bulk actions that had to do with these."""
+        mine = (bulk_items.c.tenant_id == tenant_id, self.dialect.among(bulk_items.c.thing_id, ids))
+        return set((await self.conn.execute(select(bulk_items.c.bulk_id).where(*mine).distinct())).scalars())
+
+    async def _forget_bulks(self, ids: set[str]) -> None:
+        """Those of them that had to do with nothing that is still there."""
+        if not ids:
+            return
+        there = or_(
+            select(runs.c.id).where(runs.c.id == bulk_items.c.thing_id).exists(),
+            select(schedules.c.id).where(schedules.c.id == bulk_items.c.thing_id).exists(),
+        )
+        kept = select(bulk_items.c.bulk_id).where(self.dialect.among(bulk_items.c.bulk_id, sorted(ids)), there)
+        alone = sorted(ids - set((await self.conn.execute(kept.distinct())).scalars()))
+        if alone:
+            await self.conn.execute(delete(bulk_items).where(self.dialect.among(bulk_items.c.bulk_id, alone)))
+            await self.conn.execute(delete(bulks).where(self.dialect.among(bulks.c.id, alone)))
 
     async def _forget_articles(self, tenant_id: str, run_ids: Sequence[str]) -> None:
         """Pages that no other job has asked for."""

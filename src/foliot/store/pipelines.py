@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, select
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.pipeline import PIPELINE, Definition
+from foliot.domain.run import CLAIMABLE
 from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.ports.book import Fault, Kept
 from foliot.store.columns import Damaged
@@ -59,10 +61,18 @@ class SqlPipelines:
             )
         )
 
-    async def drop(self, tenant_id: str, name: str) -> None:
+    async def drop(self, tenant_id: str, name: str, unrun: Sequence[str] = ()) -> None:
         mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        gone = or_(pipeline_runs.c.first_of.is_(None), self.dialect.among(pipeline_runs.c.run_id, unrun))
         await self.conn.execute(delete(pipelines).where(*_this(tenant_id, name)))
-        await self.conn.execute(delete(pipeline_runs).where(*mine, pipeline_runs.c.first_of.is_(None)))
+        await self.conn.execute(delete(pipeline_runs).where(*mine, gone))
+
+    async def waiting(self, tenant_id: str, name: str) -> Sequence[str]:
+        # Also a retry of one: nobody notes those.
+        waits = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(CLAIMABLE)))
+        query = select(runs.c.id, runs.c.action).where(*waits, runs.c.kind == PIPELINE, runs.c.schedule_id.is_(None))
+        rows = await self.conn.execute(query.order_by(runs.c.id))
+        return [run_id for run_id, action in rows if pipeline_of(action) == name]
 
     async def first(self, tenant_id: str, name: str, revision: str, run_id: str) -> bool:
         row = {"tenant_id": [tenant_id], "name": [name], "run_id": [run_id], "first_of": [revision]}
@@ -104,6 +114,27 @@ class SqlPipelines:
         where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
         query = select(schedules).where(*where, schedules.c.managed_by == ManagedBy.FILE)
         return {row.id: schedule_of(row) for row in await self.conn.execute(query)}
+
+
+async def forget_runs(conn: AsyncConnection, dialect: Dialect, old: Sequence[Any]) -> None:
+    """Runs that are pruned are not shown either; whose first run one was is remembered."""
+    mine = [row.id for row in old if row.kind == PIPELINE and row.schedule_id is None]
+    if not mine:
+        return
+    query = select(runs.c.id, runs.c.tenant_id, runs.c.action).where(dialect.among(runs.c.id, mine))
+    for (tenant_id, name), rows in groupby(sorted(await conn.execute(query), key=_whose), key=_whose):
+        this = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        among = dialect.among(pipeline_runs.c.run_id, [row.id for row in rows])
+        await conn.execute(delete(pipeline_runs).where(*this, among, pipeline_runs.c.first_of.is_(None)))
+
+
+def _whose(row: Any) -> tuple[str, str]:
+    return row.tenant_id, pipeline_of(row.action)
+
+
+def pipeline_of(action: Any) -> str:
+    """Which one a run of this action runs; none when somebody damaged it."""
+    return str(action.get(PIPELINE, "")) if isinstance(action, Mapping) else ""
 
 
 def _this(tenant_id: str, name: str) -> tuple[ColumnElement[bool], ...]:

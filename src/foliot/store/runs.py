@@ -14,13 +14,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.event import Event, EventType, Line
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
+from foliot.domain.trail import TrailEntry
 from foliot.ports import AttemptView, DeadGroup, Page, RunRequest, RunView
 from foliot.store import tallies
+from foliot.store.access_tables import trail
 from foliot.store.columns import Document
 from foliot.store.dialects import Dialect
 from foliot.store.endings import cancel_runs
 from foliot.store.logs import Scribe, told_columns, unpack
 from foliot.store.tables import attempts, log_chunks, runs, schedules
+from foliot.store.trail import entry_columns
 
 GROUP_IDS = 100
 
@@ -38,7 +41,7 @@ class SqlRuns:
     conn: AsyncConnection
     dialect: Dialect
 
-    async def add(self, requests: Sequence[RunRequest], now: datetime) -> None:
+    async def add(self, requests: Sequence[RunRequest], now: datetime, told: Sequence[TrailEntry] = ()) -> None:
         count = len(requests)
         columns: dict[str, list[Any]] = {
             "id": [request.id for request in requests],
@@ -60,8 +63,12 @@ class SqlRuns:
             "created_at": [now] * count,
             "action": [None if request.action is None else dict(request.action) for request in requests],
             "parent_id": [request.parent_id for request in requests],
+            "fills": [request.fills for request in requests],
         }
-        await self.dialect.insert(self.conn, runs, columns)
+        if told:
+            await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
+        else:
+            await self.dialect.insert(self.conn, runs, columns)
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
         query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
@@ -274,6 +281,7 @@ def view_of(row: Any) -> RunView:
         handle=row.handle,
         schedule_name=getattr(row, "schedule_name", None),
         fingerprint=row.fingerprint,
+        fills=row.fills,
     )
 
 

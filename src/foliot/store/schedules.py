@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,10 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.errors import Invalid
 from foliot.domain.ids import new_id
 from foliot.domain.ledger import Entry, Fate, Reason, Span
-from foliot.domain.run import RunState
+from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import ManagedBy, Schedule, Spec, Status, load_spec
 from foliot.domain.trigger import Once, Trigger
 from foliot.ports import Page
+from foliot.store.columns import Damaged
 from foliot.store.dialects import Dialect
 from foliot.store.tables import ledger, runs, schedules, spans, versions
 
@@ -42,6 +44,11 @@ class SqlSchedules:
         query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
         return None if row is None else schedule_of(row)
+
+    async def free(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
+        query = select(schedules).where(self.dialect.among(schedules.c.id, schedule_ids))
+        query = query.where(schedules.c.tenant_id == tenant_id).order_by(schedules.c.id)
+        return {row.id: schedule_of(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))}
 
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
         query = select(schedules).where(schedules.c.tenant_id == tenant_id)
@@ -99,6 +106,22 @@ class SqlSchedules:
             for row in await self.conn.execute(query)
         ]
 
+    async def actions(
+        self, tenant_id: str, of: Collection[tuple[str, int]]
+    ) -> dict[tuple[str, int], Mapping[str, Any]]:
+        if not of:
+            return {}
+        query = select(versions.c.schedule_id, versions.c.version, versions.c.action).where(
+            versions.c.tenant_id == tenant_id,
+            self.dialect.among(versions.c.schedule_id, sorted({schedule_id for schedule_id, _ in of})),
+            versions.c.version.in_(sorted({version for _, version in of})),
+        )
+        return {
+            (row.schedule_id, row.version): row.action
+            for row in await self.conn.execute(query)
+            if (row.schedule_id, row.version) in of and not isinstance(row.action, Damaged)
+        }
+
     async def specs(self, schedule_id: str) -> dict[int, Spec | str]:
         query = select(versions.c.version, versions.c.spec, versions.c.anchor).where(
             versions.c.schedule_id == schedule_id
@@ -110,7 +133,10 @@ class SqlSchedules:
             ledger.c.schedule_id == schedule_id, ledger.c.first_at < end, ledger.c.last_at >= start
         )
         return [
-            (row.version, Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason)))
+            (
+                row.version,
+                Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason), row.skipped_by),
+            )
             for row in await self.conn.execute(query.order_by(ledger.c.first_at))
         ]
 
@@ -122,6 +148,15 @@ class SqlSchedules:
         )
         found = await self.conn.execute(query.order_by(runs.c.scheduled_for).limit(limit))
         return [(at, run_id, RunState(state)) for at, run_id, state in found]
+
+    async def fills(
+        self, schedule_id: str, start: datetime, end: datetime
+    ) -> list[tuple[datetime, str, RunState, Origin]]:
+        query = select(runs.c.fills, runs.c.id, runs.c.state, runs.c.origin).where(
+            runs.c.schedule_id == schedule_id, runs.c.fills >= start, runs.c.fills < end
+        )
+        found = await self.conn.execute(query.order_by(runs.c.fills, runs.c.id))
+        return [(at, run_id, RunState(state), Origin(origin)) for at, run_id, state, origin in found]
 
     async def ids(self, after: str, limit: int, tenant_id: str | None = None) -> list[tuple[str, str]]:
         query = select(schedules.c.tenant_id, schedules.c.id).where(schedules.c.id > after)
@@ -155,6 +190,10 @@ def _columns(schedule: Schedule) -> dict[str, Any]:
         "last_run_at": schedule.last_run_at,
         "fired": schedule.fired,
         "paused_reason": schedule.paused_reason,
+        "paused_at": schedule.paused_at,
+        "paused_by": schedule.paused_by,
+        "skip_at": schedule.skip_at,
+        "skip_by": schedule.skip_by,
         "fault": schedule.fault,
         "updated_at": schedule.updated_at,
     }
@@ -187,6 +226,10 @@ def schedule_of(row: Any) -> Schedule:
         created_at=row.created_at,
         updated_at=row.updated_at,
         managed_by=_managed_by(row.managed_by),
+        paused_at=row.paused_at,
+        paused_by=row.paused_by,
+        skip_at=row.skip_at,
+        skip_by=row.skip_by,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,11 +11,11 @@ from sqlalchemy import case, func, literal, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.query import Query
-from foliot.domain.run import RunState
+from foliot.domain.run import OPEN, RunState
 from foliot.domain.schedule import Schedule
 from foliot.ports import Page, RunView
-from foliot.ports.searching import Cell, LetterGroup, Suggestion, Window
-from foliot.store import letters, schedule_sieve, suggestions
+from foliot.ports.searching import Cell, LetterGroup, Pile, Points, Suggestion, Timing, Window
+from foliot.store import counting, letters, points, schedule_sieve, suggestions
 from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 from foliot.store.elapsed import Elapsed, two_digits
@@ -43,25 +43,56 @@ class SqlSearching:
 
     async def count(self, tenant_id: str, query: Query, now: datetime) -> dict[RunState, int]:
         sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
-        counted = select(runs.c.state, func.count()).where(*sieve.where()).group_by(runs.c.state)
-        return {RunState(state): number for state, number in await self.conn.execute(counted)}
+        found: dict[RunState, int] = {}
+        if sieve.plain():
+            found = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
+            sieve = await sieve.only(OPEN)
+        for conditions in sieve.ways():
+            # Grouped by what no index knows: SQLite would read all runs in the order of their states.
+            each = select(func.coalesce(runs.c.state, "").label("name")).where(*conditions).subquery()
+            counted = select(each.c.name, func.count()).group_by(each.c.name)
+            for name, number in await self.conn.execute(counted):
+                found[RunState(name)] = found.get(RunState(name), 0) + number
+        return found
 
     async def series(self, tenant_id: str, query: Query, window: Window, now: datetime) -> list[Cell]:
         sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
-        width = int(window.width.total_seconds() * 1000)
-        cut = (
-            (Elapsed(literal(window.start, Moment()), runs.c.created_at) // width).label("bucket"),
-            runs.c.state.label("state"),
-            case((late(now), 1), else_=0).label("late"),
-            two_digits(Elapsed(runs.c.started_at, runs.c.finished_at)).label("took"),
-        )
+        found: list[Cell] = []
+        if sieve.plain():
+            tiles = counting.cut(window.start, window.end, window.width)
+            ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles, _wanted(sieve))
+            found = [Cell(place, state, number) for place, state, number in ended]
+            sieve = await sieve.only(OPEN)
         # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
-        cells = select(*cut).where(*sieve.where()).subquery()
+        cells = select(_bucket(window), runs.c.state.label("state")).where(*sieve.where()).subquery()
+        counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
+        rows = await self.conn.execute(counted)
+        return [*found, *(Cell(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
+
+    async def timings(self, tenant_id: str, query: Query, window: Window, share: float, now: datetime) -> list[Timing]:
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        drawn = [] if share >= 1 else [points.drawn(share)]
+        took = Elapsed(runs.c.started_at, runs.c.finished_at).label("took")
+        cut = (_bucket(window), case((late(now), 1), else_=0).label("late"), took)
+        # Worked out once for each run, though what follows speaks of it again and again.
+        each = select(*cut).where(*sieve.where(), *drawn).cte("each_run")
+        for name in ("sqlite", "postgresql"):
+            each = each.prefix_with("MATERIALIZED", dialect=name)
+        cells = select(each.c.bucket, each.c.late, two_digits(each.c.took).label("took")).subquery()
         counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
         return [
-            Cell(int(row.bucket), RunState(row.state), bool(row.late), _whole(row.took), row.runs)
+            Timing(int(row.bucket), bool(row.late), _whole(row.took), row.runs)
             for row in await self.conn.execute(counted)
         ]
+
+    async def begun(self, tenant_id: str, query: Query, now: datetime) -> dict[RunState, tuple[int, int]]:
+        return await points.begun(self.conn, await Sieve.of(self.conn, self.dialect, tenant_id, query, now))
+
+    async def points(
+        self, tenant_id: str, query: Query, start: datetime, shares: Mapping[RunState, float], now: datetime
+    ) -> Points:
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        return await points.points(self.conn, sieve, start, shares)
 
     async def schedules(self, tenant_id: str, query: Query, page: Page) -> list[Schedule]:
         return await schedule_sieve.find(self.conn, tenant_id, query, page)
@@ -72,7 +103,7 @@ class SqlSearching:
     async def count_schedules(self, tenant_id: str, query: Query) -> int:
         return await schedule_sieve.count(self.conn, tenant_id, query)
 
-    async def letters(self, tenant_id: str, query: Query, page: Page, now: datetime) -> tuple[list[LetterGroup], int]:
+    async def letters(self, tenant_id: str, query: Query, page: Page, now: datetime) -> tuple[list[LetterGroup], Pile]:
         sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
         return await letters.groups(self.conn, self.dialect, sieve, page)
 
@@ -89,6 +120,16 @@ _SUGGEST = {
     "run": suggestions.identified,
     "pipeline": suggestions.piped,
 }
+
+
+def _wanted(sieve: Sieve) -> list[RunState]:
+    wanted = sieve.states()
+    return list(RunState) if wanted is None else wanted
+
+
+def _bucket(window: Window) -> Any:
+    width = int(window.width.total_seconds() * 1000)
+    return (Elapsed(literal(window.start, Moment()), runs.c.created_at) // width).label("bucket")
 
 
 def _whole(number: Any) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from foliot.domain.run import FAILURES, OPEN, RunState
 from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 from foliot.store.elapsed import Elapsed
+from foliot.store.mutes import muted
 from foliot.store.tables import runs, schedules
 
 MOST_SCHEDULES = 5000
@@ -33,6 +34,7 @@ _ERROR = type_coerce(runs.c.error, Text())
 """Errors are stored with their code first, always written the same way."""
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
 _BY_SCHEDULE = ("schedule", "tag")
+_PLAIN = ("state", "since", "until")
 
 Condition = ColumnElement[bool]
 
@@ -46,7 +48,10 @@ class Sieve:
     tenant_id: str
     query: Query
     now: datetime
+    few: int = FEW
+    """So many schedules, or fewer, are a better way to their runs than the time."""
     _schedules: dict[int, list[str]] = field(default_factory=dict)
+    _muted: list[str] = field(default_factory=list)
     _bounds: list[Condition] = field(default_factory=list)
 
     @classmethod
@@ -55,6 +60,8 @@ class Sieve:
         for place, term in enumerate(query.terms):
             if term.key in {*_BY_SCHEDULE, TEXT}:
                 made._schedules[place] = await made._named(term)
+        if query.of("muted"):
+            made._muted = await muted(conn, tenant_id, now)
         made._bounds = await made._between()
         return made
 
@@ -77,7 +84,10 @@ class Sieve:
             asked.append(set(FAILURES))
         if self._asks("code"):
             asked.append(set(ERRED))
-        if self._asks("resolved"):
+        if any(not term.negated and not named for term, named in self._texts()):
+            # No schedule is called so: errors alone can say it.
+            asked.append(set(ERRED))
+        if self._asks("resolved", "muted"):
             asked.append({RunState.DEAD_LETTER})
         return sorted(set.intersection(*asked)) if asked else None
 
@@ -91,6 +101,27 @@ class Sieve:
             found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
         return found
 
+    async def only(self, states: Collection[RunState]) -> Sieve:
+        """The same for these states alone."""
+        narrowed = self.query.also(Term("state", tuple(sorted(states))))
+        return await Sieve.of(self.conn, self.dialect, self.tenant_id, narrowed, self.now)
+
+    def plain(self) -> bool:
+        """Whether it asks for nothing but states and times, which an index of ended runs knows."""
+        return all(term.key in _PLAIN and not term.negated for term in self.query.terms)
+
+    def times(self) -> tuple[datetime | None, datetime | None]:
+        """From when and until when it asks."""
+        since = max((term.at for term in self.query.of("since") if term.at), default=None)
+        return since, min((term.at for term in self.query.of("until") if term.at), default=None)
+
+    def near(self) -> list[Condition]:
+        """About when runs were made, by their ids alone where those tell it."""
+        since, until = self.times()
+        exact = [] if since is None else [runs.c.created_at >= since]
+        exact += [] if until is None else [runs.c.created_at < until]
+        return self._bounds or exact
+
     def where(self) -> list[Condition]:
         """Everything, in one set, for those who need no order."""
         wanted = self.states()
@@ -99,20 +130,24 @@ class Sieve:
     def _asks(self, *keys: str) -> bool:
         return any(term.key in keys and not term.negated for term in self.query.terms)
 
+    def _texts(self) -> list[tuple[Term, list[str]]]:
+        """Words, and the schedules whose names hold them."""
+        return [(term, self._schedules[at]) for at, term in enumerate(self.query.terms) if term.key == TEXT]
+
     def _by_schedule(self) -> bool:
         """Whether the filter names so few schedules that their runs are best found through them."""
         return any(
-            len(self._schedules[place]) <= FEW
+            len(self._schedules[place]) <= self.few
             for place, term in enumerate(self.query.terms)
             if term.key in _BY_SCHEDULE and not term.negated
         )
 
     def _owner(self) -> Condition:
-        # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
-        few = self._by_schedule()
+        # They have few of the tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
+        few = self._by_schedule() or self._asks("parent")
         return (func.coalesce(runs.c.tenant_id, "") if few else runs.c.tenant_id) == self.tenant_id
 
-    def _condition(self, place: int, term: Term) -> Condition:  # noqa: C901, PLR0911 -- one arm for each key
+    def _condition(self, place: int, term: Term) -> Condition:  # noqa: C901, PLR0911, PLR0912 -- one arm for each key
         values = term.values
         match term.key:
             case "since":
@@ -127,11 +162,16 @@ class Sieve:
                 column = {"id": runs.c.id, "parent": runs.c.parent_id, "fingerprint": runs.c.fingerprint}[term.key]
                 return or_(*(begins(column, value) for value in values))
             case "code":
-                return or_(*(begins(_ERROR, f'{{"code":"{value}') for value in values))
+                return or_(*(_coded(value) for value in values))
             case "late":
                 return late(self.now)
+            case "took":
+                return Elapsed(runs.c.started_at, runs.c.finished_at) >= min(int(value) for value in values)
             case "resolved":
                 return and_(runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_not(None))
+            case "muted":
+                silent = self.dialect.among(runs.c.fingerprint, self._muted)
+                return and_(runs.c.state == RunState.DEAD_LETTER, silent)
             case "replaying":
                 return replaying()
             case "worker":
@@ -161,8 +201,7 @@ class Sieve:
 
     async def _between(self) -> list[Condition]:
         """Ids begin with the time they were made at, so they say where to look, if they and the clock agree."""
-        since = max((term.at for term in self.query.of("since") if term.at), default=None)
-        until = min((term.at for term in self.query.of("until") if term.at), default=None)
+        since, until = self.times()
         if (since is None and until is None) or not await self._agree():
             return []
         found = []
@@ -204,6 +243,12 @@ def _says(words: str) -> Condition:
     kept = orjson.dumps(words.lower()).decode()[1:-1]
     escaped = kept.replace("/", "//").replace("%", "/%").replace("_", "/_")
     return func.lower(_ERROR).like(f'%"message":"%{escaped}%', escape="/")
+
+
+def _coded(code: str) -> Condition:
+    """Its error's code begins so. Equal is equal in every collation; what comes after what is not."""
+    head = f'{{"code":{orjson.dumps(code).decode()[:-1]}'
+    return func.substr(_ERROR, 1, len(head)) == head
 
 
 def replaying() -> Condition:

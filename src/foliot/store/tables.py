@@ -76,6 +76,11 @@ schedules = Table(
     Column("gap_first", Moment),
     Column("gap_reason", key(32)),
     Column("paused_reason", String(500), nullable=False, server_default=""),
+    Column("paused_at", Moment),
+    Column("paused_by", key(200)),
+    # The instant that somebody wants skipped, and who; it is passed over by whoever settles it.
+    Column("skip_at", Moment),
+    Column("skip_by", key(200)),
     # Who looks after it: whoever asks, or the file, code or preset that made it.
     Column("managed_by", key(16), nullable=False, server_default="api"),
     # Why this row is silent although active: somebody damaged it. `fault_next_at` is where its cursor stood, and finds
@@ -134,6 +139,8 @@ ledger = Table(
     Column("count", BigInteger, nullable=False),
     Column("version", Integer, nullable=False),
     Column("reason", key(32), nullable=False),
+    # Who wanted it skipped, where a person decided.
+    Column("skipped_by", key(200)),
     CheckConstraint(one_of("fate", Fate), name="fate"),
     CheckConstraint("count > 0", name="count"),
     CheckConstraint("last_at >= first_at", name="range"),
@@ -202,6 +209,8 @@ runs = Table(
     Column("fingerprint", key(16)),
     Column("parent_id", key(40)),
     Column("resolved_by", key(40)),
+    # The instant that this run makes up for: a backfill's, or that of the run it repeats.
+    Column("fills", Moment),
     UniqueConstraint("schedule_id", "scheduled_for"),
     CheckConstraint(one_of("state", RunState), name="state"),
     CheckConstraint(one_of("origin", Origin), name="origin"),
@@ -220,6 +229,7 @@ runs = Table(
     Index("ix_runs_poll", "poll_at", **where_set("poll_at")),  # type: ignore[arg-type]
     Index("ix_runs_open", "open_of", **where_set("open_of")),  # type: ignore[arg-type]
     Index("ix_runs_parent", "parent_id", **where_set("parent_id")),  # type: ignore[arg-type]
+    Index("ix_runs_fills", "schedule_id", "fills", **where_set("fills")),  # type: ignore[arg-type]
     Index("ix_runs_buffered", "buffered_of", **where_set("buffered_of")),  # type: ignore[arg-type]
     Index(None, "tenant_id", "id"),
     Index(None, "tenant_id", "state", "id"),
@@ -227,6 +237,8 @@ runs = Table(
     # Only ended runs: on PostgreSQL every change of an open run would write to these indexes anew.
     Index("ix_runs_queue", "tenant_id", "queue", "id", **where_set("finished_at")),  # type: ignore[arg-type]
     Index("ix_runs_kind", "tenant_id", "kind", "id", **where_set("finished_at")),  # type: ignore[arg-type]
+    # Counts by time read nothing but this one.
+    Index("ix_runs_made", "tenant_id", "state", "created_at", **where_set("finished_at")),  # type: ignore[arg-type]
     # Runs change their indexed columns three times in a life; room on the page keeps that cheap.
     postgresql_with={"fillfactor": "70"},
 )

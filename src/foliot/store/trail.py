@@ -39,9 +39,7 @@ class SqlTrail:
     dialect: Dialect
 
     async def add(self, entries: Sequence[TrailEntry]) -> None:
-        columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in _CONTENT}
-        columns["waiting_of"] = columns["tenant_id"]
-        await self.dialect.insert(self.conn, trail, columns)
+        await self.dialect.insert(self.conn, trail, entry_columns(entries))
 
     async def chain(self, limit: int) -> int:
         heads = await self._lock_heads()
@@ -138,6 +136,13 @@ class SqlTrail:
         query = query.where(trail.c.tenant_id == tenant_id, trail.c.seq > after_seq)
         rows = await self.conn.execute(query.order_by(trail.c.seq, trail.c.id).limit(limit))
         return [Link(row.id, row.seq, row.digest, _content(row)) for row in rows]
+
+
+def entry_columns(entries: Sequence[TrailEntry]) -> dict[str, list[Any]]:
+    """New entries as a batch."""
+    columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in _CONTENT}
+    columns["waiting_of"] = columns["tenant_id"]
+    return columns
 
 
 def _entry(row: Any) -> TrailEntry:

@@ -16,6 +16,7 @@ from foliot.domain.run import FAILURES, RunState
 from foliot.domain.schedule import Status
 from foliot.ports.troubles import Letters, Missed, Named
 from foliot.store.dialects import Dialect
+from foliot.store.mutes import muted
 from foliot.store.schedule_sieve import last_state
 from foliot.store.tables import ledger, runs, schedules
 
@@ -74,13 +75,16 @@ class SqlTroubles:
             for row in await self.conn.execute(query)
         ]
 
-    async def letters(self, tenant_id: str, most: int) -> Letters | None:
+    async def letters(self, tenant_id: str, most: int, now: datetime) -> Letters | None:
         unanswered = (
             runs.c.tenant_id == tenant_id,
             runs.c.state == RunState.DEAD_LETTER,
             runs.c.resolved_by.is_(None),
         )
         query = select(runs.c.id, runs.c.fingerprint, runs.c.finished_at).where(*unanswered)
+        if silent := await muted(self.conn, tenant_id, now):
+            heard = ~self.dialect.among(runs.c.fingerprint, silent)
+            query = query.where(or_(runs.c.fingerprint.is_(None), heard))
         found = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(most))).all()
         if not found:
             return None

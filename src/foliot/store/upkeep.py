@@ -25,6 +25,7 @@ from foliot.store.clock import wall
 from foliot.store.crawl_tables import crawl_items
 from foliot.store.crawls import forget_expired
 from foliot.store.dialects import Dialect
+from foliot.store.pipelines import forget_runs
 from foliot.store.tables import attempts, ledger, log_chunks, nodes, requests, runs, schedules, versions
 
 
@@ -54,6 +55,7 @@ class SqlUpkeep:
     async def _delete(self, old: Sequence[Any]) -> None:
         await self._remember([row for row in old if row.scheduled_for is not None])
         await tallies.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
+        await forget_runs(self.conn, self.dialect, old)
         ids = [row.id for row in old]
         for table in (log_chunks, crawl_items, items, article_jobs, attempts):
             await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
@@ -217,6 +219,7 @@ _PRUNED = (
     runs.c.state,
     runs.c.resolved_by,
     runs.c.poll_at,
+    runs.c.kind,
 )
 
 

@@ -6,7 +6,15 @@ import logging
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.store import access_tables, article_tables, bulk_tables, crawl_tables, pipeline_tables, price_tables  # noqa: F401 -- their tables join the metadata
+from foliot.store import (  # noqa: F401 -- their tables join the metadata
+    access_tables,
+    article_tables,
+    bulk_tables,
+    crawl_tables,
+    letter_tables,
+    pipeline_tables,
+    price_tables,
+)
 from foliot.store.tables import metadata
 
 ROLE = "foliot_tenant"

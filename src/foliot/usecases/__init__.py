@@ -15,6 +15,7 @@ from foliot.ports.tasks import Tasks as KnownTasks
 from foliot.usecases.articles import FRESH, Articles
 from foliot.usecases.attention import Attention
 from foliot.usecases.audit import Audit
+from foliot.usecases.backfills import Backfills
 from foliot.usecases.bulk_hands import BulkHands
 from foliot.usecases.bulks import Bulks
 from foliot.usecases.calendar import Calendars
@@ -23,6 +24,7 @@ from foliot.usecases.crawls import CACHED_FOR, Crawls
 from foliot.usecases.dead_letters import DeadLetters
 from foliot.usecases.declaring import Declaring
 from foliot.usecases.demo import Demo, Site
+from foliot.usecases.endpoints import Endpoints
 from foliot.usecases.glimpses import Glimpses
 from foliot.usecases.health import Crawler, Wellbeing
 from foliot.usecases.instants import Instants
@@ -31,15 +33,18 @@ from foliot.usecases.keys import Keys
 from foliot.usecases.limits import Limiter
 from foliot.usecases.logs import Logs
 from foliot.usecases.members import Members
+from foliot.usecases.mutes import Mutes
 from foliot.usecases.pipelines import Pipelines
 from foliot.usecases.presets import Presets
 from foliot.usecases.previews import Previews
 from foliot.usecases.queues import Queues
+from foliot.usecases.rankings import Rankings
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
 from foliot.usecases.searching import Searching
 from foliot.usecases.secrets import Secrets
 from foliot.usecases.sessions import Sessions
+from foliot.usecases.skipping import Skipping
 from foliot.usecases.suggesting import Suggesting
 from foliot.usecases.tasks import NO_TASKS, Tasks
 from foliot.usecases.tenants import CheckAllow, Tenants
@@ -60,6 +65,7 @@ class UseCases:
     instants: Instants
     previews: Previews
     fares: Fares
+    rankings: Rankings
     glimpses: Glimpses
     attention: Attention
     timelines: Timelines
@@ -71,7 +77,10 @@ class UseCases:
     bulks: Bulks
     hands: BulkHands
     """Who acts on each thing of a bulk action."""
+    backfills: Backfills
+    skipping: Skipping
     dead_letters: DeadLetters
+    mutes: Mutes
     crawls: Crawls
     jobs: Jobs
     tasks: Tasks
@@ -87,6 +96,7 @@ class UseCases:
     secrets: Secrets
     trail: Trail
     queues: Queues
+    endpoints: Endpoints
     articles: Articles
     workers: Workers
     chain: Chain
@@ -128,14 +138,18 @@ class UseCases:
             default_zone=default_zone,
         )
         runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
-        dead_letters = DeadLetters(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
+        dead_letters = DeadLetters(
+            store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check=schedules.check
+        )
+        backfills = Backfills(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
         searching = Searching(store=store, clock=clock, actions=actions)
         return cls(
             schedules=schedules,
             instants=Instants(store=store, clock=clock),
             previews=Previews(store=store, clock=clock, default_zone=default_zone),
             fares=Fares(store=store),
-            glimpses=Glimpses(store=store),
+            rankings=Rankings(store=store, clock=clock),
+            glimpses=Glimpses(store=store, clock=clock),
             attention=Attention(store=store, clock=clock),
             timelines=Timelines(store=store, clock=clock),
             calendars=Calendars(store=store, clock=clock, default_zone=default_zone),
@@ -143,8 +157,12 @@ class UseCases:
             searching=searching,
             suggesting=Suggesting(store=store, actions=actions),
             logs=Logs(store=store),
-            bulks=Bulks(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id),
-            hands=BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, limiter=limiter),
+            bulks=Bulks(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check=schedules.check),
+            hands=BulkHands(
+                runs=runs, dead_letters=dead_letters, schedules=schedules, backfills=backfills, limiter=limiter
+            ),
+            backfills=backfills,
+            skipping=Skipping(store=store, clock=clock, feed=feed),
             crawls=Crawls(
                 store=store,
                 clock=clock,
@@ -182,6 +200,7 @@ class UseCases:
             ),
             pipelines=Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters=dead_letters,
+            mutes=Mutes(store=store, clock=clock, feed=feed),
             keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper),
             tickets=Tickets(store=store, clock=clock, pepper=pepper),
             sessions=Sessions(store=store, clock=clock, pepper=pepper),
@@ -192,6 +211,7 @@ class UseCases:
             limiter=limiter,
             trail=Trail(store=store),
             queues=Queues(store=store, clock=clock, feed=feed),
+            endpoints=Endpoints(store=store, clock=clock),
             workers=Workers(store=store, clock=clock, feed=feed),
             chain=Chain(store=store, clock=clock),
             audit=Audit(store=store),

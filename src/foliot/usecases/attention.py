@@ -72,7 +72,7 @@ class Attention:
             attention.damaged(one.name, one.schedule_id, one.why, one.at)
             for one in await found.damaged(tenant_id, EACH)
         ]
-        if may(caller, Verb.READ, Thing.DEAD_LETTER) and (dead := await found.letters(tenant_id, LETTERS)):
+        if may(caller, Verb.READ, Thing.DEAD_LETTER) and (dead := await found.letters(tenant_id, LETTERS, now)):
             items.append(
                 attention.dead_letters(dead.count, LETTERS, dead.alike, dead.message, dead.oldest, dead.newest_id)
             )

@@ -12,6 +12,7 @@ from foliot.domain.limits import Limits
 from foliot.domain.schedule import Status
 from foliot.ports import PARKED_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, Transaction, run_topic
 from foliot.ports.hands import Done
+from foliot.usecases.backfills import Backfills
 from foliot.usecases.dead_letters import DeadLetters, discard
 from foliot.usecases.limits import Limiter
 from foliot.usecases.runs import Runs, cancel_run
@@ -25,6 +26,7 @@ class BulkHands:
     runs: Runs
     dead_letters: DeadLetters
     schedules: Schedules
+    backfills: Backfills
     limiter: Limiter
 
     async def take(self, bulk: Bulk) -> BulkErrand:
@@ -50,12 +52,17 @@ class BulkErrand:
                 run = await self.hands.runs.retry_run(tx, self.caller, thing_id, self.limits, now)
                 return Done(run.id, (RUNS_TOPIC,))
             case Act.REPLAY:
-                (run,) = await self.hands.dead_letters.send(tx, self.caller, [thing_id], self.limits, now)
+                (run,) = await self.hands.dead_letters.send(
+                    tx, self.caller, [thing_id], (self.limits, self.bulk.terms), now
+                )
                 return Done(run.id, (RUNS_TOPIC,))
             case Act.DISCARD:
                 await discard(tx, self.caller, thing_id, now)
-                return Done(topics=(run_topic(thing_id),))
-            case Act.PAUSE | Act.RESUME | Act.RUN | Act.DELETE:
+                return Done(topics=(RUNS_TOPIC, run_topic(thing_id)))
+            case Act.BACKFILL:
+                run_id = await self.hands.backfills.fill(tx, self.caller, self.bulk, thing_id, self.limits)
+                return Done(run_id, (RUNS_TOPIC,))
+            case Act.PAUSE | Act.RESUME | Act.RUN | Act.TAG | Act.DELETE:
                 return Done(*await self._schedule(tx, thing_id))
 
     async def _schedule(self, tx: Transaction, schedule_id: str) -> tuple[str | None, Sequence[str]]:
@@ -68,6 +75,10 @@ class BulkErrand:
             case Act.RUN:
                 run = await schedules.run_one(tx, self.caller, schedule_id, self.limits)
                 return run.id, (RUNS_TOPIC,)
+            case Act.TAG:
+                details = self.bulk.details or {}
+                add, remove = details.get("add_tags", ()), details.get("remove_tags", ())
+                await schedules.tag_one(tx, self.caller, schedule_id, add, remove)
             case _:
                 schedule = await find_schedule(tx, self.caller, schedule_id, lock=True)
                 if schedule.status is not Status.DELETED:

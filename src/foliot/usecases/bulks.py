@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.bulk import (
@@ -18,20 +20,24 @@ from foliot.domain.bulk import (
     BulkState,
     read_request,
 )
+from foliot.domain.draft import Check
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.fingerprint import host_in
 from foliot.domain.query import Query
+from foliot.domain.repeat import Terms
 from foliot.domain.schedule import Schedule
 from foliot.ports import Clock, Feed, Page, RunView, Store, Transaction
 from foliot.ports.bulks import BULKS_TOPIC, bulk_topic
 from foliot.usecases.again import again
+from foliot.usecases.dead_letters import may_send
 from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.rehearsing import Rehearsal, rehearse
 from foliot.usecases.searching import Searching, hosts_of
-from foliot.usecases.trail import Change, record
+from foliot.usecases.trail import Change, masked, record
 
 SAMPLE = 5
-LOOKED_AT = 200
-"""Of what matches, for the hosts that a trial names."""
+LOOKED_AT = 500
+"""Of what matches, for what a trial says besides the number."""
 MOST_FAILURES = 20
 
 
@@ -44,6 +50,8 @@ class Trial:
     hosts: Sequence[str]
     """To which something would be sent."""
     warnings: Sequence[str]
+    rehearsal: Rehearsal | None = None
+    """Of a replay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class Bulks:
     feed: Feed
     searching: Searching
     new_id: Callable[[str], str]
+    check: Check
+    """What an action makes of its configuration."""
 
     @again
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> BulkView | Trial:
@@ -71,6 +81,7 @@ class Bulks:
         demand(caller, Verb.WRITE, Thing.BULK)
         request = read_request(raw)
         demand(caller, *request.act.needs)
+        may_send(caller, Terms.of(request.details or {}))
         query = self._query(request)
         if request.dry_run:
             async with self.store.read(caller.tenant_id) as tx:
@@ -113,6 +124,8 @@ class Bulks:
             await once.begin(tx, caller, now)
             bulk = await _find(tx, caller, bulk_id, lock=True)
             demand(caller, *bulk.act.needs)
+            if state is BulkState.RUNNING:
+                may_send(caller, bulk.terms)
             if bulk.state in OVER and bulk.state is not state:
                 raise Conflict(f"bulk action {bulk_id} is over: {bulk.state.value}")
             if bulk.state is not state:
@@ -136,33 +149,18 @@ class Bulks:
         now = self.clock.now()
         count = await self._count(tx, caller, request, query)
         _expected(request, count)
-        bulk = Bulk(
-            id=self.new_id(BULK),
-            tenant_id=caller.tenant_id,
-            user_id=caller.user_id,
-            key_id=caller.key_id,
-            door=caller.door.value,
-            act=request.act,
-            filter=request.filter,
-            ids_given=len(request.ids),
-            order=request.order,
-            rate=request.rate,
-            stop_after=request.stop_after,
-            state=BulkState.RUNNING if count else BulkState.FINISHED,
-            total=count,
-            ok=0,
-            failed=0,
-            reason="",
-            created_at=now,
-            updated_at=now,
-            finished_at=None if count else now,
-        )
+        bulk = begun(
+            self.new_id(BULK), caller, now, count,
+            act=request.act, filter=request.filter, ids_given=len(request.ids), order=request.order, rate=request.rate,
+            stop_after=request.stop_after, details=request.details,
+        )  # fmt: skip
         fixed = await self._fix(tx, bulk, request, query)
         # Some may have come since they were counted.
         _expected(request, fixed)
         bulk = replace(bulk, total=fixed)
         await tx.bulks.add(bulk, now)
         became = {"action": bulk.act.value, "filter": bulk.filter, "total": bulk.total, "rate": bulk.rate}
+        became |= shown_details(bulk)
         await record(tx, caller, now, Change("create", Thing.BULK, bulk.id, became=became))
         return bulk
 
@@ -208,8 +206,13 @@ class Bulks:
             looked = await tx.searching.runs(tenant_id, query, Page(LOOKED_AT), now)
         else:
             looked = await tx.searching.schedules(tenant_id, query, Page(LOOKED_AT))
+        if request.act is Act.REPLAY:
+            letters = [one for one in looked if isinstance(one, RunView)]
+            rehearsal = await rehearse(tx, letters, Terms.of(request.details or {}), self.check)
+            warnings = await self._warnings(tx, caller, request, query, rehearsal)
+            return Trial(count, looked[:SAMPLE], list(rehearsal.hosts), warnings, rehearsal)
         hosts = await _hosts(tx, tenant_id, looked) if request.act in _SENDS else []
-        return Trial(count, looked[:SAMPLE], hosts, await self._warnings(tx, caller, request, query, looked))
+        return Trial(count, looked[:SAMPLE], hosts, ())
 
     async def _warnings(
         self,
@@ -217,22 +220,21 @@ class Bulks:
         caller: Caller,
         request: BulkRequest,
         query: Query,
-        looked: Sequence[RunView | Schedule],
+        rehearsal: Rehearsal,
     ) -> Sequence[str]:
+        """What stands out about a replay."""
         found = []
-        if request.act is Act.REPLAY:
-            sent = await tx.runs.replays([one.id for one in looked])
-            often = sum(count >= MOST_REPLAYS for count in sent.values())
-            if often:
-                found.append(
-                    f"{often} of the first {len(looked)} were replayed {MOST_REPLAYS} times and will be refused"
-                )
-            if request.filter is not None:
-                every = Query(tuple(term for term in query.terms if term.key != "replaying"))
-                counted = await tx.searching.count(caller.tenant_id, every, self.clock.now())
-                waits = sum(counted.values()) - await self._count(tx, caller, request, query)
-                if waits:
-                    found.append(f"{waits} more have a replay that has not ended; they are left alone")
+        often = sum(count >= MOST_REPLAYS for count in rehearsal.replays.values())
+        if often:
+            first = rehearsal.looked_at
+            found.append(f"{often} of the first {first} were replayed {MOST_REPLAYS} times and will be refused")
+        found += [f"{number} as they were: {why}" for why, number in rehearsal.stay.items()]
+        if request.filter is not None:
+            every = Query(tuple(term for term in query.terms if term.key != "replaying"))
+            counted = await tx.searching.count(caller.tenant_id, every, self.clock.now())
+            waits = sum(counted.values()) - await self._count(tx, caller, request, query)
+            if waits:
+                found.append(f"{waits} more have a replay that has not ended; they are left alone")
         return found
 
 
@@ -243,6 +245,14 @@ _VERBS = {
     BulkState.FINISHED: "finish",
 }
 _SENDS = frozenset({Act.RETRY, Act.REPLAY, Act.RUN})
+
+
+def shown_details(bulk: Bulk) -> dict[str, Any]:
+    """What its action needed to know, as people may see it: of headers, the names alone."""
+    details = dict(bulk.details or {})
+    if "patch" in details:
+        details["patch"] = masked({"action": details["patch"]})["action"]
+    return details
 
 
 def _expected(request: BulkRequest, count: int) -> None:
@@ -270,3 +280,23 @@ async def _hosts(tx: Transaction, tenant_id: str, looked: Sequence[RunView | Sch
     found = list((await hosts_of(tx, tenant_id, runs)).values())
     named = [host_in(str(one.action.get("url", ""))) for one in looked if isinstance(one, Schedule)]
     return list(dict.fromkeys([*found, *filter(None, named)]))
+
+
+def begun(bulk_id: str, caller: Caller, now: datetime, count: int, **how: Any) -> Bulk:
+    """A bulk action as it begins: by whom, over how many; with nothing to do it has finished already."""
+    return Bulk(
+        id=bulk_id,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        key_id=caller.key_id,
+        door=caller.door.value,
+        state=BulkState.RUNNING if count else BulkState.FINISHED,
+        total=count,
+        ok=0,
+        failed=0,
+        reason="",
+        created_at=now,
+        updated_at=now,
+        finished_at=None if count else now,
+        **how,
+    )

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Invalid
 from foliot.domain.ledger import Entry, Fate
-from foliot.domain.planning import Ahead, Budget, ahead
+from foliot.domain.planning import Ahead, Budget, Foresight, skipped
 from foliot.domain.query import Query
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule
@@ -46,10 +46,17 @@ class Cell:
         """Runs that were made in it."""
         return sum(self.counts.values())
 
+    def unmake(self, fate: Fate, count: int) -> None:
+        """Instants of it that made no run."""
+        if fate is Fate.MISSED:
+            self.missed += count
+        else:
+            self.skipped += count
+
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The cells of a stretch of time; `exact` unless planned instants were so many that they are spread evenly."""
+    """The cells of a stretch of time; `exact` unless there was so much that some of it is spread evenly or left out."""
 
     zone: str
     granularity: Granularity
@@ -89,7 +96,7 @@ class Calendars:
             raise Invalid("to", told, got=end.isoformat())
         async with self.store.read(caller.tenant_id) as tx:
             made = await _made(tx, caller.tenant_id, found, asked.schedule_id)
-            unmade = await tx.history.unmade(caller.tenant_id, start, end, asked.schedule_id)
+            unmade = await _unmade(tx, caller.tenant_id, found, asked.schedule_id)
             if asked.schedule_id is not None:
                 schedules: Sequence[Schedule] = [await find_schedule(tx, caller, asked.schedule_id)]
             else:
@@ -105,6 +112,15 @@ class _Sheet:
     tiles: Sequence[Tile]
     zone: str
     granularity: Granularity
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmade:
+    """Instants that made no run: counted by cell, and ranges that are not counted there."""
+
+    counts: Sequence[tuple[int, Fate, int]]
+    entries: Sequence[tuple[str, Entry]]
+    complete: bool
 
 
 def _bounds(asked: Asked, zone: ZoneInfo, now: datetime) -> tuple[datetime, datetime]:
@@ -129,6 +145,29 @@ async def _made(
     return counted
 
 
+async def _unmade(tx: Transaction, tenant_id: str, found: Sequence[Tile], schedule_id: str | None) -> _Unmade:
+    start, end = found[0].start, found[-1].end
+    if schedule_id is not None:
+        its = await tx.history.unmade(tenant_id, start, end, [schedule_id])
+        return _Unmade((), its.entries, not its.more)
+    # What lies within one tile is counted by the database; only ranges over several are taken apart here.
+    counts = await tx.history.unmade_counts(tenant_id, [(tile.start, tile.end) for tile in found])
+    ranges = await tx.history.unmade(tenant_id, start, end, long=True)
+    edges = _edges(found)
+    across = [(whose, entry) for whose, entry in ranges.entries if not _within(entry, edges)]
+    return _Unmade(counts, across, not ranges.more)
+
+
+def _edges(found: Sequence[Tile]) -> list[datetime]:
+    return [*(tile.start for tile in found), found[-1].end]
+
+
+def _within(entry: Entry, edges: Sequence[datetime]) -> bool:
+    """Whether one tile holds the whole range."""
+    inside = edges[0] <= entry.first and entry.last < edges[-1]
+    return inside and bisect_right(edges, entry.first) == bisect_right(edges, entry.last)
+
+
 def _stretches(found: Sequence[Tile]) -> Iterable[Stretch]:
     """Neighbouring tiles of the same length, as stretches that the database can cut by itself."""
     first = 0
@@ -143,38 +182,38 @@ def _stretches(found: Sequence[Tile]) -> Iterable[Stretch]:
 def _draw(
     sheet: _Sheet,
     made: Iterable[tuple[datetime, RunState, int]],
-    unmade: Iterable[tuple[str, Entry]],
+    unmade: _Unmade,
     schedules: Sequence[Schedule],
 ) -> Month:
-    edges = [*(tile.start for tile in sheet.tiles), sheet.tiles[-1].end]
+    edges = _edges(sheet.tiles)
     cells = [Cell(tile.start, tile.local) for tile in sheet.tiles]
     for at, state, count in made:
         cells[bisect_right(edges, at) - 1].counts[state.value] += count
     known = {one.id: one for one in schedules}
-    exact, budget, behind = True, Budget(STEPS), Budget(STEPS)
-    spreads: dict[Ahead, tuple[dict[int, int], bool]] = {}
-    for schedule_id, entry in unmade:
-        found, sure = _unmade(entry, known.get(schedule_id), edges, behind)
+    exact, budget, behind = unmade.complete, Budget(STEPS), Budget(STEPS)
+    foresight, plans = Foresight(edges[0], edges[-1]), Counter[Ahead]()
+    for cell, fate, count in unmade.counts:
+        cells[cell].unmake(fate, count)
+    for schedule_id, entry in unmade.entries:
+        found, sure = _spread(entry, known.get(schedule_id), edges, behind)
         exact &= sure
         for cell, count in found.items():
-            if entry.fate is Fate.MISSED:
-                cells[cell].missed += count
-            else:
-                cells[cell].skipped += count
+            cells[cell].unmake(entry.fate, count)
     for schedule in schedules:
-        plan = ahead(schedule, edges[0], edges[-1])
-        if plan is not None:
-            # Many schedules share a trigger, and what it does is asked once.
-            if plan not in spreads:
-                spreads[plan] = plan.spread(edges, budget)
-            spread, sure = spreads[plan]
-            exact &= sure
-            for cell, count in spread.items():
-                cells[cell].planned += count
+        if (skip := skipped(schedule, edges[0], edges[-1])) is not None:
+            cells[bisect_right(edges, skip) - 1].skipped += 1
+        if (plan := foresight.of(schedule)) is not None:
+            plans[plan] += 1
+    # Many schedules share a trigger, and what it does is asked once.
+    for plan, number in plans.items():
+        spread, sure = plan.spread(edges, budget)
+        exact &= sure
+        for cell, count in spread.items():
+            cells[cell].planned += count * number
     return Month(sheet.zone, sheet.granularity, cells, exact)
 
 
-def _unmade(
+def _spread(
     entry: Entry, schedule: Schedule | None, edges: Sequence[datetime], budget: Budget
 ) -> tuple[dict[int, int], bool]:
     """How many of a range of the ledger lie in which cell, and whether that is exact."""

@@ -58,7 +58,14 @@ async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
         exhausted = spec.max_runs is not None and schedule.fired >= spec.max_runs
         cursor = None if exhausted else spec.trigger.next_after(now)
         status = Status.COMPLETED if cursor is None else Status.ACTIVE
-    turned = replace(schedule, version=schedule.version + 1, status=status, next_at=cursor, updated_at=now, fault=None)
+    turned = replace(
+        still_skipping(schedule, now),
+        version=schedule.version + 1,
+        status=status,
+        next_at=cursor,
+        updated_at=now,
+        fault=None,
+    )
     await tx.schedules.save(turned, new_version=True)
     match status:
         case Status.ACTIVE:
@@ -68,6 +75,14 @@ async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
         case Status.COMPLETED | Status.DELETED:
             await tx.schedules.end_span(turned.id, now)
     return turned
+
+
+def still_skipping(schedule: Schedule, now: datetime) -> Schedule:
+    """What is to be skipped stays so while it lies ahead and the trigger names it; a pause does not end it."""
+    skip = schedule.skip_at
+    if skip is None or (skip > now and schedule.status is not Status.DELETED and schedule.spec.trigger.names(skip)):
+        return schedule
+    return replace(schedule, skip_at=None, skip_by=None)
 
 
 async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> Held:

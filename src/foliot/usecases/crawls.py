@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -11,22 +12,26 @@ from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
-from foliot.domain.errors import Contended, Invalid, Unavailable
+from foliot.domain.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.domain.ids import RUN, SCHEDULE
 from foliot.domain.limits import Limits
 from foliot.domain.plain import check_plain
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Origin
 from foliot.domain.schedule import Schedule
+from foliot.domain.trail import TrailEntry
 from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Clock, Feed, RunRequest, RunView, Store, Transaction
 from foliot.ports.crawls import CrawlRequest, KnownJob
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
-from foliot.usecases.schedules import Owner, Schedules, find_run, find_schedule
-from foliot.usecases.trail import Change, record
+from foliot.usecases.schedules import Owner, Schedules, find_schedule
+from foliot.usecases.together import Together, small
+from foliot.usecases.trail import Change, entry
 
 CACHED_FOR = timedelta(hours=1)
+REMEMBERED = 10_000
+"""Requests of which a process knows that somebody made them: it looks for their jobs before it writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +69,18 @@ class Turns:
     """
 
     _lines: dict[tuple[str, str], _Line] = field(default_factory=dict)
+    _lately: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
 
     @asynccontextmanager
-    async def of(self, tenant_id: str, print_: str) -> AsyncIterator[None]:
+    async def of(self, tenant_id: str, print_: str) -> AsyncIterator[bool]:
+        """Whether the same was not asked for here lately. It is a guess: whoever trusts it asks the database anyway."""
         line = self._lines.setdefault((tenant_id, print_), _Line())
         line.count += 1
         try:
             async with line.lock:
                 line.pass_on()
-                yield
+                yield (tenant_id, print_) not in self._lately
+                self._remember((tenant_id, print_))
         except Contended:
             raise
         except Unavailable as away:
@@ -83,6 +91,12 @@ class Turns:
             if not line.count:
                 del self._lines[tenant_id, print_]
 
+    def _remember(self, asked: tuple[str, str]) -> None:
+        self._lately[asked] = None
+        self._lately.move_to_end(asked)
+        if len(self._lately) > REMEMBERED:
+            self._lately.popitem(last=False)
+
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
@@ -92,6 +106,23 @@ class _Wanted:
     user_id: str
     config: dict[str, Any]
     fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who wants it, and what their tenant may have."""
+
+    caller: Caller
+    wanted: _Wanted
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is written down of a crawl that begins."""
+
+    run: RunRequest
+    told: TrailEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +137,7 @@ class Crawls:
     new_id: Callable[[str], str]
     cached_for: timedelta = CACHED_FOR
     turns: Turns = field(default_factory=Turns)
+    together: Together[_Asked, Crawled] = field(default_factory=Together)
 
     async def request(
         self, caller: Caller, raw: object, once: Once = EACH_TIME, *, ignore_cache: bool = False
@@ -120,11 +152,12 @@ class Crawls:
         if crawl.trigger is not None:
             demand(caller, Verb.WRITE, Thing.SCHEDULE)
         wanted = self._read(caller, crawl)
-        async with self.turns.of(caller.tenant_id, wanted.fingerprint):
+        async with self.turns.of(caller.tenant_id, wanted.fingerprint) as new:
             if once.key is None and not crawl.ignore_cache:
-                known = await self._known(caller, wanted)
-                if known is not None:
-                    return known
+                made = await self._begin(caller, wanted) if new and crawl.trigger is None else None
+                made = made or await self._known(caller, wanted)
+                if made is not None:
+                    return made
             return await self._ask(caller, wanted, once)
 
     def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
@@ -142,20 +175,63 @@ class Crawls:
             known = await tx.crawls.known(caller.tenant_id, wanted.fingerprint, self.clock.now())
             return None if known is None else await self._cached(tx, caller, known)
 
+    async def _begin(self, caller: Caller, wanted: _Wanted) -> Crawled | None:
+        """A crawl that nobody has asked for, written together with what others ask for now; None when somebody has."""
+        if not small(wanted.config):
+            return None
+        asked = _Asked(caller, wanted, await self.limiter.of(caller.tenant_id))
+        return await self.together.ask(caller.tenant_id, asked, self._begin_all)
+
+    async def _begin_all(self, tenant_id: str, group: Sequence[_Asked]) -> Sequence[Crawled | Exception | None]:
+        """First claimed, then counted: whoever is given another's crawl has asked for none, and no limit minds it."""
+        begun: list[_Begun] = []
+        answers: list[Crawled | Exception | None] = []
+        refused: list[str] = []
+        try:
+            async with self.store.begin(tenant_id) as tx:
+                now = self.clock.now()
+                requests = [self._request(tenant_id, asked.wanted, now, RUN) for asked in group]
+                claimed = await tx.crawls.claim(requests)
+                for asked, request in zip(group, requests, strict=True):
+                    if request.job_id not in claimed:
+                        answers.append(None)
+                        continue
+                    try:
+                        self.limiter.run(asked.caller, asked.limits)
+                    except TooMany as over:
+                        answers.append(over)
+                        refused.append(request.fingerprint)
+                        continue
+                    begun.append(_begun(asked.caller, asked.wanted, request))
+                    answers.append(Crawled(job_id=request.job_id, run=begun[-1].run.made(now)))
+                if refused:
+                    await tx.crawls.unclaim(tenant_id, refused)
+                if begun:
+                    await tx.runs.add([one.run for one in begun], now, [one.told for one in begun])
+        except BaseException:
+            self.limiter.undo_run(tenant_id, len(begun))
+            raise
+        if begun:
+            self.feed.wake(RUNS_TOPIC)
+        return answers
+
+    def _request(self, tenant_id: str, wanted: _Wanted, now: datetime, prefix: str) -> CrawlRequest:
+        return CrawlRequest(
+            tenant_id=tenant_id,
+            fingerprint=wanted.fingerprint,
+            job_id=self.new_id(prefix),
+            now=now,
+            expires_at=now + self.cached_for,
+        )
+
     @again
     async def _ask(self, caller: Caller, wanted: _Wanted, once: Once) -> Crawled:
         limits = await self.limiter.of(caller.tenant_id)
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            job_id = self.new_id(RUN if wanted.crawl.trigger is None else SCHEDULE)
-            request = CrawlRequest(
-                tenant_id=caller.tenant_id,
-                fingerprint=wanted.fingerprint,
-                job_id=job_id,
-                now=now,
-                expires_at=now + self.cached_for,
-            )
+            request = self._request(caller.tenant_id, wanted, now, RUN if wanted.crawl.trigger is None else SCHEDULE)
+            job_id = request.job_id
             known = await tx.crawls.settle(request, anew=wanted.crawl.ignore_cache)
             if known.job_id != job_id:
                 answer = await self._cached(tx, caller, known)
@@ -176,23 +252,9 @@ class Crawls:
         self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, request: CrawlRequest
     ) -> RunView:
         self.limiter.run(caller, limits)
-        action = _performed(wanted)
-        made = RunRequest(
-            id=request.job_id,
-            tenant_id=caller.tenant_id,
-            user_id=wanted.user_id,
-            kind=CRAWL,
-            origin=Origin.MANUAL,
-            queue=CRAWL_QUEUE,
-            priority=wanted.crawl.priority,
-            max_attempts=RetryPolicy().max_attempts,
-            timeout_seconds=None,
-            action=action,
-        )
-        await tx.runs.add([made], request.now)
-        became = {"user_id": wanted.user_id, "action": {"kind": CRAWL, **action}}
-        await record(tx, caller, request.now, Change("create", Thing.CRAWL, made.id, became=became))
-        return await find_run(tx, caller, made.id)
+        begun = _begun(caller, wanted, request)
+        await tx.runs.add([begun.run], request.now, [begun.told])
+        return begun.run.made(request.now)
 
     async def _plan(
         self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, schedule_id: str
@@ -209,6 +271,24 @@ class Crawls:
             return await self.schedules.add(tx, caller, draft, limits, Owner(schedule_id, wanted.user_id))
         except Invalid as error:
             raise in_own_words(error) from None
+
+
+def _begun(caller: Caller, wanted: _Wanted, request: CrawlRequest) -> _Begun:
+    action = _performed(wanted)
+    run = RunRequest(
+        id=request.job_id,
+        tenant_id=caller.tenant_id,
+        user_id=wanted.user_id,
+        kind=CRAWL,
+        origin=Origin.MANUAL,
+        queue=CRAWL_QUEUE,
+        priority=wanted.crawl.priority,
+        max_attempts=RetryPolicy().max_attempts,
+        timeout_seconds=None,
+        action=action,
+    )
+    became = {"user_id": wanted.user_id, "action": {"kind": CRAWL, **action}}
+    return _Begun(run, entry(caller, request.now, Change("create", Thing.CRAWL, run.id, became=became)))
 
 
 def _performed(wanted: _Wanted) -> dict[str, Any]:

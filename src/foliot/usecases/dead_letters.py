@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.bulk import DISCARDED, MOST_REPLAYS
+from foliot.domain.draft import Check
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
+from foliot.domain.repeat import Terms, read_terms
 from foliot.domain.run import Origin, RunState
 from foliot.ports import RUNS_TOPIC, Clock, DeadGroup, Feed, Page, RunView, Store, Transaction
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.repeating import Repeating
 from foliot.usecases.runs import repeat
-from foliot.usecases.trail import Change, record
+from foliot.usecases.trail import Change, masked, record
 
 MAX_REPLAY = 500
 FILTERS = ("kind", "schedule_id", "code")
@@ -40,6 +44,8 @@ class DeadLetters:
     feed: Feed
     limiter: Limiter
     new_id: Callable[[str], str]
+    check: Check
+    """What an action makes of its configuration."""
 
     async def groups(self, caller: Caller, page: Page, **filters: str | None) -> list[DeadGroup]:
         """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
@@ -51,7 +57,8 @@ class DeadLetters:
     async def replay(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Replayed:
         """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
         demand(caller, Verb.RUN, Thing.DEAD_LETTER)
-        ids, filters = _read(raw)
+        ids, filters, terms = _read(raw)
+        may_send(caller, terms)
         limits = await self.limiter.of(caller.tenant_id)
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
@@ -59,15 +66,16 @@ class DeadLetters:
             if filters is not None:
                 ids = await tx.runs.dead_ids(caller.tenant_id, MAX_REPLAY + 1, **filters)
             more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
-            replayed = Replayed(await self.send(tx, caller, ids, limits, now) if ids else [], more)
+            replayed = Replayed(await self.send(tx, caller, ids, (limits, terms), now) if ids else [], more)
             await once.keep(tx, caller, replayed)
         self.feed.wake(RUNS_TOPIC)
         return replayed
 
     async def send(
-        self, tx: Transaction, caller: Caller, ids: Sequence[str], limits: Limits, now: datetime
+        self, tx: Transaction, caller: Caller, ids: Sequence[str], by: tuple[Limits, Terms], now: datetime
     ) -> list[RunView]:
         """Replay these inside a larger change; whoever does wakes those who care afterwards."""
+        limits, terms = by
         letters = await _letters(tx, caller, ids)
         sent = await tx.runs.replays(ids)
         for letter in letters:
@@ -75,10 +83,24 @@ class DeadLetters:
                 told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
                 raise Conflict(f"{told}: mend what it is sent to, or discard it")
         self.limiter.run(caller, limits, len(letters))
-        runs = await repeat(tx, caller, letters, Origin.REPLAY, self.new_id, now)
-        replays = [Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became={"run_id": run.id}) for run in runs]
-        await record(tx, caller, now, *replays)
+        repeating = await Repeating.of(tx, letters, terms, self.check)
+        courses = [repeating.course(letter) for letter in letters]
+        runs = await repeat(tx, caller, courses, Origin.REPLAY, self.new_id, now)
+        await record(tx, caller, now, *(_replayed(run, terms) for run in runs))
         return runs
+
+
+def may_send(caller: Caller, terms: Terms) -> None:
+    """Who chooses where a run goes and what it carries chooses where secrets go."""
+    if terms.patch is not None:
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+
+
+def _replayed(run: RunView, terms: Terms) -> Change:
+    became: dict[str, Any] = {"run_id": run.id, "version": run.version}
+    if terms.patch is not None:
+        became = masked({**became, "action": run.action})
+    return Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became=became)
 
 
 async def discard(tx: Transaction, caller: Caller, run_id: str, now: datetime) -> None:
@@ -103,9 +125,9 @@ async def _letters(tx: Transaction, caller: Caller, ids: Sequence[str]) -> list[
     return letters
 
 
-def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None]:
+def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None, Terms]:
     fields = Fields.of("", raw)
-    ids, wanted = fields.value("ids"), fields.value("filter")
+    ids, wanted, terms = fields.value("ids"), fields.value("filter"), read_terms(fields)
     fields.finish()
     if (ids is None) == (wanted is None):
         raise Invalid("ids", "or 'filter' must be given: one of the two")
@@ -113,9 +135,9 @@ def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None]:
         narrowed = Fields.of("filter", wanted)
         filters: dict[str, str | None] = {name: narrowed.text(name, "", most=200) or None for name in FILTERS}
         narrowed.finish()
-        return [], filters
+        return [], filters, terms
     if not isinstance(ids, list) or not all(isinstance(one, str) and "\x00" not in one for one in ids):
         raise Invalid("ids", "must be a list of run ids", got=type(ids).__name__)
     if not 1 <= len(ids) <= MAX_REPLAY:
         raise Invalid("ids", f"must be 1 to {MAX_REPLAY} ids", got=f"{len(ids)} ids")
-    return list(dict.fromkeys(ids)), None
+    return list(dict.fromkeys(ids)), None, terms

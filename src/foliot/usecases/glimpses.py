@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foliot.domain.access import Caller, Thing, Verb, demand
-from foliot.ports import Store
+from foliot.ports import Clock, Store
 from foliot.ports.history import Stir
 from foliot.usecases.schedules import find_run
 
@@ -15,11 +15,12 @@ class Glimpses:
     """Each answer differs from the one before if, and only if, a list would."""
 
     store: Store
+    clock: Clock
 
     async def runs(self, caller: Caller) -> Stir:
         demand(caller, Verb.READ, Thing.RUN)
         async with self.store.read(caller.tenant_id) as tx:
-            return await tx.history.stir(caller.tenant_id)
+            return await tx.history.stir(caller.tenant_id, self.clock.now())
 
     async def schedules(self, caller: Caller) -> tuple[object, ...]:
         demand(caller, Verb.READ, Thing.SCHEDULE)

@@ -9,7 +9,7 @@ from itertools import islice
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Invalid
-from foliot.domain.ledger import Entry, Span
+from foliot.domain.ledger import Entry, Span, skipped_by
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule, Spec
 from foliot.ports import Clock, Store, Transaction
@@ -18,6 +18,8 @@ from foliot.usecases.schedules import find_schedule
 
 TICK = timedelta(microseconds=1)
 MAX_STRETCH = timedelta(days=366 * 10)
+NOT_YET = "the schedule was not made yet"
+"""Why instants from before its first span have no run."""
 PAST, FUTURE = timedelta(days=1), timedelta(days=1)
 
 
@@ -55,11 +57,11 @@ class Instants:
             spans = await tx.schedules.spans(schedule_id)
             specs = await tx.schedules.specs(schedule_id)
             # One more than wanted says whether there is a next page; `max_runs` may have used it up.
-            found = await _outcomes(tx, schedule, list(islice(_named(spans, specs, start, end), limit + 1)))
+            found = await outcomes(tx, schedule, list(islice(named(spans, specs, start, end), limit + 1)))
         return found[:limit], found[limit].at if len(found) > limit else None
 
 
-def _named(
+def named(
     spans: Sequence[Span], specs: Mapping[int, Spec | str], start: datetime, end: datetime
 ) -> Iterator[tuple[Span, datetime]]:
     """The instants the versions name, each within the spans in which it held."""
@@ -71,15 +73,16 @@ def _named(
                 yield span, at
 
 
-async def _outcomes(tx: Transaction, schedule: Schedule, named: Sequence[tuple[Span, datetime]]) -> list[Instant]:
-    if not named:
+async def outcomes(tx: Transaction, schedule: Schedule, there: Sequence[tuple[Span, datetime]]) -> list[Instant]:
+    """What became of these, which `named` gave, or is planned."""
+    if not there:
         return []
-    first, last = named[0][1], named[-1][1] + TICK
-    runs = {at: (run, state) for at, run, state in await tx.schedules.instants(schedule.id, first, last, len(named))}
+    first, last = there[0][1], there[-1][1] + TICK
+    runs = {at: (run, state) for at, run, state in await tx.schedules.instants(schedule.id, first, last, len(there))}
     ledger = _Ledger([entry for _, entry in await tx.schedules.ledger(schedule.id, first, last)])
-    left = _left(schedule, named[0][1])
+    left = _left(schedule, there[0][1])
     found = []
-    for span, at in named:
+    for span, at in there:
         instant = _outcome(schedule, span, at, runs.get(at), ledger.at(at))
         if instant.outcome == "planned" and left is not None:
             if left <= 0:
@@ -95,7 +98,8 @@ def _left(schedule: Schedule, first: datetime) -> int | None:
         return None
     left = schedule.spec.max_runs - schedule.fired
     if schedule.next_at is not None and schedule.next_at < first:
-        left -= schedule.spec.trigger.count(schedule.next_at, first)
+        passed = schedule.skip_at is not None and schedule.next_at <= schedule.skip_at < first
+        left -= schedule.spec.trigger.count(schedule.next_at, first) - passed
     return left
 
 
@@ -106,20 +110,21 @@ def _outcome(
         outcome = "queued" if run[1] is RunState.QUEUED else "ran"
         return Instant(at, outcome, run[1].value, run[0])
     if entry is not None:
-        return Instant(at, entry.fate.value, entry.reason.value)
+        return Instant(at, entry.fate.value, entry.told)
     if not span.active:
         return Instant(at, "skipped", _silence(span.reason))
     if schedule.fault is not None:
         return Instant(at, "missed", f"damaged: {schedule.fault}")
     if span.end is None and schedule.next_at is not None and at >= schedule.next_at:
-        return Instant(at, "planned")
+        wished = at == schedule.skip_at
+        return Instant(at, "skipped", skipped_by(schedule.skip_by)) if wished else Instant(at, "planned")
     return Instant(at, "missed", "unaccounted: `foliot audit` says more")
 
 
 def _silence(reason: str) -> str:
     """Why an inactive span is silent."""
-    if reason == DAMAGED:
-        return DAMAGED
+    if reason in {DAMAGED, NOT_YET}:
+        return reason
     return f"paused: {reason}" if reason else "paused"
 
 

@@ -115,7 +115,7 @@ class Job:
     def next_run(self) -> datetime | None:
         """When its schedule fires next, or its run is tried again."""
         if self.schedule is not None:
-            return self.schedule.next_at
+            return self.schedule.next_run_at
         waits = self.run is not None and self.run.state is RunState.RETRYING
         return self.run.ready_at if self.run is not None and waits else None
 

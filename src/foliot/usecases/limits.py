@@ -75,6 +75,12 @@ class Limiter:
         """Runs that a person asks for. `limits` were asked for before the transaction began."""
         self._take("run_now_per_minute", caller, limits.run_now_per_minute, count)
 
+    def undo_run(self, tenant_id: str, count: int) -> None:
+        """So many runs that were counted were not made after all."""
+        bucket = self._buckets.get(("run_now_per_minute", tenant_id))
+        if bucket is not None:
+            bucket.give_back(count)
+
     async def schedule(self, tx: Transaction, caller: Caller, limits: Limits) -> None:
         """Whether the tenant may have the schedule that this transaction has written.
 

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Invalid
 from foliot.domain.event import Event
 from foliot.ports import Store, Transaction
-from foliot.ports.logs import Cut, Tally, Wanted
+from foliot.ports.logs import Cut, Sorted, Starts, Tally, Wanted, severity
 from foliot.usecases.schedules import find_run
 
 MOST_LINES = 1000
 REMEMBERED = 1000
 """Logs whose number of lines a process keeps in mind: it counts only what came since."""
 _BEYOND = 2**62
+Remembered = TypeVar("Remembered", Tally, Sorted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +61,23 @@ class LogPage:
     pruned: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many lines are wanted. Each other number is what there would be if the wish for it alone were another."""
+
+    count: int
+    by_level: Counter[str]
+    by_category: Counter[str]
+    by_attempt: Counter[int]
+
+
 @dataclass(slots=True, kw_only=True)
 class Logs:
     """Reads what runs have written."""
 
     store: Store
     _known: OrderedDict[str, Tally] = field(default_factory=OrderedDict)
+    _sorted: OrderedDict[str, Sorted] = field(default_factory=OrderedDict)
 
     async def page(self, caller: Caller, run_id: str, wanted: Wanted, place: Place) -> LogPage:
         """A part of the log, with the true number of lines and of those that match."""
@@ -73,11 +86,12 @@ class Logs:
         async with self.store.read(caller.tenant_id) as tx:
             await find_run(tx, caller, run_id)
             total = await self._total(tx, run_id)
+            starts = await tx.logs.starts(run_id)
             if wanted.everything:
                 lines, matching = await tx.logs.cut(run_id, cut), total
             else:
-                lines, matching = await tx.logs.search(run_id, wanted, cut)
-            starts = await tx.logs.starts(run_id)
+                within = None if wanted.attempt is None else _within(starts, wanted.attempt)
+                lines, matching = await tx.logs.search(run_id, wanted, cut, within)
             kept = await tx.logs.kept(run_id)
         first, last = (lines[0].seq, lines[-1].seq) if lines else (cut.at, cut.at - 1)
         return LogPage(
@@ -91,17 +105,58 @@ class Logs:
             pruned=not kept,
         )
 
+    async def count(self, caller: Caller, run_id: str, wanted: Wanted) -> Counted:
+        """How many lines there are of each level, category and attempt; over the whole log, and true."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            await find_run(tx, caller, run_id)
+            starts = await tx.logs.starts(run_id)
+            if wanted.needle:
+                found = await tx.logs.sort(run_id, starts, grep=wanted.grep)
+            else:
+                known = self._sorted.get(run_id, Sorted())
+                found = known.plus(await tx.logs.sort(run_id, starts, after=known.upto))
+                _remember(self._sorted, run_id, found)
+        return _counted(found, wanted)
+
     async def _total(self, tx: Transaction, run_id: str) -> Tally:
         known = self._known.get(run_id, Tally())
         counted = known.plus(await tx.logs.tally(run_id, known.upto))
-        self._known[run_id] = counted
-        self._known.move_to_end(run_id)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        _remember(self._known, run_id, counted)
         return counted
 
 
-def _attempted(line: Event, starts: Sequence[tuple[int, int]]) -> Event:
+def _remember(known: OrderedDict[str, Remembered], run_id: str, counted: Remembered) -> None:
+    known[run_id] = counted
+    known.move_to_end(run_id)
+    if len(known) > REMEMBERED:
+        known.popitem(last=False)
+
+
+def _counted(found: Sorted, wanted: Wanted) -> Counted:
+    count, levels, categories, attempts = 0, Counter[str](), Counter[str](), Counter[int]()
+    for sort, number in found.counts.items():
+        severe = severity(sort.level) >= wanted.least
+        alike = not wanted.categories or sort.category in wanted.categories
+        tried = wanted.attempt is None or sort.attempt == wanted.attempt
+        if severe and alike and tried:
+            count += number
+        if alike and tried:
+            levels[sort.level] += number
+        if severe and tried and sort.category is not None:
+            categories[sort.category] += number
+        if severe and alike and sort.attempt is not None:
+            attempts[sort.attempt] += number
+    return Counted(count, levels, categories, attempts)
+
+
+def _within(starts: Starts, attempt: int) -> list[range]:
+    """The numbers of the lines that an attempt wrote; several stretches when it was taken over."""
+    bounds = [*(seq for seq, _ in starts), _BEYOND]
+    return [range(*bounds[at : at + 2]) for at, (_, number) in enumerate(starts) if number == attempt]
+
+
+def _attempted(line: Event, starts: Starts) -> Event:
     """The line with the attempt that wrote it."""
     at = bisect_right(starts, (line.seq, _BEYOND))
     return replace(line, attempt=starts[at - 1][1] if at else None)

@@ -10,15 +10,16 @@ from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Conflict, NotFound
 from foliot.domain.event import EventType
 from foliot.domain.ids import RUN
+from foliot.domain.node import SEEN
 from foliot.domain.reading import Fields
 from foliot.domain.run import MANUAL_QUEUE
-from foliot.domain.schedule import Schedule
+from foliot.domain.schedule import Schedule, Status
 from foliot.ports import RUNS_TOPIC, Clock, Feed, RunView, Store, Transaction
-from foliot.ports.book import Kept
+from foliot.ports.book import Fault, Kept
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
-from foliot.usecases.reconciling import request
+from foliot.usecases.reconciling import REPORTED, request
 from foliot.usecases.schedules import find_run
 from foliot.usecases.trail import Change, record
 
@@ -59,7 +60,10 @@ class Pipelines:
         demand(caller, Verb.READ, Thing.SCHEDULE)
         async with self.store.read(caller.tenant_id) as tx:
             kept = await tx.pipelines.all(caller.tenant_id)
-            schedules = await tx.pipelines.schedules(caller.tenant_id)
+            # Not only those that the file has made: `get` tells of each.
+            ids = [one.schedule_id for one in kept if one.schedule_id is not None]
+            found = await tx.searching.several_schedules(caller.tenant_id, ids)
+            schedules = {one.id: one for one in found if one.status is not Status.DELETED}
             newest = await tx.pipelines.newest(caller.tenant_id)
             wanted = [newest[one.name] for one in kept if one.name in newest]
             runs = {run.id: run for run in await tx.runs.several(caller.tenant_id, wanted)}
@@ -67,6 +71,15 @@ class Pipelines:
             Standing(kept=one, schedule=schedules.get(one.schedule_id or ""), last=runs.get(newest.get(one.name, "")))
             for one in kept
         ]
+
+    async def faults(self, caller: Caller) -> Sequence[Fault]:
+        """What is wrong with the file and stands beside no pipeline, as those who read it report it."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read() as tx:
+            nodes = await tx.upkeep.nodes(self.clock.now() - SEEN)
+        reports = [node["report"].get(REPORTED) for node in nodes if isinstance(node["report"], Mapping)]
+        told = [each["faults"] for each in reports if each and each["tenant_id"] == caller.tenant_id]
+        return list(dict.fromkeys(Fault.from_dict(raw) for faults in told for raw in faults))
 
     async def get(self, caller: Caller, name: str) -> tuple[Standing, Sequence[Passed]]:
         """One, with its newest runs."""

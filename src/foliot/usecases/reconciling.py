@@ -16,9 +16,9 @@ from foliot.domain.limits import Limits
 from foliot.domain.pipeline import PIPELINE, Definition
 from foliot.domain.queue import DEFAULT_QUEUE
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import DEFAULT_PRIORITY, Origin
+from foliot.domain.run import DEFAULT_PRIORITY, Origin, RunState
 from foliot.domain.schedule import ManagedBy, Schedule, Status
-from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, RunRequest, Store, Transaction
+from foliot.ports import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, RunRequest, Store, Transaction
 from foliot.ports.book import NAME, Book, Fault, Kept, Sheet, Written
 from foliot.ports.tasks import Declared
 from foliot.usecases.again import again
@@ -29,6 +29,9 @@ from foliot.usecases.trail import Change, record
 FROM_FILE = ManagedBy.FILE.value
 PERIOD = 0.5
 """Seconds between two looks: a change that two of them find alike is in effect within two seconds."""
+REPORTED = "pipelines"
+"""Under this name a process reports what is wrong with its file."""
+MOST_REPORTED = 20
 PATIENCE = timedelta(seconds=30)
 """After which a schedule is asked for again for which the tenant had no room."""
 
@@ -65,6 +68,8 @@ class Reconciler:
     topics: Sequence[str] = ()
     troubles: list[str] = field(default_factory=list)
     """What is wrong with the file, a sentence each."""
+    faults: list[Fault] = field(default_factory=list)
+    """Those of them that stand beside no pipeline: the file as a whole, or what has no name to stand by."""
     _waiting: list[tuple[str, int, Written, Fault]] = field(default_factory=list)
     """Those for which the tenant had no room, and what was said of each."""
     _again_at: datetime | None = None
@@ -87,6 +92,11 @@ class Reconciler:
 
     async def apply(self, sheet: Sheet) -> None:
         """Make it so."""
+        faults = [] if sheet.fault is None else [sheet.fault]
+        faults += [fault for one in sheet.pipelines if not NAME.fullmatch(one.name) for fault in one.faults]
+        if faults != self.faults:
+            self.faults = faults
+            self.declaring.schedules.feed.wake(REPORT_TOPIC)
         self.troubles.clear()
         self._waiting.clear()
         self._told.clear()
@@ -108,6 +118,13 @@ class Reconciler:
             if name not in named and not sheet.partial:
                 await self._remove(name)
         self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+
+    def report(self) -> Mapping[str, Any]:
+        """For whoever asks another process about the pipelines."""
+        if not self.faults:
+            return {}
+        told = [fault.to_dict() for fault in self.faults[:MOST_REPORTED]]
+        return {REPORTED: {"tenant_id": self.tenant_id, "faults": told}}
 
     @property
     def _caller(self) -> Caller:
@@ -236,8 +253,20 @@ class Reconciler:
             if stands is not None:
                 await self.declaring.schedules.remove(tx, self._caller, stands)
             await tx.declarations.drop(self.tenant_id, FROM_FILE, name)
-            await tx.pipelines.drop(self.tenant_id, name)
+            waiting = await self._cancel(tx, name)
+            await tx.pipelines.drop(self.tenant_id, name, waiting)
         log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
+
+    async def _cancel(self, tx: Transaction, name: str) -> Sequence[str]:
+        """Whatever waits to run it; what schedules have made goes or stays with them."""
+        waiting = await tx.pipelines.waiting(self.tenant_id, name)
+        if waiting:
+            now = self.declaring.schedules.clock.now()
+            await tx.runs.cancel(waiting, now, "its file no longer has the pipeline")
+            became = {"state": RunState.CANCELLED.value, "pipeline": name}
+            changes = (Change("cancel", Thing.RUN, run_id, became=became) for run_id in waiting)
+            await record(tx, self._caller, now, *changes)
+        return waiting
 
     def _complain(self, fault: Fault) -> None:
         told = str(fault)

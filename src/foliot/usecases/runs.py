@@ -18,6 +18,7 @@ from foliot.ports import PARKED_TOPIC, RUNS_TOPIC, Clock, Feed, Page, RunRequest
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
+from foliot.usecases.repeating import Course, as_it_was
 from foliot.usecases.schedules import find_run, find_schedule
 from foliot.usecases.trail import Change, differences, record
 
@@ -84,7 +85,7 @@ class Runs:
         if not old.state.final:
             raise Conflict(f"run {run_id} has not ended: {old.state.value}")
         self.limiter.run(caller, limits)
-        run = (await repeat(tx, caller, [old], Origin.RETRY, self.new_id, now))[0]
+        run = (await repeat(tx, caller, [as_it_was(old)], Origin.RETRY, self.new_id, now))[0]
         await record(tx, caller, now, Change("retry", Thing.RUN, run_id, became={"run_id": run.id}))
         return run
 
@@ -127,32 +128,33 @@ async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool
 async def repeat(
     tx: Transaction,
     caller: Caller,
-    olds: Sequence[RunView],
+    courses: Sequence[Course],
     origin: Origin,
     new_id: Callable[[str], str],
     now: datetime,
 ) -> list[RunView]:
-    """New runs that do what these did, by the version these followed."""
+    """New runs that take these courses, each the child of the run that it repeats."""
     requests = [
         RunRequest(
             id=new_id(RUN),
             tenant_id=caller.tenant_id,
             user_id=caller.user_id,
-            kind=old.kind,
+            kind=course.old.kind,
             origin=origin,
-            queue=old.queue,
-            priority=old.priority,
-            max_attempts=old.max_attempts,
-            timeout_seconds=old.timeout_seconds,
-            schedule_id=old.schedule_id,
-            version=old.version,
-            action=old.action,
-            parent_id=old.id,
+            queue=course.queue,
+            priority=course.priority,
+            max_attempts=course.max_attempts,
+            timeout_seconds=course.timeout_seconds,
+            schedule_id=course.old.schedule_id,
+            version=course.version,
+            action=course.action,
+            parent_id=course.old.id,
+            fills=course.old.fills or course.old.scheduled_for,
         )
-        for old in olds
+        for course in courses
     ]
     await tx.runs.add(requests, now)
-    for old, request in zip(olds, requests, strict=True):
+    for old, request in zip((course.old for course in courses), requests, strict=True):
         if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None:
             # What a submitted job wants stands in its items alone.
             wanted = await tx.articles.wishes(old.id)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foliot.domain.access import Caller, Door, Thing, Verb, demand
-from foliot.domain.draft import document, merge, read_action, read_draft
+from foliot.domain.draft import MAX_TAGS, document, merge, read_draft
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
-from foliot.domain.ids import RUN, SCHEDULE
+from foliot.domain.ids import SCHEDULE
 from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
-from foliot.domain.run import MANUAL_QUEUE, Origin
 from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
 from foliot.ports import (
@@ -22,7 +21,6 @@ from foliot.ports import (
     Clock,
     Feed,
     Page,
-    RunRequest,
     RunView,
     Store,
     Transaction,
@@ -33,7 +31,9 @@ from foliot.usecases.changes import Held, hold, turn
 from foliot.usecases.examining import objection
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
-from foliot.usecases.trail import Change, edited, masked, portrait, record
+from foliot.usecases.run_now import RunNow, Wanted
+from foliot.usecases.together import Together, small
+from foliot.usecases.trail import Change, edited, portrait, record
 
 MAX_REASON = 500
 
@@ -58,6 +58,7 @@ class Schedules:
     limiter: Limiter
     new_id: Callable[[str], str]
     default_zone: str = "UTC"
+    together: Together[Wanted, RunView] = field(default_factory=Together)
 
     @again
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
@@ -180,6 +181,7 @@ class Schedules:
             raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
         if schedule.status is not Status.PAUSED:
             schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
+            schedule = replace(schedule, paused_at=held.now, paused_by=caller.user_id)
             schedule = await turn(tx, schedule, held.now)
             await record(tx, caller, held.now, edited("pause", held.schedule, schedule))
         return schedule
@@ -201,10 +203,26 @@ class Schedules:
         held = await self._hold(tx, caller, schedule_id)
         schedule = held.sound()
         if schedule.status is Status.PAUSED or schedule.fault is not None:
-            schedule = replace(schedule, status=Status.ACTIVE, paused_reason="")
+            schedule = replace(schedule, status=Status.ACTIVE, paused_reason="", paused_at=None, paused_by=None)
             schedule = await turn(tx, schedule, held.now)
             await self.limiter.schedule(tx, caller, limits)
             await record(tx, caller, held.now, edited("resume", held.schedule, schedule))
+        return schedule
+
+    async def tag_one(
+        self, tx: Transaction, caller: Caller, schedule_id: str, add: Sequence[str], remove: Sequence[str]
+    ) -> Schedule:
+        """Add tags and take some away inside a larger change; whoever does wakes those who care afterwards."""
+        held = await self._hold(tx, caller, schedule_id)
+        schedule = held.sound()
+        tags = tuple(dict.fromkeys([*(tag for tag in schedule.tags if tag not in remove), *add]))
+        if tags == schedule.tags:
+            return schedule
+        _refuse_file(caller, schedule)
+        if len(tags) > MAX_TAGS:
+            raise Invalid("add_tags", f"would give it {len(tags)} tags; a schedule has at most {MAX_TAGS}")
+        schedule = await turn(tx, replace(schedule, tags=tags), held.now)
+        await record(tx, caller, held.now, edited("tag", held.schedule, schedule))
         return schedule
 
     @again
@@ -231,18 +249,25 @@ class Schedules:
         became = {"status": Status.DELETED.value, "cancelled_runs": len(waiting)}
         await record(tx, caller, held.now, Change("delete", Thing.SCHEDULE, schedule.id, was, became))
 
-    @again
     async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
         """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
         demand(caller, Verb.RUN, Thing.SCHEDULE)
         if isinstance(raw, Mapping) and raw.get("payload") is not None:
             # Who chooses where a run goes and what it carries chooses where secrets go.
             demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
+        wanted = Wanted(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
+        if once.key is None and small(raw):
+            made = await self.together.ask(caller.tenant_id, wanted, self._now.several)
+            if made is not None:
+                return made
+        return await self._run_alone(wanted, once)
+
+    @again
+    async def _run_alone(self, wanted: Wanted, once: Once) -> RunView:
+        caller = wanted.caller
         async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            run = await self.run_one(tx, caller, schedule_id, limits, raw)
+            await once.begin(tx, caller, self.clock.now())
+            run = await self.run_one(tx, caller, wanted.schedule_id, wanted.limits, wanted.raw)
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
         return run
@@ -251,33 +276,19 @@ class Schedules:
         self, tx: Transaction, caller: Caller, schedule_id: str, limits: Limits, raw: object = None
     ) -> RunView:
         """The same inside a larger change; whoever does wakes those who care afterwards."""
-        now = self.clock.now()
         schedule = await find_schedule(tx, caller, schedule_id, lock=True)
-        if schedule.status is Status.DELETED:
-            raise Conflict(f"schedule {schedule_id} is deleted")
-        if schedule.fault is not None:
-            raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
-        spec, run_id = schedule.spec, self.new_id(RUN)
-        request = RunRequest(
-            id=run_id,
-            tenant_id=caller.tenant_id,
-            user_id=caller.user_id,
-            kind=spec.kind,
-            origin=Origin.MANUAL,
-            queue=MANUAL_QUEUE,
-            priority=spec.priority,
-            max_attempts=spec.retry.max_attempts,
-            timeout_seconds=spec.timeout_seconds,
-            schedule_id=schedule.id,
-            version=schedule.version,
-            action=self._override(schedule, raw),
+        return await self._now.one(tx, Wanted(caller, schedule_id, raw, limits), schedule)
+
+    @property
+    def _now(self) -> RunNow:
+        return RunNow(
+            store=self.store,
+            clock=self.clock,
+            feed=self.feed,
+            limiter=self.limiter,
+            new_id=self.new_id,
+            check=self.check,
         )
-        self.limiter.run(caller, limits)
-        await tx.runs.add([request], now)
-        run = await find_run(tx, caller, run_id)
-        became = masked({"run_id": run_id} | ({} if request.action is None else {"action": request.action}))
-        await record(tx, caller, now, Change("run_now", Thing.SCHEDULE, schedule_id, became=became))
-        return run
 
     def check(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
         """The action's own reading of its configuration."""
@@ -331,16 +342,6 @@ class Schedules:
             action=draft.action,
         )
         return await turn(tx, changed, held.now)
-
-    def _override(self, schedule: Schedule, raw: object) -> dict[str, Any] | None:
-        fields = Fields.of("", raw)
-        payload = fields.value("payload")
-        fields.finish()
-        if payload is None:
-            return None
-        if not isinstance(payload, Mapping):
-            raise Invalid("payload", "must be an object", got=payload)
-        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, self.check)
 
 
 def _refuse_file(caller: Caller, schedule: Schedule) -> None:

@@ -17,7 +17,7 @@ from foliot.domain.reading_query import of_runs, of_schedules
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule
 from foliot.ports import Actions, Clock, Page, RunView, Store, Transaction
-from foliot.ports.searching import Cell, LetterGroup, Window
+from foliot.ports.searching import Cell, LetterGroup, Pile, Points, Timing, Window
 from foliot.usecases.runs import with_attempts
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
@@ -26,6 +26,9 @@ MOST_BUCKETS = 500
 WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
 USUAL_BUCKETS = 120
 USUAL_SPAN = timedelta(hours=24)
+MOST_POINTS = 50_000
+MOST_TIMED = 50_000
+"""Runs of one chart whose durations are read; of more, a share by chance."""
 UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("true",), negated=True))
 """Dead letters that nobody has answered."""
 
@@ -56,9 +59,12 @@ class Bucket:
 
     def add(self, cell: Cell) -> None:
         self.counts[cell.state.value] += cell.count
-        self.late += cell.count if cell.late else 0
-        if cell.took_ms is not None:
-            self.took[cell.took_ms] += cell.count
+
+    def time(self, timing: Timing, share: float) -> None:
+        """Of a share of them, the late ones stand for the others too."""
+        self.late += round(timing.count / share) if timing.late else 0
+        if timing.took_ms is not None:
+            self.took[timing.took_ms] += timing.count
 
     def percentile(self, share: float) -> int | None:
         """The duration that this share of the ended runs did not exceed, to two digits."""
@@ -77,14 +83,28 @@ class Series:
 
     window: Window
     buckets: Sequence[Bucket]
+    timed: float
+    """The share of the runs that durations and lateness were read from: 1 is all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """Single runs over time: all of them, or, of states with very many, as many as there is room for."""
+
+    window: Window
+    points: Points
+    counts: Mapping[RunState, int]
+    """All that have begun, drawn or not."""
+    not_begun: int
+    """These have no duration, and no point."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letters:
-    """A page of groups of dead letters, and how many groups there are."""
+    """A page of groups of dead letters, and what there is in all."""
 
     groups: Sequence[LetterGroup]
-    total: int
+    pile: Pile
     hosts: Mapping[str, str]
     """By the id of a group's sample."""
 
@@ -135,11 +155,30 @@ class Searching:
         within = query.also(Term("since", at=window.start), Term("until", at=window.end))
         async with self.store.read(caller.tenant_id) as tx:
             cells = await tx.searching.series(caller.tenant_id, within, window, now)
+            share = min(MOST_TIMED / max(sum(cell.count for cell in cells), 1), 1.0)
+            timings = await tx.searching.timings(caller.tenant_id, within, window, share, now)
         buckets = [Bucket(window.start + place * window.width) for place in range(window.buckets)]
         for cell in cells:
             if 0 <= cell.bucket < len(buckets):
                 buckets[cell.bucket].add(cell)
-        return Series(window, buckets)
+        for timing in timings:
+            if 0 <= timing.bucket < len(buckets):
+                buckets[timing.bucket].time(timing, share)
+        return Series(window, buckets, share)
+
+    async def points(
+        self, caller: Caller, query: Query, start: datetime | None, end: datetime | None, most: int = MOST_POINTS
+    ) -> Scattered:
+        """By when they were made; without bounds, the last 24 hours. About so many, rare states before common ones."""
+        demand(caller, Verb.READ, Thing.RUN)
+        now = self.clock.now()
+        window = window_of(start, end, None, now)
+        within = query.also(Term("since", at=window.start), Term("until", at=window.end))
+        async with self.store.read(caller.tenant_id) as tx:
+            found = await tx.searching.begun(caller.tenant_id, within, now)
+            counts = {state: begun for state, (_, begun) in found.items() if begun}
+            drawn = await tx.searching.points(caller.tenant_id, within, window.start, shares(counts, most), now)
+        return Scattered(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
 
     async def schedules(self, caller: Caller, page: Page, query: Query) -> Sequence[Schedule]:
         """Newest first."""
@@ -147,17 +186,39 @@ class Searching:
         async with self.store.read(caller.tenant_id) as tx:
             return await tx.searching.schedules(caller.tenant_id, query, page)
 
+    async def several_schedules(self, caller: Caller, ids: Sequence[str]) -> Sequence[Schedule]:
+        """Those of them that are the caller's."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await tx.searching.several_schedules(caller.tenant_id, ids)
+
+    async def count_schedules(self, caller: Caller, query: Query) -> int:
+        """Exact; deleted ones only if the filter names them."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await tx.searching.count_schedules(caller.tenant_id, query)
+
     async def letters(self, caller: Caller, page: Page, query: Query) -> Letters:
         """Dead letters without an answer, those that failed alike together."""
         demand(caller, Verb.READ, Thing.DEAD_LETTER)
         async with self.store.read(caller.tenant_id) as tx:
             query = query.also(*UNANSWERED)
-            groups, total = await tx.searching.letters(caller.tenant_id, query, page, self.clock.now())
+            groups, pile = await tx.searching.letters(caller.tenant_id, query, page, self.clock.now())
             hosts = await hosts_of(tx, caller.tenant_id, [group.sample for group in groups])
-            return Letters(groups, total, hosts)
+            return Letters(groups, pile, hosts)
 
     def _kinds(self) -> frozenset[str]:
         return frozenset([*KINDS, *self.actions.kinds()])
+
+
+def shares(counts: Mapping[RunState, int], most: int) -> dict[RunState, float]:
+    """How much of each state is drawn when there is room for so many: what is rare whole, what is common in part."""
+    found, room = dict[RunState, float](), most
+    for place, (state, number) in enumerate(sorted(counts.items(), key=lambda one: one[1])):
+        drawn = min(number, room // (len(counts) - place))
+        found[state] = drawn / number if number else 0
+        room -= drawn
+    return found
 
 
 def window_of(start: datetime | None, end: datetime | None, seconds: int | None, now: datetime) -> Window:

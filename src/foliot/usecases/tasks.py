@@ -21,8 +21,8 @@ from foliot.ports.tasks import TaskView
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
-from foliot.usecases.schedules import Schedules, find_run
-from foliot.usecases.trail import Change, record
+from foliot.usecases.schedules import Schedules
+from foliot.usecases.trail import Change, entry
 
 KIND = "task"
 
@@ -83,10 +83,9 @@ class Tasks:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             self.limiter.run(caller, limits)
-            await tx.runs.add([request], now)
-            run = await find_run(tx, caller, request.id)
-            became = {"run_id": run.id, "action": dict(request.action or {})}
-            await record(tx, caller, now, Change("run", Thing.TASK, name, became=became))
+            became = {"run_id": request.id, "action": dict(request.action or {})}
+            await tx.runs.add([request], now, [entry(caller, now, Change("run", Thing.TASK, name, became=became))])
+            run = request.made(now)
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
         return run

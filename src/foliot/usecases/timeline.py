@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Invalid
-from foliot.domain.ledger import Entry
-from foliot.domain.planning import Ahead, Budget, ahead
+from foliot.domain.ledger import Entry, Fate, Reason
+from foliot.domain.planning import Ahead, Budget, Foresight, skipped
 from foliot.domain.query import Query
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule
@@ -47,6 +47,8 @@ class Strip:
     collisions: Sequence[tuple[datetime, int]]
     dropped: int
     """Groups for which there was no room."""
+    complete: bool
+    """Whether every range of instants that made no run is drawn; of very many, only the newest are."""
 
     @property
     def marks(self) -> int:
@@ -62,6 +64,7 @@ class _Past:
     unmade: Sequence[tuple[str, Entry]]
     names: Mapping[str, str]
     """Of schedules that are no longer there, or were not looked at."""
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,18 +108,32 @@ def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple
 async def _read(tx: Transaction, tenant_id: str, query: Query, stretch: Stretch) -> _Past:
     schedules = await tx.searching.schedules(tenant_id, query, Page(MOST_SCHEDULES))
     mine = {one.id for one in schedules}
-    only: list[str] | None = None
-    if query:
-        only = sorted(mine)
-    elif stretch.by is Grouping.SCHEDULE and len(schedules) > MOST_GROUPS:
-        only = list(await tx.history.busy(tenant_id, stretch))[: 2 * MOST_GROUPS]
+    only = sorted(mine) if query else None
+    if stretch.by is Grouping.SCHEDULE and len(schedules) > MOST_GROUPS:
+        only = await _candidates(tx, tenant_id, schedules, stretch, only)
     bars = await tx.history.bars(tenant_id, stretch, only)
-    unmade = await tx.history.unmade(tenant_id, stretch.start, stretch.end)
-    if query:
-        unmade = [(schedule_id, entry) for schedule_id, entry in unmade if schedule_id in mine]
+    found = await tx.history.unmade(tenant_id, stretch.start, stretch.end, only)
+    unmade = found.entries
     keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is Grouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
-    return _Past(schedules, bars, unmade, await tx.history.names(tenant_id, sorted(strangers)))
+    return _Past(schedules, bars, unmade, await tx.history.names(tenant_id, sorted(strangers)), not found.more)
+
+
+async def _candidates(
+    tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: Stretch, only: Sequence[str] | None
+) -> list[str]:
+    """Those among which `chosen` will choose: the past of others need not be read."""
+    mine = {one.id for one in schedules}
+    due = [one for one in schedules if one.next_at is not None and one.next_at < stretch.end]
+    due.sort(key=lambda one: (one.next_at, one.id))
+    found = {one.id for one in due[:MOST_GROUPS]}
+    found |= set(await tx.history.failing(tenant_id, stretch, only, MOST_GROUPS))
+    missing = await tx.history.missing(tenant_id, stretch.start, stretch.end, MOST_SCHEDULES)
+    found |= set([one for one in missing if only is None or one in mine][:MOST_GROUPS])
+    if len(due) < MOST_GROUPS:
+        rare = await tx.history.rare(tenant_id, stretch, MOST_SCHEDULES, MOST_SCHEDULES)
+        found |= set([one for one in rare if only is None or one in mine][:MOST_GROUPS])
+    return sorted(found)
 
 
 def _draw(past: _Past, stretch: Stretch, now: datetime) -> Strip:
@@ -127,15 +144,16 @@ def _draw(past: _Past, stretch: Stretch, now: datetime) -> Strip:
         single = bar.run_id if bar.count == 1 else None
         for group in rows.of_bar(bar):
             group.marks.append(Mark(bar.at, until, bar.state.value, bar.count, single))
-    for schedule_id, entry in past.unmade:
+    for schedule_id, entry in [*past.unmade, *_wished(past.schedules, stretch)]:
         mark = _unmade(entry, rows.known.get(schedule_id), stretch)
         for group in rows.of_schedule(schedule_id):
             group.marks.append(mark)
     # Many schedules share a trigger: what it will do is asked once, and in a row of many schedules counted at once.
     plans: dict[str, Counter[Ahead]] = {}
     every: Counter[Ahead] = Counter()
+    foresight = Foresight(stretch.start, stretch.end)
     for schedule in past.schedules:
-        if plan := ahead(schedule, stretch.start, stretch.end):
+        if plan := foresight.of(schedule):
             every[plan] += 1
             for group in rows.of_schedule(schedule.id):
                 group.due = min(group.due or plan.start, plan.start)
@@ -148,7 +166,14 @@ def _draw(past: _Past, stretch: Stretch, now: datetime) -> Strip:
         rows.describe(group)
     fold(shown, stretch.width)
     meetings = collisions(_starts(every), MOST_COLLISIONS)
-    return Strip(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped)
+    return Strip(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, past.complete)
+
+
+def _wished(schedules: Sequence[Schedule], stretch: Stretch) -> Iterator[tuple[str, Entry]]:
+    """Planned instants that somebody wants skipped, as the ledger will have them."""
+    for one in schedules:
+        if (skip := skipped(one, stretch.start, stretch.end)) is not None:
+            yield one.id, Entry(skip, skip, 1, Fate.SKIPPED, Reason.REQUESTED, one.skip_by)
 
 
 def _starts(plans: Mapping[Ahead, int]) -> Counter[datetime]:

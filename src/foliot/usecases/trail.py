@@ -13,6 +13,7 @@ import orjson
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.draft import document
 from foliot.domain.ids import ENTRY, new_id
+from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule
 from foliot.domain.trail import TrailEntry
 from foliot.ports import Page, Store, Transaction
@@ -37,25 +38,24 @@ class Change:
 
 async def record(tx: Transaction, caller: Caller, now: datetime, *changes: Change) -> None:
     """Write the changes down in the transaction that makes them: both happen, or neither. One statement."""
-    if not changes:
-        return
-    await tx.trail.add(
-        [
-            TrailEntry(
-                id=new_id(ENTRY),
-                tenant_id=caller.tenant_id,
-                at=now,
-                user_id=caller.user_id,
-                key_id=caller.key_id,
-                door=caller.door.value,
-                verb=change.verb,
-                thing=word(change.thing),
-                thing_id=change.thing_id,
-                was=_brief(change.was),
-                became=_brief(change.became),
-            )
-            for change in changes
-        ]
+    if changes:
+        await tx.trail.add([entry(caller, now, change) for change in changes])
+
+
+def entry(caller: Caller, now: datetime, change: Change) -> TrailEntry:
+    """A change as the trail keeps it, for whoever writes it with something else."""
+    return TrailEntry(
+        id=new_id(ENTRY),
+        tenant_id=caller.tenant_id,
+        at=now,
+        user_id=caller.user_id,
+        key_id=caller.key_id,
+        door=caller.door.value,
+        verb=change.verb,
+        thing=word(change.thing),
+        thing_id=change.thing_id,
+        was=_brief(change.was),
+        became=_brief(change.became),
     )
 
 
@@ -82,7 +82,10 @@ def portrait(schedule: Schedule) -> dict[str, Any]:
 
 
 def _standing(schedule: Schedule) -> dict[str, Any]:
-    state = {"status": schedule.status.value, "paused_reason": schedule.paused_reason, "version": schedule.version}
+    state: dict[str, Any] = {"status": schedule.status.value, "paused_reason": schedule.paused_reason}
+    state["version"] = schedule.version
+    if schedule.skip_at is not None:
+        state["skips"] = rfc3339(schedule.skip_at)
     return {**document(schedule), **state}
 
 

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from foliot.ports.tasks import Attempt, Told
@@ -98,7 +98,7 @@ def main() -> None:
         if "path" in message:
             sys.path[:] = message["path"]
             continue
-        send({"number": message["number"], "ended": asdict(perform(message, send, stop))})
+        send({"number": message["number"], "ended": perform(message, send, stop)})
 
 
 def listen(source: BinaryIO, calls: Calls) -> None:

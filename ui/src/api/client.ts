@@ -15,6 +15,8 @@ export interface Asking {
 let csrf: string | null = null;
 const listeners = new Set<() => void>();
 const answered = new Set<() => void>();
+const reached = new Set<() => void>();
+let away = false;
 
 /** The session tells which token changes must carry. */
 export function carryCsrf(token: string | null): void {
@@ -31,6 +33,21 @@ export function onSignedOut(listener: () => void): () => void {
 export function onAnswer(listener: () => void): () => void {
   answered.add(listener);
   return () => answered.delete(listener);
+}
+
+/** Whether the last request found nobody. A socket that is cut says less: something between may let no sockets through. */
+export const isAway = (): boolean => away;
+
+/** Called when that changes. */
+export function onReach(listener: () => void): () => void {
+  reached.add(listener);
+  return () => reached.delete(listener);
+}
+
+function found(there: boolean): void {
+  if (away === !there) return;
+  away = !there;
+  for (const tell of reached) tell();
 }
 
 /** `crypto.randomUUID` is missing on plain http, so the key is made by hand. */
@@ -68,10 +85,13 @@ async function send(path: string, asking: Asking): Promise<Response> {
     });
   } catch (error) {
     if (asking.signal?.aborted) throw error;
+    found(false);
     throw offline(asked);
   }
   // A proxy answers 502 to 504 for a server that is away.
-  if (answer.status < 502) for (const tell of answered) tell();
+  const there = answer.status < 502 || answer.status > 504;
+  found(there);
+  if (there) for (const tell of answered) tell();
   if (answer.ok) return answer;
   const problem = problemOf(answer.status, await answer.text().catch(() => ""));
   if (answer.status === 401 && !path.startsWith("/api/session")) for (const tell of listeners) tell();

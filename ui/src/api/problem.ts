@@ -1,22 +1,7 @@
-/** What the API says when it refuses: RFC 9457, with what a person needs to put it right. */
-export interface Complaint {
-  field: string;
-  message: string;
-  got?: unknown;
-  /** From and to, in characters of the field's value. */
-  position?: [number, number] | null;
-  /** The whole value, put right. */
-  suggestion?: string | null;
-}
+import type { Complaint, Problem } from "./schema";
 
-export interface Problem {
-  type: string;
-  title: string;
-  status: number;
-  detail: string;
-  code: string;
-  errors?: Complaint[];
-}
+/** What the API says when it refuses: RFC 9457, with what a person needs to put it right. */
+export type { Complaint, Problem };
 
 /** What was asked, so that an error can be copied as a curl command. */
 export interface Asked {

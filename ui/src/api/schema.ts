@@ -1,6 +1,6 @@
 /* Written by `make reference` from the API's description. Do not edit. */
 
-export type Act = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "delete";
+export type Act = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "tag" | "delete" | "backfill";
 
 export interface Action {
   kind: string;
@@ -12,6 +12,11 @@ export interface ActionModel {
   method: string;
   path: string;
   body: unknown;
+}
+
+export interface Age {
+  up_to_hours: number | null;
+  count: number;
 }
 
 export interface Alive {
@@ -59,6 +64,8 @@ export interface ArticleWish {
   priority?: number;
 }
 
+export type AsOf = "now" | "then";
+
 export interface Attempt {
   number: number;
   epoch: number;
@@ -91,6 +98,30 @@ export interface AttentionItem {
 export interface AttentionList {
   checked_at: string;
   items: (AttentionItem)[];
+}
+
+export interface BackfillRequest {
+  from: string;
+  to?: string | null;
+  which?: Which;
+  rate?: number;
+  limit?: number;
+  stop_after?: number | null;
+  order?: Order;
+  dry_run?: boolean;
+  expect?: number | null;
+}
+
+export interface BackfillTrial {
+  dry_run: boolean;
+  count: number;
+  named: number;
+  left_out: Record<string, number>;
+  first: string | null;
+  last: string | null;
+  sample: (Unfilled)[];
+  hosts: (string)[];
+  warnings: (string)[];
 }
 
 export interface Bar {
@@ -129,6 +160,7 @@ export interface Bulk {
   updated_at: string;
   finished_at: string | null;
   reason: string;
+  details: Record<string, unknown> | null;
 }
 
 export interface BulkFailure {
@@ -145,6 +177,10 @@ export interface BulkRequest {
   order?: Order;
   dry_run?: boolean;
   expect?: number | null;
+  add_tags?: (string)[];
+  remove_tags?: (string)[];
+  as_of?: AsOf;
+  patch?: Record<string, unknown> | null;
 }
 
 export type BulkState = "running" | "paused" | "stopped" | "finished";
@@ -166,6 +202,11 @@ export interface CalendarModel {
   granularity: Granularity;
   exact: boolean;
   items: (CellModel)[];
+}
+
+export interface CallerModel {
+  id: string;
+  name: string;
 }
 
 export interface CancelledJob {
@@ -274,6 +315,31 @@ export interface DemoNote {
 export interface DemoRemoved {
   schedules: number;
   runs: number;
+}
+
+export interface EndpointList {
+  items: (EndpointModel)[];
+  next_cursor: null;
+  total: number;
+  since: string;
+  whole: boolean;
+}
+
+export interface EndpointModel {
+  url: string;
+  calls: number;
+  succeeded: number;
+  failed: number;
+  success_ratio: number;
+  p50_ms: number;
+  p95_ms: number;
+  codes: Record<string, number>;
+  failing_since: string | null;
+  last_at: string;
+  last_run_id: string;
+  last_error: string | null;
+  schedules: (CallerModel)[];
+  schedule_count: number;
 }
 
 export interface Event {
@@ -471,11 +537,15 @@ export interface LetterGroup {
   sample_id: string;
   sample: Run;
   arrivals: (Arrivals)[];
+  mute: Mute | null;
 }
 
 export interface LetterGroups {
   items: (LetterGroup)[];
   total: number;
+  letters: number;
+  oldest_at: string | null;
+  ages: (Age)[];
   next_cursor: string | null;
 }
 
@@ -512,11 +582,19 @@ export interface Log {
   pruned: boolean;
 }
 
+export interface LogCount {
+  count: number;
+  by_level: Record<string, number>;
+  by_category: Record<string, number>;
+  by_attempt: Record<string, number>;
+}
+
 export interface LogLine {
   seq: number;
   at: string;
   level: string;
   message: string;
+  category: string | null;
   attempt: number | null;
 }
 
@@ -555,6 +633,19 @@ export interface Member {
 export interface Members {
   items: (Member)[];
   next_cursor: null;
+}
+
+export interface Mute {
+  fingerprint: string;
+  user_id: string;
+  at: string;
+  until: string;
+  reason: string;
+}
+
+export interface MuteRequest {
+  hours?: number;
+  reason?: string;
 }
 
 export interface Named {
@@ -598,6 +689,8 @@ export interface OutcomeModel {
   duration_ms: number | null;
   at: string;
 }
+
+export type Over = "24h" | "7d";
 
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow_all";
 
@@ -650,6 +743,7 @@ export interface PipelineDetail {
 export interface PipelineList {
   items: (PipelineModel)[];
   next_cursor: null;
+  faults: (FaultModel)[];
 }
 
 export interface PipelineModel {
@@ -683,6 +777,19 @@ export interface PlannedCrawl {
 export interface PlannedModel {
   name: string;
   schedule: Record<string, unknown>;
+}
+
+export interface Points {
+  from: string;
+  to: string;
+  counts: Partial<Record<RunState, number>>;
+  shown: Partial<Record<RunState, number>>;
+  not_begun: number;
+  states: (RunState)[];
+  id: (string)[];
+  at_ms: (number)[];
+  took_ms: (number)[];
+  state: (number)[];
 }
 
 export interface PresetList {
@@ -731,6 +838,12 @@ export interface Problem {
   errors?: (Complaint)[];
 }
 
+export interface Proofs {
+  runs: string;
+  failed: string;
+  slow: string | null;
+}
+
 export interface QueueHealth {
   queue: string;
   depth: number;
@@ -754,9 +867,47 @@ export interface QueueModel {
   workers: (string)[] | null;
 }
 
+export interface Ranked {
+  schedule_id: string;
+  name: string;
+  runs: number;
+  failed: number;
+  failure_ratio: number;
+  p95_ms: number | null;
+  q: Proofs;
+}
+
+export interface Ranking {
+  over: Over;
+  since: string;
+  runs: number;
+  whole: boolean;
+  slowest: (Ranked)[];
+  flakiest: (Ranked)[];
+}
+
+export interface Refusal {
+  id: string;
+  message: string;
+}
+
+export interface Rehearsal {
+  looked_at: number;
+  duplicates: number;
+  changed: number;
+  stay: number;
+  edited: number;
+  refused: number;
+  refusals: (Refusal)[];
+  replays_most: number;
+  replays_cap: number;
+}
+
 export interface ReplayRequest {
   ids?: (string)[] | null;
   filter?: DeadFilter | null;
+  as_of?: AsOf;
+  patch?: Record<string, unknown> | null;
 }
 
 export interface Replayed {
@@ -797,6 +948,7 @@ export interface Run {
   parked: boolean;
   cancel_requested: boolean;
   scheduled_for: string | null;
+  fills: string | null;
   ready_at: string;
   queue: string;
   priority: number;
@@ -835,6 +987,9 @@ export interface Sampled {
   name: string | null;
   state: string;
   message: string;
+  version?: number | null;
+  follows?: number | null;
+  replays?: number | null;
 }
 
 export interface Schedule {
@@ -862,6 +1017,9 @@ export interface Schedule {
   max_runs: number | null;
   status: Status;
   paused_reason: string;
+  paused_at: string | null;
+  paused_by: string | null;
+  skips: Skips | null;
   fault: string | null;
   managed_by: ManagedBy;
   summary: string;
@@ -871,6 +1029,10 @@ export interface Schedule {
   created_at: string;
   updated_at: string;
   links: Record<string, string>;
+}
+
+export interface ScheduleCount {
+  count: number;
 }
 
 export interface ScheduleHealth {
@@ -959,6 +1121,7 @@ export interface Series {
   from: string;
   to: string;
   bucket_seconds: number;
+  timed: number;
   items: (Bar)[];
 }
 
@@ -983,6 +1146,15 @@ export interface SessionRequest {
 }
 
 export type Severity = "failed" | "dead" | "attention";
+
+export interface SkipRequest {
+  at?: string | null;
+}
+
+export interface Skips {
+  at: string;
+  by: string | null;
+}
 
 export type Status = "active" | "paused" | "completed" | "deleted";
 
@@ -1091,6 +1263,7 @@ export interface TimelineModel {
   collisions: (CollisionModel)[];
   marks: number;
   dropped_groups: number;
+  complete: boolean;
 }
 
 export interface Trail {
@@ -1119,12 +1292,25 @@ export interface Trial {
   sample: (Sampled)[];
   hosts: (string)[];
   warnings: (string)[];
+  rehearsal: Rehearsal | null;
 }
 
 export type Type = "cron" | "interval" | "oneoff";
 
+export interface Unfilled {
+  at: string;
+  outcome: "ran" | "queued" | "skipped" | "missed" | "pruned" | "planned";
+  reason: string;
+  run_id: string | null;
+}
+
 export interface UnloadRequest {
   edited?: boolean | null;
+}
+
+export interface Unmuted {
+  fingerprint: string;
+  mute?: null;
 }
 
 export interface Used {
@@ -1146,6 +1332,8 @@ export interface WhenModel {
   interval_seconds: number | null;
   timezone: string;
 }
+
+export type Which = "missing" | "all";
 
 export type Wish = "drain" | "restart";
 

@@ -2,10 +2,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Outlet, useRouterState } from "@tanstack/react-router";
 import { Dialog } from "radix-ui";
 import { lazy, Suspense, useEffect, useState } from "react";
-import { Toaster } from "sonner";
+import { Toaster, toast } from "sonner";
 
 import { onSignedOut } from "@/api/client";
 import { keys } from "@/api/keys";
+import { loading, whenIdle } from "@/api/loading";
 import { sessionQuery } from "@/api/session";
 import { live, useFreshness } from "@/live/live";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -19,8 +20,9 @@ import { PLACES } from "./places";
 import { SignedOut } from "./SignedOut";
 import { TopBar } from "./TopBar";
 
-const Palette = lazy(() => import("./Palette"));
-const Shortcuts = lazy(() => import("./Shortcuts"));
+const CODE = { palette: () => import("./Palette"), shortcuts: () => import("./Shortcuts") };
+const Palette = lazy(CODE.palette);
+const Shortcuts = lazy(CODE.shortcuts);
 
 /** What is around every page. */
 export function Frame() {
@@ -64,13 +66,20 @@ function Inside({ out }: { out: boolean }) {
   const go = useGo();
   const queries = useQueryClient();
   const close = (): void => setOpen(null);
+  // Opened once it is there: a page is not lost because this cannot be loaded.
+  const show = (what: keyof typeof CODE): void =>
+    void loading(CODE[what])().then(
+      () => setOpen(what),
+      () => toast.error("The server does not answer; this was not opened before it went away"),
+    );
+  useEffect(() => whenIdle(Object.values(CODE)), []);
   everSignedIn ||= !out;
   useFreshness();
   useEffect(() => (out ? live.rest() : live.wake()), [out]);
   useEffect(() => onSignedOut(() => void queries.invalidateQueries({ queryKey: keys.session })), [queries]);
   useKeys({
-    "mod+k": () => setOpen(open === "palette" ? null : "palette"),
-    "?": () => setOpen("shortcuts"),
+    "mod+k": () => (open === "palette" ? close() : show("palette")),
+    "?": () => show("shortcuts"),
     t: () => setPrefs({ theme: themeNow() === "dark" ? "light" : "dark" }),
     n: () => go("/schedules/new"),
     ...Object.fromEntries(PLACES.map((place) => [`g ${place.key}`, () => go(place.to)])),
@@ -81,14 +90,10 @@ function Inside({ out }: { out: boolean }) {
         Skip to the content
       </a>
       <div className="hidden md:block">
-        <Nav onShortcuts={() => setOpen("shortcuts")} />
+        <Nav onShortcuts={() => show("shortcuts")} />
       </div>
       <div className="flex min-w-0 flex-1 flex-col">
-        <TopBar
-          onPalette={() => setOpen("palette")}
-          onShortcuts={() => setOpen("shortcuts")}
-          onNav={() => setOpen("nav")}
-        />
+        <TopBar onPalette={() => show("palette")} onShortcuts={() => show("shortcuts")} onNav={() => setOpen("nav")} />
         <DemoStrip />
         <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-auto outline-none">
           <Suspense fallback={null}>
@@ -101,7 +106,7 @@ function Inside({ out }: { out: boolean }) {
           <Dialog.Overlay className="fixed inset-0 z-40 bg-veil" />
           <Dialog.Content aria-describedby={undefined} className="fixed inset-y-0 left-0 z-50 shadow-overlay">
             <Dialog.Title className="sr-only">Pages</Dialog.Title>
-            <Nav narrow onShortcuts={() => setOpen("shortcuts")} onGo={close} />
+            <Nav narrow onShortcuts={() => show("shortcuts")} onGo={close} />
           </Dialog.Content>
         </Dialog.Portal>
       </Dialog.Root>

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
-import { BookOpen, Keyboard, PanelLeftClose, PanelLeftOpen } from "lucide-react";
+import { BellOff, BookOpen, Keyboard, PanelLeftClose, PanelLeftOpen } from "lucide-react";
 
 import type { RunCount } from "@/api/calls";
 import { ask } from "@/api/client";
@@ -16,19 +16,18 @@ import { useNow } from "@/time/useNow";
 import { Mark } from "./Mark";
 import { PLACES, type Place } from "./places";
 
-/** What the numbers beside the names count: what runs, and letters that nobody has settled. */
-const OPEN = "state:running,dead_letter -resolved:true";
+/** What the numbers beside the names count: what runs, and letters that nobody has settled or muted; */
+const OPEN = "state:running,dead_letter -resolved:true -muted:true";
+/** muted ones are counted apart. */
+const MUTED = "muted:true -resolved:true";
 
 /** The pages, what waits there, and the time. */
 export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; narrow?: boolean; onGo?: () => void }) {
   const { navFolded } = usePrefs();
   const folded = navFolded && !narrow;
   const { pathname } = useLocation();
-  const { data } = useQuery({
-    queryKey: keys.runsCount({ q: OPEN }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: OPEN }, signal }),
-    retry: false,
-  });
+  const data = useCount(OPEN);
+  const muted = useCount(MUTED)?.count ?? 0;
   const counts = { running: data?.by_state.running, dead: data?.by_state.dead_letter, schedules: undefined };
   return (
     <nav
@@ -52,6 +51,7 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
               folded={folded}
               here={place.to === "/" ? pathname === "/" : pathname.startsWith(place.to)}
               count={place.count && counts[place.count]}
+              muted={place.count === "dead" ? muted : 0}
               onGo={onGo}
             />
           </li>
@@ -91,17 +91,27 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
   );
 }
 
+function useCount(q: string): RunCount | undefined {
+  return useQuery({
+    queryKey: keys.runsCount({ q }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    retry: false,
+  }).data;
+}
+
 function Item({
   place,
   folded,
   here,
   count,
+  muted,
   onGo,
 }: {
   place: Place;
   folded: boolean;
   here: boolean;
   count?: number;
+  muted: number;
   onGo?: () => void;
 }) {
   const Icon = place.icon;
@@ -128,6 +138,16 @@ function Item({
           title={place.count === "dead" ? "dead letters" : "running now"}
         >
           {brief(count)}
+        </span>
+      ) : null}
+      {muted && !folded ? (
+        <span
+          className={cx("inline-flex items-center gap-0.5 text-xs text-muted", !count && "ml-auto")}
+          title={`${muted} muted`}
+        >
+          <BellOff size={11} aria-hidden />
+          <span className="sr-only">muted: </span>
+          {brief(muted)}
         </span>
       ) : null}
     </Go>

@@ -7,12 +7,12 @@ import { PLACES, SHORTCUTS } from "./places";
 export default function Shortcuts({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
     <Modal open={open} onClose={onClose} title="Keys" wide>
-      <div className="grid gap-x-8 gap-y-4 sm:grid-cols-2">
+      <div className="gap-x-8 sm:columns-2">
         {[
           ...SHORTCUTS,
           ["Pages", PLACES.map((place) => [`g ${place.key}`, place.label] as [string, string])] as const,
         ].map(([heading, keys]) => (
-          <section key={heading}>
+          <section key={heading} className="mb-4 break-inside-avoid">
             <h3 className="mb-1 text-sm font-semibold">{heading}</h3>
             <dl className="grid grid-cols-[80px_1fr] gap-y-1">
               {keys.map(([key, what]) => (

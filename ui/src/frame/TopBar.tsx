@@ -8,6 +8,7 @@ import { Menu } from "@/parts/Menu";
 import { setPrefs, useTheme } from "@/prefs";
 
 import { LiveDot } from "./LiveDot";
+import { MOD_K } from "./places";
 import { ZonePicker } from "./ZonePicker";
 
 export function TopBar({
@@ -21,7 +22,6 @@ export function TopBar({
 }) {
   const theme = useTheme();
   const session = useSession();
-  const apple = navigator.userAgent.includes("Mac");
   return (
     <header className="flex h-12 shrink-0 items-center gap-1 border-b px-2 md:px-4">
       <Button kind="quiet" className="md:hidden" aria-label="Pages" icon={<Burger size={18} />} onClick={onNav} />
@@ -37,7 +37,7 @@ export function TopBar({
       >
         <Search size={14} aria-hidden />
         <span className="flex-1 truncate max-md:sr-only">Search or run a command…</span>
-        <Key>{apple ? "⌘K" : "Ctrl K"}</Key>
+        <Key>{MOD_K}</Key>
       </button>
       <LiveDot />
       <ZonePicker />

@@ -9,8 +9,12 @@ import {
   type LucideIcon,
   Play,
   Settings,
+  Webhook,
   Workflow,
 } from "lucide-react";
+
+/** As the keyboard before the reader names it. */
+export const MOD_K = navigator.userAgent.includes("Mac") ? "⌘K" : "Ctrl K";
 
 export interface Place {
   label: string;
@@ -30,6 +34,7 @@ export const PLACES: readonly Place[] = [
   { label: "Crawls & articles", to: "/crawls", key: "a", icon: Globe },
   { label: "Pipelines", to: "/pipelines", key: "p", icon: Workflow },
   { label: "Dead letters", to: "/dead-letters", key: "d", icon: Inbox, count: "dead" },
+  { label: "Endpoints", to: "/endpoints", key: "e", icon: Webhook },
   { label: "Queues & workers", to: "/queues", key: "q", icon: Gauge },
   { label: "Activity", to: "/activity", key: "y", icon: Activity },
   { label: "Settings", to: "/settings", key: ",", icon: Settings },
@@ -39,7 +44,7 @@ export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
   [
     "Anywhere",
     [
-      ["⌘K", "search or run a command"],
+      [MOD_K, "search or run a command"],
       ["g …", "go to a page (the letter stands beside it)"],
       ["n", "new schedule"],
       ["t", "theme"],
@@ -62,9 +67,20 @@ export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
     ],
   ],
   [
+    "One run, one schedule, the calendar",
+    [
+      ["j  k", "newer, older run"],
+      ["e", "edit a schedule; edit and replay a run"],
+      ["r", "run now, replay"],
+      ["p", "pause or resume"],
+      ["c", "cancel"],
+      ["←  →", "earlier, later in the calendar"],
+    ],
+  ],
+  [
     "Logs",
     [
-      ["/", "search"],
+      ["/", "search (Ctrl F, too)"],
       [".", "next error"],
       ["f", "follow"],
       ["w", "wrap lines"],

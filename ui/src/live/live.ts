@@ -1,7 +1,7 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
-import { onAnswer } from "@/api/client";
+import { isAway, onAnswer, onReach } from "@/api/client";
 
 import { Live, type LiveState, type Told } from "./socket";
 
@@ -13,6 +13,13 @@ export const live = new Live(() => {
 const subscribe = (listener: () => void): (() => void) => live.onState(listener);
 
 export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => live.state);
+
+/** Why nothing can be asked of the server now, in words for a button; null when it can. */
+export function useOffline(): string | null {
+  const state = useLiveState();
+  const away = useSyncExternalStore(onReach, isAway);
+  return away && state.kind !== "live" ? "Offline – the server does not answer. This works again when it does." : null;
+}
 
 /** Hear a topic while this component is shown; null hears nothing. */
 export function useTopic(topic: string | null, hear: (told: Told) => void, after?: number): void {
@@ -32,7 +39,7 @@ const HIDDEN_PACE = 10_000;
 const SHOWN_PACE = 1000;
 /** and what is dear to answer less often. */
 const DEAR_PACE = 5000;
-const DEAR: ReadonlySet<unknown> = new Set(["series", "timeline", "calendar", "dead-letter-groups"]);
+const DEAR: ReadonlySet<unknown> = new Set(["series", "points", "view", "timeline", "calendar", "dead-letter-groups"]);
 /** A server that takes long is asked less: it rests so many times as long as it worked. */
 const REST = 4;
 

@@ -3,6 +3,7 @@ import { Card } from "@/parts/Card";
 import { CopyAs } from "@/parts/CopyAs";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
+import { Go } from "@/parts/Go";
 import { Id } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
 import { Page } from "@/parts/Page";
@@ -22,7 +23,9 @@ const TITLES: Record<string, string> = {
   pause: "Pause schedules",
   resume: "Resume schedules",
   run: "Run schedules now",
+  tag: "Tag schedules",
   delete: "Delete schedules",
+  backfill: "Backfill a schedule",
 };
 const WORDS: Record<BulkObject["state"], string> = {
   running: "under way",
@@ -30,7 +33,7 @@ const WORDS: Record<BulkObject["state"], string> = {
   stopped: "stopped",
   finished: "finished",
 };
-const ON_SCHEDULES = new Set(["pause", "resume", "run", "delete"]);
+const ON_SCHEDULES = new Set(["pause", "resume", "run", "tag", "delete", "backfill"]);
 
 /** One bulk action: what it does, how far it is, and what refused. */
 export default function Bulk() {
@@ -72,13 +75,25 @@ export default function Bulk() {
           {bulk.reason ? <p className="text-sm text-attention-ink">{bulk.reason}</p> : null}
           <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 text-sm">
             <Fact name="What">
-              {bulk.filter !== null ? (
+              {bulk.action === "backfill" ? (
+                <Go to={`/schedules/${String(bulk.details?.schedule_id)}`} className="text-accent hover:underline">
+                  {String(bulk.details?.schedule_name)}
+                </Go>
+              ) : bulk.filter !== null ? (
                 <code className="font-mono">{bulk.filter || "everything"}</code>
               ) : (
                 `${number(bulk.ids_given)} chosen by hand`
               )}
             </Fact>
             <Fact name="Pace">{`${number(bulk.rate)} a second${bulk.stop_after ? `, until ${number(bulk.stop_after)} have failed` : ""}`}</Fact>
+            {bulk.stop_after ? (
+              <Fact name="">Failures are counted once a second; what was on its way by then still arrived.</Fact>
+            ) : null}
+            {bulk.details ? (
+              <Fact name="Details">
+                <code className="font-mono text-xs [overflow-wrap:anywhere]">{JSON.stringify(bulk.details)}</code>
+              </Fact>
+            ) : null}
             <Fact name="Asked by">{bulk.user_id}</Fact>
             <Fact name="Began">
               <Instant at={bulk.created_at} as="short" precision="second" />
@@ -103,7 +118,11 @@ export default function Bulk() {
           <ul className="divide-y">
             {bulk.failures.map((one) => (
               <li key={one.id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2">
-                <Id id={one.id} to={`${schedules ? "/schedules" : "/runs"}/${one.id}`} />
+                {bulk.action === "backfill" ? (
+                  <Instant at={one.id} as="short" precision="second" />
+                ) : (
+                  <Id id={one.id} to={`${schedules ? "/schedules" : "/runs"}/${one.id}`} />
+                )}
                 <span className="min-w-0 break-words text-failed-ink">{one.message}</span>
               </li>
             ))}

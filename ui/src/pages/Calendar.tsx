@@ -74,7 +74,11 @@ export default function Calendar() {
     <Page title="Calendar" actions={<CopyAs call={{ method: "GET", path }} />}>
       <div className="flex flex-wrap items-center gap-2">
         <div className="flex items-center gap-1">
-          <Button aria-label="Earlier" icon={<ChevronLeft size={16} />} onClick={() => to(stepOf(view, at, -1, zone))} />
+          <Button
+            aria-label="Earlier"
+            icon={<ChevronLeft size={16} />}
+            onClick={() => to(stepOf(view, at, -1, zone))}
+          />
           <Button onClick={() => to(Date.now())}>Today</Button>
           <Button aria-label="Later" icon={<ChevronRight size={16} />} onClick={() => to(stepOf(view, at, 1, zone))} />
         </div>
@@ -86,7 +90,10 @@ export default function Calendar() {
               type="button"
               aria-pressed={view === one}
               onClick={() => (zoom ? to(at, one) : setView(one, true))}
-              className={cx("h-8 border-r px-3 capitalize last:border-r-0", view === one ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface")}
+              className={cx(
+                "h-8 border-r px-3 capitalize last:border-r-0",
+                view === one ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface",
+              )}
             >
               {one}
             </button>
@@ -108,7 +115,11 @@ export default function Calendar() {
             />
             <label className="flex items-center gap-2 text-muted">
               Rows
-              <select value={by} onChange={(event) => setBy(event.target.value)} className="h-8 rounded border bg-bg px-2 text-ink">
+              <select
+                value={by}
+                onChange={(event) => setBy(event.target.value)}
+                className="h-8 rounded border bg-bg px-2 text-ink"
+              >
                 <option value="schedule">by schedule</option>
                 <option value="tag">by tag</option>
                 <option value="queue">by queue</option>
@@ -140,6 +151,7 @@ function zoomed(text: string, whole: Range): Range {
 
 function titleOf(view: View, range: Range, zone: string): string {
   if (view === "month") return format(zone, { month: "long", year: "numeric" }).format(range.from);
-  if (view === "day") return format(zone, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(range.from);
+  if (view === "day")
+    return format(zone, { weekday: "long", day: "numeric", month: "long", year: "numeric" }).format(range.from);
   return `${day(range.from, zone, Date.now())} – ${day(range.to - 1, zone, Date.now())}`;
 }

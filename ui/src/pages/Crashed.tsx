@@ -1,18 +1,43 @@
 import { type ErrorComponentProps, useRouter } from "@tanstack/react-router";
+import { useEffect } from "react";
 
+import { ask } from "@/api/client";
+import { ProblemError } from "@/api/problem";
 import { ErrorCard } from "@/parts/ErrorCard";
 
-/** A page broke, or its file is gone since a new version was installed. The others still work. */
+const PACE = 3000;
+/** Loads the window anew, but only from a server that is there: else the browser would show an error of its own. */
+const anew = (): void => {
+  void ask("/api/session").then(
+    () => window.location.reload(),
+    () => undefined,
+  );
+};
+
+/** A page broke, its file is gone since a new version was installed, or it was never loaded. The others still work. */
 export function Crashed({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
+  const away = error instanceof ProblemError && error.offline;
   const gone = /dynamically imported module|Importing a module script failed/i.test(String(error));
+  useEffect(() => {
+    if (!away) return;
+    anew();
+    const timer = window.setInterval(anew, PACE);
+    return () => window.clearInterval(timer);
+  }, [away]);
   return (
     <div className="p-6">
       <ErrorCard
         error={error}
-        what={gone ? "This page belongs to another version of Foliot, or the server is away" : undefined}
+        what={
+          away
+            ? "This page was not opened before the server went away"
+            : gone
+              ? "This page belongs to another version of Foliot"
+              : undefined
+        }
         onRetry={() => {
-          if (gone) window.location.reload();
+          if (away || gone) anew();
           else {
             reset();
             void router.invalidate();

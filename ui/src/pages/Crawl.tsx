@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Ban, Download, RotateCcw } from "lucide-react";
 import { useState } from "react";
 
-import type { Run } from "@/api/calls";
+import type { Job, Run } from "@/api/calls";
 import { ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { ProblemError } from "@/api/problem";
@@ -26,11 +26,11 @@ import { useAct } from "@/parts/useAct";
 import { useGo, useParam } from "@/parts/useUrl";
 import { duration, millis, number } from "@/time/moment";
 import { useNow } from "@/time/useNow";
+import { lookOf } from "@/words/states";
 
 import { Articles } from "./jobs/Articles";
 import { Band } from "./jobs/Band";
 import { Items } from "./jobs/Items";
-import type { Job } from "./jobs/shapes";
 
 const CRUMBS = [{ label: "Crawls & articles", to: "/crawls" }];
 
@@ -97,7 +97,7 @@ function Shown({ job }: { job: Job }) {
   return (
     <Page
       title={shortId(job.job_id)}
-      tab={`${shortId(job.job_id)} · ${job.status.toLowerCase()}`}
+      tab={`${shortId(job.job_id)} · ${lookOf(job.state ?? "planned").label}`}
       state={job.state ?? undefined}
       crumbs={CRUMBS}
       aside={<StateBadge state={job.state ?? "planned"} />}

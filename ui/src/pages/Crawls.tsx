@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
+import type { Job } from "@/api/calls";
 import { ask, pathOf } from "@/api/client";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/CopyAs";
@@ -17,7 +18,6 @@ import { useUrl } from "@/parts/useUrl";
 import { millis, number } from "@/time/moment";
 
 import { Band } from "./jobs/Band";
-import type { Job } from "./jobs/shapes";
 import { Submit } from "./jobs/Submit";
 
 const STEP = 50;

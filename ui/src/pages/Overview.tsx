@@ -11,6 +11,7 @@ import { momentOf } from "@/words/span";
 import { AttentionCard } from "./overview/AttentionCard";
 import { Nothing } from "./overview/Nothing";
 import { Numbers } from "./overview/Numbers";
+import { Ranking } from "./overview/Ranking";
 import { RunList } from "./overview/RunList";
 import { RunsByState } from "./overview/RunsByState";
 import { TimeRuler } from "./overview/TimeRuler";
@@ -55,6 +56,7 @@ export default function Overview() {
             error={series.error}
             onRetry={() => void series.refetch()}
           />
+          <Ranking />
           <div className="grid gap-4 lg:grid-cols-2">
             <RunList title="Running now" q="state:running,retrying" empty="Nothing runs at this moment." />
             <RunList

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Workflow } from "lucide-react";
 import { useMemo } from "react";
 
-import type { Page as PageOf, Pipeline, Run } from "@/api/calls";
+import type { Pipeline, PipelineList, Run } from "@/api/calls";
 import { ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { useMay } from "@/api/session";
@@ -22,15 +22,22 @@ import { Broken } from "./pipelines/Broken";
 const rowId = (pipeline: Pipeline): string => pipeline.name;
 const EXAMPLE = "foliot up --pipelines examples/pipelines_scheduled.yml";
 
+type Fault = PipelineList["faults"][number];
+
+/** Each once: what keeps a file from being read stands beside every pipeline of it. */
+const told = (faults: Fault[]): [string, Fault][] => [
+  ...new Map(faults.map((fault) => [JSON.stringify(fault), fault])),
+];
+
 /** Chains of steps that a file defines. */
 export default function Pipelines() {
   const list = useQuery({
     queryKey: keys.pipelines,
-    queryFn: ({ signal }) => ask<PageOf<Pipeline>>("/api/pipelines", { signal }),
+    queryFn: ({ signal }) => ask<PipelineList>("/api/pipelines", { signal }),
     refetchInterval: 5000,
   });
   const items = list.data?.items ?? [];
-  const broken = items.filter((one) => one.error);
+  const faults = told([...(list.data?.faults ?? []), ...items.flatMap((one) => one.error ?? [])]);
   const may = useMay("run:run");
   const [act, busy] = useAct();
   const go = useGo();
@@ -58,7 +65,7 @@ export default function Pipelines() {
       {
         id: "when",
         header: "Runs",
-        width: "minmax(140px, 1.5fr)",
+        width: "minmax(140px, 2.5fr)",
         card: "none",
         cell: (one) => (
           <span className="truncate">{one.schedule ? one.summary : "once for each version of the file"}</span>
@@ -113,7 +120,9 @@ export default function Pipelines() {
   );
   return (
     <Page title="Pipelines" actions={<CopyAs call={{ method: "GET", path: "/api/pipelines", cli: "pipeline list" }} />}>
-      {broken.map((one) => (one.error ? <Broken key={one.name} error={one.error} /> : null))}
+      {faults.map(([key, fault]) => (
+        <Broken key={key} error={fault} />
+      ))}
       <DataTable
         label="Pipelines"
         columns={columns}
@@ -125,17 +134,21 @@ export default function Pipelines() {
         onRetry={() => void list.refetch()}
         fill={false}
         empty={
-          <Empty
-            icon={Workflow}
-            title="No pipelines"
-            actions={
-              <span className="flex flex-wrap items-center gap-2 rounded border bg-surface px-3 py-1.5 font-mono text-xs">
-                {EXAMPLE} <CopyButton text={EXAMPLE} />
-              </span>
-            }
-          >
-            A pipeline is a chain of steps in a YAML file: fetch, read, filter, keep. Start Foliot with one:
-          </Empty>
+          faults.length ? (
+            <Empty icon={Workflow} title="No pipelines: their file is not in order" />
+          ) : (
+            <Empty
+              icon={Workflow}
+              title="No pipelines"
+              actions={
+                <span className="flex flex-wrap items-center gap-2 rounded border bg-surface px-3 py-1.5 font-mono text-xs">
+                  {EXAMPLE} <CopyButton text={EXAMPLE} />
+                </span>
+              }
+            >
+              A pipeline is a chain of steps in a YAML file: fetch, read, filter, keep. Start Foliot with one:
+            </Empty>
+          )
         }
       />
     </Page>

@@ -9,7 +9,7 @@ import { keys } from "@/api/keys";
 import { ProblemError } from "@/api/problem";
 import { useMay } from "@/api/session";
 import { useKeys } from "@/frame/keyboard";
-import { useTopic } from "@/live/live";
+import { useOffline, useTopic } from "@/live/live";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/CopyAs";
 import { Empty } from "@/parts/Empty";
@@ -24,15 +24,17 @@ import { useAct } from "@/parts/useAct";
 import { useGo, useParam, useUrl } from "@/parts/useUrl";
 import { FINAL } from "@/words/states";
 
+import { again, bySettings, isLetter } from "./run/again";
 import { Attempts } from "./run/Attempts";
 import { AttemptsTab } from "./run/AttemptsTab";
-import { EditReplay } from "./run/EditReplay";
+import { editable, EditReplay } from "./run/EditReplay";
 import { EventsTab } from "./run/EventsTab";
 import { Facts } from "./run/Facts";
 import { Failure } from "./run/Failure";
 import { LogViewer } from "./run/log/LogViewer";
 import { ProgressBand } from "./run/ProgressBand";
 import { Related } from "./run/Related";
+import { Result } from "./run/Result";
 import { useNeighbours } from "./run/useNeighbours";
 
 export default function Run() {
@@ -95,9 +97,10 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
   const [edit, setEdit] = useUrl("edit");
   const editing = edit === "1";
   const setEditing = (open: boolean): void => setEdit(open ? "1" : "");
-  const mayRun = useMay("run:run");
+  const mayRun = useMay(isLetter(run) ? "run:dead_letter" : "run:run");
   const mayRunSchedule = useMay("run:schedule");
   const mayCancel = useMay("write:run");
+  const offline = useOffline();
   const final = FINAL.has(run.state);
   const { before, after } = useNeighbours(run);
   const schedule = useQuery({
@@ -108,18 +111,18 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
 
   const cancel = (): void =>
     void act(`/api/runs/${run.id}/cancel`, {}, run.state === "running" ? "Asked to stop" : "Cancelled");
-  const again = async (): Promise<void> => {
-    const made = await act<RunAnswer>(`/api/runs/${run.id}/retry`);
+  const repeat = async (): Promise<void> => {
+    const made = await again(act, run);
     if (!made) return;
     go(`/runs/${made.id}`);
-    toast.success(`Replayed as ${shortId(made.id)}`, {
+    toast.success(`Replayed as ${shortId(made.id)}${bySettings(run, made)}`, {
       action: { label: "Back to the original", onClick: () => go(`/runs/${run.id}`) },
     });
   };
-  const mayEdit = schedule !== undefined && mayRunSchedule;
+  const mayEdit = editable(run, schedule) && mayRunSchedule;
   useKeys({
-    r: mayRun && final ? () => void again() : undefined,
-    c: mayCancel && !final ? cancel : undefined,
+    r: mayRun && final && !offline ? () => void repeat() : undefined,
+    c: mayCancel && !final && !offline ? cancel : undefined,
     e: mayEdit ? () => setEditing(true) : undefined,
     k: before ? () => go(`/runs/${before}`) : undefined,
     j: after ? () => go(`/runs/${after}`) : undefined,
@@ -180,13 +183,13 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
               icon={<RotateCcw size={14} aria-hidden />}
               busy={busy}
               disabled={gone}
-              onClick={() => void again()}
+              onClick={() => void repeat()}
             >
               Replay
             </Button>
           ) : null}
           {mayEdit && final ? (
-            <Button hotkey="e" disabled={gone} onClick={() => setEditing(true)}>
+            <Button acts hotkey="e" disabled={gone} onClick={() => setEditing(true)}>
               Edit & replay
             </Button>
           ) : null}
@@ -246,11 +249,7 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
             label: "Result",
             content: (
               <Section>
-                {run.result === null ? (
-                  <Empty title="No result">{final ? "It ended without one." : "It has not ended yet."}</Empty>
-                ) : (
-                  <Json value={run.result} name={`${run.id}-result`} />
-                )}
+                <Result run={run} />
               </Section>
             ),
           },
@@ -283,7 +282,7 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
           },
         ]}
       />
-      {schedule ? <EditReplay run={run} schedule={schedule} open={editing} onClose={() => setEditing(false)} /> : null}
+      {mayEdit ? <EditReplay run={run} schedule={schedule} open={editing} onClose={() => setEditing(false)} /> : null}
     </Page>
   );
 }

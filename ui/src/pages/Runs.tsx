@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Ban, Play, RotateCcw } from "lucide-react";
+import { Ban, Download, Play, RotateCcw } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 
 import type { BulkAction, Run, RunCount } from "@/api/calls";
@@ -7,23 +7,27 @@ import { ask, pathOf } from "@/api/client";
 import { keys } from "@/api/keys";
 import { ProblemError } from "@/api/problem";
 import { useMay } from "@/api/session";
+import { useOffline } from "@/live/live";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/CopyAs";
 import { DataTable } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { FilterBox } from "@/parts/FilterBox";
+import { Menu } from "@/parts/Menu";
 import { Page } from "@/parts/Page";
 import { SelectionBar } from "@/parts/SelectionBar";
 import { useAct } from "@/parts/useAct";
 import { useBulk } from "@/parts/useBulk";
 import { useLiveList } from "@/parts/useLiveList";
 import { useGo, useUrl } from "@/parts/useUrl";
+import { Views } from "@/parts/Views";
 import { useZone } from "@/prefs";
 import { mark, number } from "@/time/moment";
 import { quoted } from "@/words/copying";
 import { RUN_FIELDS } from "@/words/fields";
 import { withKey } from "@/words/filter";
+import { saveFrom } from "@/words/saving";
 import { FINAL } from "@/words/states";
 
 import { runColumns } from "./runs/columns";
@@ -31,6 +35,14 @@ import { RunsChart } from "./runs/RunsChart";
 import { StateChips } from "./runs/StateChips";
 
 const rowId = (run: Run): string => run.id;
+const EXPORTS = [
+  ["csv", "CSV, a table"],
+  ["ndjson", "NDJSON, a document per line"],
+] as const;
+const VIEWS = [
+  { name: "Failed, 24 h", q: "state:failed,dead_letter since:24h" },
+  { name: "Late, 24 h", q: "late:true since:24h" },
+];
 
 export default function Runs() {
   const [q, setQ] = useUrl("q");
@@ -74,6 +86,7 @@ export default function Runs() {
   const [act] = useAct();
   const mayRun = useMay("run:run");
   const mayCancel = useMay("write:run");
+  const offline = useOffline();
   const many = everything ? (matching ?? 0) : picked.size;
   const badFilter = list.error instanceof ProblemError && Boolean(list.error.about("q"));
 
@@ -85,23 +98,39 @@ export default function Runs() {
         matching === undefined || badFilter ? null : <span className="text-muted">{number(matching)} matching</span>
       }
       actions={
-        <CopyAs
-          call={{
-            method: "GET",
-            path: pathOf("/api/runs", { q, limit: 50 }),
-            cli: q ? `run list -q ${quoted(q)}` : "run list",
-          }}
-        />
+        <>
+          <Menu
+            trigger={
+              <Button acts icon={<Download size={14} aria-hidden />}>
+                Export
+              </Button>
+            }
+            items={EXPORTS.map(([format, label]) => ({
+              label: matching === undefined ? label : `${number(matching)} as ${label}`,
+              onSelect: () => saveFrom(pathOf("/api/runs/export", { q, format }), `runs.${format}`),
+            }))}
+          />
+          <CopyAs
+            call={{
+              method: "GET",
+              path: pathOf("/api/runs", { q, limit: 50 }),
+              cli: q ? `run list -q ${quoted(q)}` : "run list",
+            }}
+          />
+        </>
       }
     >
       <div className="flex flex-col gap-2">
-        <FilterBox
-          value={q}
-          onChange={filter}
-          fields={RUN_FIELDS}
-          error={list.error}
-          placeholder='state:failed schedule:nightly since:24h "text"'
-        />
+        <div className="flex flex-col gap-2 md:flex-row md:items-start">
+          <FilterBox
+            value={q}
+            onChange={filter}
+            fields={RUN_FIELDS}
+            error={list.error}
+            placeholder='state:failed schedule:nightly since:24h "text"'
+          />
+          <Views list="runs" fixed={VIEWS} q={q} wait={list.loading} onChoose={filter} />
+        </div>
         <StateChips count={count.data} q={q} onChange={filter} />
       </div>
       {badFilter ? null : (
@@ -124,8 +153,12 @@ export default function Runs() {
         fresh={list.fresh}
         onFresh={list.showFresh}
         rowKeys={{
-          r: (run) => mayRun && FINAL.has(run.state) && void again(run),
-          c: (run) => mayCancel && !FINAL.has(run.state) && void act(`/api/runs/${run.id}/cancel`, {}, "Asked to stop"),
+          r: (run) => mayRun && !offline && FINAL.has(run.state) && void again(run),
+          c: (run) =>
+            mayCancel &&
+            !offline &&
+            !FINAL.has(run.state) &&
+            void act(`/api/runs/${run.id}/cancel`, {}, "Asked to stop"),
         }}
         empty={
           badFilter ? (
@@ -155,12 +188,18 @@ export default function Runs() {
         noun="runs"
       >
         {mayRun ? (
-          <Button size="small" icon={<RotateCcw size={13} aria-hidden />} onClick={() => setAsking("retry")}>
+          <Button acts size="small" icon={<RotateCcw size={13} aria-hidden />} onClick={() => setAsking("retry")}>
             Run {number(many)} again
           </Button>
         ) : null}
         {mayCancel ? (
-          <Button size="small" kind="danger" icon={<Ban size={13} aria-hidden />} onClick={() => setAsking("cancel")}>
+          <Button
+            acts
+            size="small"
+            kind="danger"
+            icon={<Ban size={13} aria-hidden />}
+            onClick={() => setAsking("cancel")}
+          >
             Cancel {number(many)}
           </Button>
         ) : null}

@@ -31,9 +31,18 @@ function Fresh() {
   const zone = useZone();
   const echo = useEcho();
   const ready = useSession() !== undefined;
-  const { kind, name, words } = TEMPLATES.find((one) => one.kind === template) ?? TEMPLATES[0] ?? { kind: "webhook", name: "", words: "every day at 09:00" };
+  const { kind, name, words } = TEMPLATES.find((one) => one.kind === template) ??
+    TEMPLATES[0] ?? { kind: "webhook", name: "", words: "every day at 09:00" };
   if (!ready) return <Waiting title="New schedule" />;
-  return <Editor key={template} start={freshForm(kind, name, words, zone, echo)} existing={null} title="New schedule" crumbs={LIST} />;
+  return (
+    <Editor
+      key={template}
+      start={freshForm(kind, name, words, zone, echo)}
+      existing={null}
+      title="New schedule"
+      crumbs={LIST}
+    />
+  );
 }
 
 function Existing({ id, copy }: { id: string; copy?: boolean }) {
@@ -55,8 +64,23 @@ function Existing({ id, copy }: { id: string; copy?: boolean }) {
     );
   }
   if (!data) return <Waiting title={copy ? "New schedule" : "Edit"} />;
-  if (copy) return <Editor start={{ ...formOf(data), name: `${data.name}-copy` }} existing={null} title="New schedule" crumbs={LIST} />;
-  return <Editor start={formOf(data)} existing={data} title="Edit" crumbs={[...LIST, { label: data.name, to: `/schedules/${id}` }]} />;
+  if (copy)
+    return (
+      <Editor
+        start={{ ...formOf(data), name: `${data.name}-copy` }}
+        existing={null}
+        title="New schedule"
+        crumbs={LIST}
+      />
+    );
+  return (
+    <Editor
+      start={formOf(data)}
+      existing={data}
+      title="Edit"
+      crumbs={[...LIST, { label: data.name, to: `/schedules/${id}` }]}
+    />
+  );
 }
 
 function Waiting({ title }: { title: string }) {

@@ -10,6 +10,7 @@ import { DataTable } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { FilterBox } from "@/parts/FilterBox";
 import { Page } from "@/parts/Page";
+import { Views } from "@/parts/Views";
 import { useLiveList } from "@/parts/useLiveList";
 import { useGo, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
@@ -25,9 +26,13 @@ import { BulkBar } from "./schedules/Bulk";
 import { BulkProgress } from "./schedules/BulkProgress";
 import { columnsOf } from "./schedules/columns";
 import { useHealthKept } from "./schedules/health";
-import { Views } from "./schedules/Views";
 
 const rowId = (row: Schedule): string => row.id;
+const VIEWS = [
+  { name: "Failing", q: "failing:true" },
+  { name: "Paused", q: "status:paused" },
+  { name: "Completed", q: "status:completed" },
+];
 
 export default function Schedules() {
   const [q, setQ] = useUrl("q");
@@ -71,7 +76,12 @@ export default function Schedules() {
             }}
           />
           {mayWrite ? (
-            <Button kind="primary" icon={<Plus size={14} aria-hidden />} hotkey="n" onClick={() => go("/schedules/new")}>
+            <Button
+              kind="primary"
+              icon={<Plus size={14} aria-hidden />}
+              hotkey="n"
+              onClick={() => go("/schedules/new")}
+            >
               New schedule
             </Button>
           ) : null}
@@ -87,7 +97,7 @@ export default function Schedules() {
           error={list.error}
           label="Filter schedules"
         />
-        <Views q={q} onChoose={choose} />
+        <Views list="schedules" fixed={VIEWS} q={q} wait={list.loading} onChoose={choose} />
       </div>
       {bulk ? <BulkProgress key={bulk.id} started={bulk} onClose={() => setBulk(null)} onOver={list.refetch} /> : null}
       <DataTable
@@ -115,14 +125,18 @@ export default function Schedules() {
           ...(mayWrite
             ? {
                 e: (row: Schedule) => go(`/schedules/${row.id}/edit`),
-                p: (row: Schedule) => (row.status === "paused" ? void acts.resume(row).catch(() => undefined) : setPausing(row)),
+                p: (row: Schedule) =>
+                  row.status === "paused" ? void acts.resume(row).catch(() => undefined) : setPausing(row),
               }
             : {}),
           ...(mayRun ? { r: (row: Schedule) => void acts.runNow(row).catch(() => undefined) } : {}),
         }}
         empty={
           misread ? (
-            <Empty title="The filter is not understood" actions={<Button onClick={() => choose("")}>Clear the filter</Button>}>
+            <Empty
+              title="The filter is not understood"
+              actions={<Button onClick={() => choose("")}>Clear the filter</Button>}
+            >
               What is wrong stands below the box.
             </Empty>
           ) : q ? (
@@ -134,7 +148,13 @@ export default function Schedules() {
           )
         }
       />
-      <BulkBar q={q} chosen={{ ids, everything }} onEverything={() => setEverything(true)} onClear={clear} onStarted={setBulk} />
+      <BulkBar
+        q={q}
+        chosen={{ ids, everything }}
+        onEverything={() => setEverything(true)}
+        onClear={clear}
+        onStarted={setBulk}
+      />
       <PauseDialog schedule={pausing} onClose={() => setPausing(null)} onPause={acts.pause} />
     </Page>
   );

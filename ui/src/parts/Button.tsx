@@ -1,5 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
 
+import { useOffline } from "@/live/live";
+
 import { cx } from "./cx";
 import { Key } from "./Key";
 
@@ -10,6 +12,11 @@ export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   /** The key that does the same. */
   hotkey?: string;
   busy?: boolean;
+  /**
+   * It asks something of the server: off while that is not there, and says so. Taken for granted of one that can be busy
+   * or that sends a form.
+   */
+  acts?: boolean;
   ref?: Ref<HTMLButtonElement>;
 }
 
@@ -26,16 +33,20 @@ export function Button({
   icon,
   hotkey,
   busy,
+  acts,
   className,
   children,
   ...rest
 }: ButtonProps) {
+  const offline = useOffline();
+  const off = (acts ?? (busy !== undefined || rest.type === "submit")) ? offline : null;
   return (
     <button
       type="button"
       aria-busy={busy || undefined}
       {...rest}
-      disabled={rest.disabled || busy}
+      title={off ?? rest.title}
+      disabled={rest.disabled || busy || off !== null}
       className={cx(
         "inline-flex shrink-0 items-center justify-center gap-1.5 whitespace-nowrap rounded font-medium",
         "disabled:cursor-not-allowed disabled:opacity-50",

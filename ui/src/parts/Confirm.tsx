@@ -1,5 +1,5 @@
 import { Dialog } from "radix-ui";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useRef, useState } from "react";
 
 import { Button } from "./Button";
 
@@ -13,21 +13,31 @@ export interface ConfirmProps {
   danger?: boolean;
   /** What must be typed first: the number, or the name. */
   type?: string;
+  /** False when nothing is asked of the server. */
+  acts?: boolean;
   children?: ReactNode;
 }
 
 /** Asks once more, and says what will happen. */
-export function Confirm({ open, onClose, onConfirm, title, action, danger, type, children }: ConfirmProps) {
+export function Confirm({ open, onClose, onConfirm, title, action, danger, type, acts, children }: ConfirmProps) {
   return (
     <Modal open={open} onClose={onClose} title={title}>
-      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, type }}>
+      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, type, acts }}>
         {children}
       </Body>
     </Modal>
   );
 }
 
-function Body({ onClose, onConfirm, action, danger, type, children }: Omit<ConfirmProps, "open" | "title">) {
+function Body({
+  onClose,
+  onConfirm,
+  action,
+  danger,
+  type,
+  acts = true,
+  children,
+}: Omit<ConfirmProps, "open" | "title">) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
   const ready = type === undefined || typed.trim() === type;
@@ -60,7 +70,7 @@ function Body({ onClose, onConfirm, action, danger, type, children }: Omit<Confi
       ) : null}
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Leave as it is</Button>
-        <Button type="submit" kind={danger ? "danger" : "primary"} disabled={!ready} busy={busy}>
+        <Button type="submit" kind={danger ? "danger" : "primary"} disabled={!ready} busy={busy} acts={acts}>
           {action}
         </Button>
       </div>
@@ -82,13 +92,23 @@ export function Modal({
   wide?: boolean;
   children: ReactNode;
 }) {
+  const before = useRef<Element | null>(null);
   return (
     <Dialog.Root open={open} onOpenChange={(now) => (now ? undefined : onClose())}>
       <Dialog.Portal>
         <Dialog.Overlay className="fixed inset-0 z-40 bg-veil" />
         <Dialog.Content
           aria-describedby={undefined}
-          className={`fixed top-[12vh] left-1/2 z-50 flex max-h-[80vh] w-[calc(100vw-32px)] -translate-x-1/2 animate-appear flex-col gap-3 overflow-auto rounded-lg bg-raised p-5 shadow-overlay ${
+          onOpenAutoFocus={() => {
+            before.current = document.activeElement;
+          }}
+          onCloseAutoFocus={(event) => {
+            event.preventDefault();
+            // Back to the button that opened it; what is gone by then (a menu, a page) leaves it to the page.
+            const back = before.current?.isConnected ? before.current : document.getElementById("main");
+            (back as HTMLElement | null)?.focus({ preventScroll: true });
+          }}
+          className={`fixed top-[12vh] left-1/2 z-50 flex max-h-[80vh] w-[calc(100vw-32px)] -translate-x-1/2 animate-appear flex-col gap-3 overflow-auto rounded-lg bg-raised p-5 shadow-overlay outline-none ${
             wide ? "max-w-3xl" : "max-w-md"
           }`}
         >

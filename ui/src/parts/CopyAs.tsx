@@ -1,16 +1,21 @@
 import { ChevronDown } from "lucide-react";
 import { Popover, Tabs as Radix } from "radix-ui";
+import { useState } from "react";
 
 import { useSession } from "@/api/session";
 import { type Call, say } from "@/words/copying";
 
 import { Button } from "./Button";
 import { CopyButton } from "./CopyButton";
+import { Segments } from "./Segments";
 
-/** The same click as curl, CLI and Python, ready to paste. */
-export function CopyAs({ call, label = "Copy as" }: { call: Call; label?: string }) {
+/** The same click as curl, CLI and Python, ready to paste; of several clicks, the first until another is chosen. */
+export function CopyAs({ call, label = "Copy as" }: { call: Call | Readonly<Record<string, Call>>; label?: string }) {
+  const [chosen, setChosen] = useState("");
+  const calls = isCall(call) ? { "": call } : call;
+  const what = chosen in calls ? chosen : (Object.keys(calls)[0] ?? "");
   const secured = useSession()?.mode === "secured";
-  const said = say(call, window.location.origin, secured);
+  const said = say(calls[what] as Call, window.location.origin, secured);
   const ways = [
     ["curl", said.curl],
     ["CLI", said.cli],
@@ -32,8 +37,18 @@ export function CopyAs({ call, label = "Copy as" }: { call: Call; label?: string
           aria-label="Copy as"
           className="z-50 w-[min(560px,calc(100vw-32px))] animate-appear rounded-lg bg-raised p-3 shadow-overlay"
         >
-          <Radix.Root defaultValue={first}>
-            <Radix.List aria-label="Language" className="mb-2 flex gap-1">
+          {Object.keys(calls).length > 1 ? (
+            <div className="mb-2 flex">
+              <Segments
+                label="What"
+                value={what}
+                choices={Object.keys(calls).map((one) => [one, one] as const)}
+                onChange={setChosen}
+              />
+            </div>
+          ) : null}
+          <Radix.Root key={what} defaultValue={first}>
+            <Radix.List aria-label="Language" className="mb-2 flex items-center gap-1">
               {ways.map(([name, text]) =>
                 text ? (
                   <Radix.Trigger
@@ -67,3 +82,5 @@ export function CopyAs({ call, label = "Copy as" }: { call: Call; label?: string
     </Popover.Root>
   );
 }
+
+const isCall = (call: Call | Readonly<Record<string, Call>>): call is Call => typeof call.path === "string";

@@ -104,7 +104,7 @@ export function StackedBars({
               x={x(tick.at)}
               y={height - 4}
               fill="var(--muted)"
-              textAnchor="middle"
+              textAnchor={x(tick.at) > width - 20 ? "end" : "middle"}
               className="text-[11px]"
             >
               {tick.label}

@@ -1,4 +1,4 @@
-import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { type InfiniteData, infiniteQueryOptions, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Page } from "@/api/calls";
@@ -33,6 +33,19 @@ const SHOWN_PACE = 1000;
 const HIDDEN_PACE = 10_000;
 const POLL = 10_000;
 
+const FIRST = 50;
+
+/** How a list is asked for: the same for whoever asks before the page is there. */
+export const listQuery = <T>(path: string, query: Query, limit = FIRST) =>
+  infiniteQueryOptions({
+    queryKey: ["list", path, query, limit],
+    queryFn: ({ pageParam, signal }) => ask<Page<T>>(path, { query: { ...query, limit, cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page: Page<T>) => page.next_cursor,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  });
+
 /**
  * A list that stays still: what is shown is renewed in place, what is new is counted and waits. `path` must answer a
  * page (`items`, `next_cursor`), newest first.
@@ -42,20 +55,15 @@ export function useLiveList<T>({
   query,
   topic,
   rowId,
-  limit = 50,
+  limit = FIRST,
   enabled = true,
 }: LiveListOptions<T>): LiveList<T> {
   const queries = useQueryClient();
-  const key = useMemo(() => ["list", path, query, limit], [path, query, limit]);
+  const key = useMemo(() => listQuery<T>(path, query, limit).queryKey, [path, query, limit]);
   const [head, setHead] = useState<T[]>([]);
   const list = useInfiniteQuery({
-    queryKey: key,
-    queryFn: ({ pageParam, signal }) => ask<Page<T>>(path, { query: { ...query, limit, cursor: pageParam }, signal }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (page) => page.next_cursor,
+    ...listQuery<T>(path, query, limit),
     enabled,
-    staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 60_000,
     refetchOnWindowFocus: false,
     refetchOnMount: "always",
   });

@@ -16,8 +16,10 @@ export const RUN_FIELDS: readonly FilterKey[] = [
   { key: "origin", hint: "schedule, manual, replay" },
   { key: "worker", hint: "who ran it", suggest: "worker" },
   { key: "late", hint: "started after its grace", values: ["true", "false"] },
+  { key: "took", hint: "took at least so long: 840ms, 4.2s, 5m" },
   { key: "id", hint: "an id or its beginning" },
   { key: "fingerprint", hint: "runs that failed alike" },
+  { key: "muted", hint: "letters of a muted group", values: ["true", "false"] },
 ];
 
 /** What a filter of schedules understands. */

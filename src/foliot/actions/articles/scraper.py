@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import TracebackType
 from typing import Any
 
 from foliot.actions.articles import robots
@@ -41,6 +42,32 @@ class Silence:
     def progress(self, data: Mapping[str, Any]) -> None: ...
 
 
+class Readers:
+    """As many as the pool has processes: the wait for one is not the page's own time."""
+
+    def __init__(self, many: int) -> None:
+        self._turns = asyncio.Semaphore(many)
+        self._enough = many * 2
+        self._waiting = 0
+
+    @property
+    def crowded(self) -> bool:
+        """Enough pages wait to be read: fetching others now would only make them wait as well."""
+        return self._waiting > self._enough
+
+    async def __aenter__(self) -> None:
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._turns.release()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageScraper:
     """One page at a time, as often as asked for at once."""
@@ -49,8 +76,7 @@ class PageScraper:
     pool: Pool
     clock: Clock
     reading: timedelta = READING
-    readers: asyncio.Semaphore
-    """As many as the pool has processes: the wait for one is not the page's own time."""
+    readers: Readers
     _silence: Silence = field(default_factory=Silence)
 
     async def robots(self, taken: Taken) -> Allowance | Missed:

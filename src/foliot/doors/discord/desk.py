@@ -109,7 +109,7 @@ class Desk:
         found = await self._jobs(caller)
         if not found:
             return Answer(text="There are no scheduled jobs. /schedule makes one.")
-        found = sorted(found, key=lambda one: (one.next_at is None, one.next_at))
+        found = sorted(found, key=lambda one: (one.next_run_at is None, one.next_run_at))
         lines = [words.job_line(one) for one in found[:SHOWN]]
         more = len(found) - len(lines)
         return Answer(text=words.listed(f"**{_count(len(found), 'job')}**", lines, more, "see foliot schedule list"))
@@ -173,7 +173,7 @@ class Desk:
         found = await self._jobs(caller)
         active = [one for one in found if one.status is Status.ACTIVE]
         lines = [f"**Foliot {foliot.__version__}** · {_count(len(found), 'job')}, {len(active)} active"]
-        upcoming = [(one.next_at, one.name) for one in active if one.next_at is not None]
+        upcoming = [(one.next_run_at, one.name) for one in active if one.next_run_at is not None]
         if upcoming:
             at, name = min(upcoming)
             lines.append(f"Next: {words.code(name)} {words.moment(at, 'R')}")

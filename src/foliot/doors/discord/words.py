@@ -103,7 +103,7 @@ def job_line(schedule: Schedule) -> str:
     """A schedule, which this door calls a job."""
     if schedule.fault is not None:
         return f"- {code(schedule.name)} is damaged · {code(schedule.id)}"
-    when = f"next {moment(schedule.next_at, 'R')}" if schedule.status is Status.ACTIVE else str(schedule.status)
+    when = f"next {moment(schedule.next_run_at, 'R')}" if schedule.status is Status.ACTIVE else str(schedule.status)
     return f"- {code(schedule.name)} {plain(schedule.spec.trigger.summary, 200)} · {when} · {code(schedule.id)}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 
 from foliot import __version__
 from foliot.doors.rest import (
@@ -23,6 +25,7 @@ from foliot.doors.rest import (
     dead_letters,
     demo,
     echo,
+    endpoints,
     health,
     jobs,
     keys,
@@ -31,13 +34,17 @@ from foliot.doors.rest import (
     models_articles,
     models_bulk,
     models_jobs,
+    models_schedules,
     models_session,
     pipelines,
     presets,
     problems,
     queues,
+    run_export,
     run_logs,
     runs,
+    schedule_acts,
+    schedule_export,
     schedule_health,
     schedules,
     searching,
@@ -71,6 +78,47 @@ Times are RFC 3339 in UTC. Errors are problem documents (RFC 9457) with a `code`
 Lists answer `{"items": […], "next_cursor": …}`."""
 
 
+ROOMS = (
+    # Before the schedules and the runs: their paths would be taken for one's id.
+    schedule_health,
+    schedule_export,
+    searching,
+    run_export,
+    suggesting,
+    schedules,
+    schedule_acts,
+    runs,
+    run_logs,
+    crawl,
+    articles,
+    jobs,
+    sockets,
+    stream,
+    tasks,
+    presets,
+    pipelines,
+    dead_letters,
+    bulks,
+    queues,
+    endpoints,
+    workers,
+    keys,
+    tickets,
+    session,
+    echo,
+    demo,
+    secrets,
+    tenants,
+    trail,
+    attention,
+    timeline,
+    health,
+    metrics,
+)
+
+FIRST = frozenset({"/crawl", "/api/schedules/{schedule_id}/run-now"})
+"""Asked more often than all others: a path is compared with one route after the other."""
+
 OPEN = (("/health", "get"), ("/api/session", "get"), ("/api/session", "post"), ("/api/session", "delete"))
 """What nobody has to show anything for."""
 
@@ -100,7 +148,6 @@ def create_app(
         redoc_url=None,
         # A redirect would be made of the Host header: it leads wherever that says, and behind a proxy out of https.
         redirect_slashes=False,
-        responses=ALWAYS,
     )
     app.state.cases = cases
     app.state.identity = identity
@@ -111,41 +158,7 @@ def create_app(
     app.state.pulses = Pulses(app.state.streams.stopping)
     app.state.tries = session.Tries()
     problems.install(app)
-    for room in (
-        # Before the schedules: its path would be taken for one's id.
-        schedule_health,
-        schedules,
-        # Before the runs, for the same reason.
-        searching,
-        suggesting,
-        runs,
-        run_logs,
-        crawl,
-        articles,
-        jobs,
-        sockets,
-        stream,
-        tasks,
-        presets,
-        pipelines,
-        dead_letters,
-        bulks,
-        queues,
-        workers,
-        keys,
-        tickets,
-        session,
-        echo,
-        demo,
-        secrets,
-        tenants,
-        trail,
-        attention,
-        timeline,
-        health,
-        metrics,
-    ):
-        app.include_router(room.router)
+    app.router.routes.extend(sorted(_routes(), key=lambda route: getattr(route, "path", "") not in FIRST))
     app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])
     # FastAPI's own way to extend the document.
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
@@ -157,29 +170,35 @@ def create_app(
     return app
 
 
+@lru_cache(maxsize=1)
+def _routes() -> Sequence[BaseRoute]:
+    """The routes of all rooms, which all apps share: they know nothing of any.
+
+    Including the routers would make every route again for each app, when its first request comes, and every request
+    would go from room to room.
+    """
+    routes = [route for room in ROOMS for route in room.router.routes]
+    for route in routes:
+        if isinstance(route, APIRoute):
+            route.responses = {**ALWAYS, **route.responses}
+    return routes
+
+
 def _taken(app: FastAPI) -> frozenset[str]:
     """The first parts of all paths that routes answer: no page of the dashboard can have such an address."""
-    return frozenset(path.split("/")[1] for path in _paths(app.routes))
-
-
-def _paths(routes: Iterable[Any]) -> Iterator[str]:
-    for route in routes:
-        # A router that was included is one route, which knows those in it.
-        if (router := getattr(route, "original_router", None)) is not None:
-            yield from _paths(router.routes)
-        elif path := getattr(route, "path", None):
-            yield path
+    return frozenset(route.path.split("/")[1] for route in app.routes if isinstance(route, Route | WebSocketRoute))
 
 
 def _openapi(app: FastAPI) -> dict[str, Any]:
     """FastAPI's document, with the models of bodies that the domain reads."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=_routes())
         rooms = (
             models_access,
             models_articles,
             models_bulk,
             models_jobs,
+            models_schedules,
             models_session,
             tenants,
             tasks,

@@ -10,11 +10,12 @@ from foliot.domain.access import Thing, Verb
 from foliot.doors.rest import models_articles, render
 from foliot.doors.rest.asking import Batch, Cases
 from foliot.doors.rest.bodies import body
+from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Who, permits
 from foliot.usecases.articles import Submitted
 from foliot.usecases.jobs import article_status
 
-router = APIRouter(prefix="/jobs", tags=["Articles"])
+router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
 
 
 @router.post(

@@ -32,7 +32,7 @@ _KEY_ID = re.compile(r"key_[0-9a-f]{32}")
 _VISIBLE = re.compile(r"[\x20-\x7e]+")
 
 
-def _cases(request: Request) -> UseCases:
+async def _cases(request: Request) -> UseCases:
     cases: UseCases = request.app.state.cases
     return cases
 
@@ -46,6 +46,7 @@ class Asked:
 
     document: Any
     fingerprint: str
+    """Of the whole request; empty without a key, for nobody compares it then."""
     key: str | None
 
     def once(
@@ -95,9 +96,13 @@ async def _ask(request: Request, key: str | None, most: int) -> Asked:
     if key is not None and not (len(key) <= MAX_KEY and _VISIBLE.fullmatch(key)):
         raise Invalid("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters", got=key)
     body = await _read(request, most)
+    return Asked(_parse(body), "" if key is None else _recognised(request, body), key)
+
+
+def _recognised(request: Request, body: bytes) -> str:
     digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
     digest.update(body)
-    return Asked(_parse(body), digest.hexdigest(), key)
+    return digest.hexdigest()
 
 
 def _parse(body: bytes) -> Any:
@@ -126,7 +131,7 @@ Batch = Annotated[Asked, Depends(_batch_asked)]
 Document = Annotated[Any, Depends(_edited)]
 
 
-def _match(
+async def _match(
     if_match: Annotated[str | None, Header(description='The version this change is for, as in `"3"`.')] = None,
 ) -> str | None:
     if if_match is None:
@@ -138,19 +143,19 @@ def _match(
 Match = Annotated[str | None, Depends(_match)]
 
 
-def _schedule_id(schedule_id: Annotated[str, Path(description="A schedule's id, `sch_…`.")]) -> str:
+async def _schedule_id(schedule_id: Annotated[str, Path(description="A schedule's id, `sch_…`.")]) -> str:
     if not _SCHEDULE_ID.fullmatch(schedule_id):
         raise NotFound("schedule", schedule_id[:64])
     return schedule_id
 
 
-def _run_id(run_id: Annotated[str, Path(description="A run's id, `run_…`.")]) -> str:
+async def _run_id(run_id: Annotated[str, Path(description="A run's id, `run_…`.")]) -> str:
     if not _RUN_ID.fullmatch(run_id):
         raise NotFound("run", run_id[:64])
     return run_id
 
 
-def _key_id(key_id: Annotated[str, Path(description="An API key's id, `key_…`.")]) -> str:
+async def _key_id(key_id: Annotated[str, Path(description="An API key's id, `key_…`.")]) -> str:
     if not _KEY_ID.fullmatch(key_id):
         raise NotFound("key", key_id[:64])
     return key_id
@@ -200,6 +205,8 @@ def _queried(dependant: Dependant) -> Iterator[str]:
 
 def only_known(request: Request) -> None:
     """A parameter nobody reads is a mistake worth naming."""
+    if not request.scope["query_string"]:
+        return
     route = request.scope.get("route")
     if not request.query_params or not isinstance(route, APIRoute) or not route.include_in_schema:
         return

@@ -10,16 +10,23 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from foliot.describing import Described
+from foliot.domain.repeat import AsOf
 from foliot.domain.retry import Strategy
 from foliot.domain.schedule import CatchupMode, Overlap, Type
 
 
-class Model(BaseModel):
+class Model(Described):
     """Every model here knows all of its fields."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid")
 
 
+AS_OF = (
+    "By the settings of their schedule `now` (as they were, where it is gone or does something else), or by those of "
+    "`then`. What a run was given for itself alone stays in both."
+)
+PATCH = "A JSON merge patch (RFC 7396) laid over the payload of each."
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(max_length=20)]
 Queue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -179,6 +186,15 @@ class ReplayRequest(Model):
 
     ids: list[str] | None = Field(None, min_length=1, max_length=500)
     filter: DeadFilter | None = None
+    as_of: AsOf = Field(AsOf.NOW, description=AS_OF)
+    patch: dict[str, Any] | None = Field(None, description=PATCH)
+
+
+class MuteRequest(Model):
+    """For how long, and why."""
+
+    hours: int = Field(24, ge=1, le=720)
+    reason: str = Field("", max_length=500)
 
 
 REQUESTS: tuple[type[BaseModel], ...] = (
@@ -188,6 +204,7 @@ REQUESTS: tuple[type[BaseModel], ...] = (
     PauseRequest,
     RunNowRequest,
     ReplayRequest,
+    MuteRequest,
 )
 """Models that no route declares to FastAPI, because the domain reads the body."""
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Response
 
 from foliot.domain.access import Thing, Verb
+from foliot.domain.bulk import MOST_REPLAYS
 from foliot.domain.errors import NotFound
 from foliot.domain.fingerprint import told
 from foliot.domain.reading import rfc3339
@@ -20,7 +21,8 @@ from foliot.doors.rest.models import CONFLICT, UNKNOWN
 from foliot.doors.rest.paging import Paged
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
-from foliot.usecases.bulks import BulkView, Trial
+from foliot.usecases.bulks import BulkView, Trial, shown_details
+from foliot.usecases.rehearsing import Rehearsal
 
 router = APIRouter(prefix="/api/bulk", tags=["Bulk actions"])
 
@@ -29,7 +31,7 @@ _SEEN = [permits(Verb.READ, Thing.BULK)]
 _CHANGED = [permits(Verb.WRITE, Thing.BULK)]
 
 
-def _bulk_id(bulk_id: Annotated[str, Path(description="A bulk action's id, `blk_…`.")]) -> str:
+async def _bulk_id(bulk_id: Annotated[str, Path(description="A bulk action's id, `blk_…`.")]) -> str:
     if not _BULK_ID.fullmatch(bulk_id):
         raise NotFound("bulk action", bulk_id[:64])
     return bulk_id
@@ -125,6 +127,7 @@ def view(one: BulkView) -> dict[str, Any]:
         "updated_at": rfc3339(bulk.updated_at),
         "finished_at": rfc3339(bulk.finished_at),
         "reason": bulk.reason,
+        "details": shown_details(bulk) or None,
     }
 
 
@@ -132,9 +135,34 @@ def _trial(one: Trial) -> dict[str, Any]:
     return {
         "dry_run": True,
         "count": one.count,
-        "sample": [_sampled(each) for each in one.sample],
+        "sample": [_sampled(each) | _course(each, one.rehearsal) for each in one.sample],
         "hosts": list(one.hosts),
         "warnings": list(one.warnings),
+        "rehearsal": None if one.rehearsal is None else _rehearsal(one.rehearsal),
+    }
+
+
+def _rehearsal(one: Rehearsal) -> dict[str, Any]:
+    return {
+        "looked_at": one.looked_at,
+        "duplicates": one.duplicates,
+        "changed": one.changed,
+        "stay": sum(one.stay.values()),
+        "edited": one.edited,
+        "refused": one.refused,
+        "refusals": [{"id": found, "message": why} for found, why in one.reasons],
+        "replays_most": max(one.replays.values(), default=0),
+        "replays_cap": MOST_REPLAYS,
+    }
+
+
+def _course(one: RunView | Schedule, rehearsal: Rehearsal | None) -> dict[str, Any]:
+    if isinstance(one, Schedule) or rehearsal is None:
+        return {}
+    return {
+        "version": one.version,
+        "follows": rehearsal.follows.get(one.id),
+        "replays": rehearsal.replays.get(one.id, 0),
     }
 
 

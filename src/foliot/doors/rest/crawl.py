@@ -13,10 +13,11 @@ from foliot.doors.rest import models_jobs, render, streams
 from foliot.doors.rest.asking import Body, Cases, wants_stream
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.job_logs import LOGS
+from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Who, permits
 from foliot.usecases.crawls import Crawled
 
-router = APIRouter(tags=["Crawls"])
+router = APIRouter(tags=["Crawls"], route_class=Swift)
 
 IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new crawl in any case.")]
 

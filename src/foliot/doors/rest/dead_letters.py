@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Response
 
 from foliot.domain.access import Thing, Verb
-from foliot.doors.rest import bodies, models, render
+from foliot.domain.errors import NotFound
+from foliot.domain.mute import Mute
+from foliot.doors.rest import bodies, models, models_search, render
 from foliot.doors.rest.asking import Body, Cases, Text, plain_texts
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
@@ -41,10 +46,62 @@ async def groups(
     summary="Replay",
 )
 async def replay(cases: Cases, caller: Who, asked: Body) -> Response:
-    """By ids or by filter, at most 500 at once. Each is a new run; the letter stays until its replay succeeds."""
+    """By ids or by filter, at most 500 at once. Each is a new run; the letter stays until its replay succeeds.
+
+    It follows its schedule as it is now, unless `as_of` is `then`; the run says which version it follows.
+    """
     made = await cases.dead_letters.replay(caller, asked.document, asked.once(202, _replayed))
     return render.answer(render.replayed(made), 202)
 
 
+_FINGERPRINT = re.compile(r"[0-9a-f]{12}")
+
+
+async def _fingerprint(
+    fingerprint: Annotated[str, Path(description="A group's, as the list of groups names it.")],
+) -> str:
+    if not _FINGERPRINT.fullmatch(fingerprint):
+        raise NotFound("group of dead letters", fingerprint[:64])
+    return fingerprint
+
+
+Fingerprint = Annotated[str, Depends(_fingerprint)]
+
+
+@router.post(
+    "/groups/{fingerprint}/mute",
+    dependencies=[permits(Verb.WRITE, Thing.DEAD_LETTER)],
+    response_model=models_search.Mute,
+    openapi_extra=body(bodies.MuteRequest, required=False),
+    responses=UNKNOWN,
+    summary="Mute a group",
+)
+async def mute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body) -> Response:
+    """It needs nobody's attention for a while, 24 hours unless said. Its letters stay, new ones join it."""
+    made = await cases.mutes.mute(caller, fingerprint, asked.document, asked.once(200, _muted))
+    return render.answer(render.mute(made))
+
+
+@router.post(
+    "/groups/{fingerprint}/unmute",
+    dependencies=[permits(Verb.WRITE, Thing.DEAD_LETTER)],
+    response_model=models_search.Unmuted,
+    responses=UNKNOWN,
+    summary="Unmute a group",
+)
+async def unmute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body) -> Response:
+    """Before its time; unmuting what is not muted changes nothing."""
+    await cases.mutes.unmute(caller, fingerprint, asked.once(200, _unmuted))
+    return render.answer({"fingerprint": fingerprint, "mute": None})
+
+
 def _replayed(made: Replayed) -> bytes:
     return render.dumps(render.replayed(made))
+
+
+def _muted(made: Mute) -> bytes:
+    return render.dumps(render.mute(made))
+
+
+def _unmuted(fingerprint: str) -> bytes:
+    return render.dumps({"fingerprint": fingerprint, "mute": None})

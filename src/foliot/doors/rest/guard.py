@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -59,6 +60,7 @@ class Typed:
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 
+@lru_cache(maxsize=64)
 def _name(host: str) -> str | None:
     try:
         return urlsplit(f"//{host}").hostname

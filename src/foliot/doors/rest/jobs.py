@@ -33,7 +33,7 @@ _JOB_ID = re.compile(r"(?:run|sch)_[0-9a-f]{32}")
 _SEEN = re.compile(r"(?:(run_[0-9a-f]{32}):)?([0-9]{1,15})", re.ASCII)
 
 
-def _job_id(job_id: Annotated[str, Path(description="What `POST /crawl` answered: `run_…` or `sch_…`.")]) -> str:
+async def _job_id(job_id: Annotated[str, Path(description="What `POST /crawl` answered: `run_…` or `sch_…`.")]) -> str:
     if not _JOB_ID.fullmatch(job_id):
         raise NotFound("job", job_id[:64])
     return job_id
@@ -89,7 +89,7 @@ class Part:
     skip: int
 
 
-def _part(
+async def _part(
     request: Request,
     limit: Limit = 50,
     skip: Skip = 0,
@@ -161,7 +161,7 @@ class Seen:
         return self.number if found.run is not None and whose == found.run.id else 0
 
 
-def _seen(
+async def _seen(
     last_event_id: Annotated[str | None, Header(description="The id of the last line that was read.")] = None,
 ) -> Seen:
     if not last_event_id:

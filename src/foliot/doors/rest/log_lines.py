@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from foliot.domain.event import Event, EventType
+from foliot.domain.log_category import category_of
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import RunState
 from foliot.doors.rest import render
@@ -22,7 +23,7 @@ def _frame(event: Event) -> bytes:
     if event.type is not EventType.LOG:
         return b""
     told = {"seq": event.seq, "at": rfc3339(event.at), "level": event.level, "message": event.message}
-    return render.dumps(told)[:-1] + b',"attempt":' + _OPEN + b"},"
+    return render.dumps({**told, "category": category_of(event.message)})[:-1] + b',"attempt":' + _OPEN + b"},"
 
 
 LINES = View("lines", _frame, lambda _: b"")

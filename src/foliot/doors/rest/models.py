@@ -14,6 +14,7 @@ from foliot.domain.event import EventType
 from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import ManagedBy, Overlap, Status, Type
 from foliot.doors.rest.bodies import Action, Catchup, Model, RetryPolicy
+from foliot.doors.rest.models_schedules import Skips
 
 
 class Complaint(Model):
@@ -66,6 +67,10 @@ class Schedule(Model):
     max_runs: int | None
     status: Status
     paused_reason: str
+    paused_at: datetime | None
+    paused_by: str | None
+    skips: Skips | None
+    """The instant ahead that somebody wants skipped."""
     fault: str | None
     """Why it is silent although active: its row was damaged. Resuming or replacing it mends it."""
     managed_by: ManagedBy
@@ -73,6 +78,7 @@ class Schedule(Model):
     summary: str
     """The trigger in words."""
     next_run_at: datetime | None
+    """The next instant that makes a run: one that is to be skipped is passed over."""
     last_run_at: datetime | None
     version: int
     created_at: datetime
@@ -131,6 +137,8 @@ class Run(Model):
     """Its effect goes on elsewhere; it takes no slot."""
     cancel_requested: bool
     scheduled_for: datetime | None
+    fills: datetime | None
+    """The instant that it makes up for: a backfill's, or that of the run it repeats."""
     """Its instant; none when somebody asked for the run."""
     ready_at: datetime
     queue: str

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import Field
 
 from foliot.domain.bulk import MOST_IDS, Act, BulkState, Order
+from foliot.domain.repeat import AsOf
 from foliot.domain.run import RunState
-from foliot.doors.rest.bodies import Model
+from foliot.doors.rest.bodies import AS_OF, PATCH, Model, Tags
 
 
 class BulkRequest(Model):
@@ -22,6 +24,10 @@ class BulkRequest(Model):
     order: Order = Order.OLDEST
     dry_run: bool = Field(default=False, description="Only say what would be done.")
     expect: int | None = Field(None, ge=0, description="Refuse (409) unless so many match now.")
+    add_tags: Tags = Field(default_factory=list, description="With `tag`: these are added.")
+    remove_tags: Tags = Field(default_factory=list, description="With `tag`: these are taken away.")
+    as_of: AsOf = Field(AsOf.NOW, description=f"Of replay. {AS_OF}")
+    patch: dict[str, Any] | None = Field(None, description=f"Of replay. {PATCH}")
 
 
 class BulkFailure(Model):
@@ -57,6 +63,8 @@ class Bulk(Model):
     finished_at: datetime | None
     reason: str
     """Why it is paused or was stopped."""
+    details: dict[str, Any] | None
+    """What the action needs to know besides, such as `as_of` and `patch` of a replay."""
 
 
 class Bulks(Model):
@@ -74,6 +82,40 @@ class Sampled(Model):
     name: str | None
     state: str
     message: str
+    version: int | None = None
+    """Of its schedule, which it followed."""
+    follows: int | None = None
+    """The version that its replay would follow."""
+    replays: int | None = None
+    """How often it was replayed before."""
+
+
+class Refusal(Model):
+    """One that would be refused, and why."""
+
+    id: str
+    message: str
+
+
+class Rehearsal(Model):
+    """What a replay would do, as far as the first 500 tell."""
+
+    looked_at: int
+    duplicates: int
+    """How many would do exactly what another of them does."""
+    changed: int
+    """How many would be told something else than they were then, because their schedule has changed."""
+    stay: int
+    """How many would do what they did then, though the settings of now were wanted; `warnings` say why."""
+    edited: int
+    """How many the patch would change."""
+    refused: int
+    refusals: list[Refusal]
+    """The first 5 of them."""
+    replays_most: int
+    """How often one of them was replayed before, at most."""
+    replays_cap: int
+    """So often one is replayed; then it is refused."""
 
 
 class Trial(Model):
@@ -83,8 +125,10 @@ class Trial(Model):
     count: int
     sample: list[Sampled]
     hosts: list[str]
-    """To which something would be sent, as far as the first 200 tell."""
+    """To which something would be sent, as far as the first 500 tell."""
     warnings: list[str]
+    rehearsal: Rehearsal | None
+    """Of a replay."""
 
 
 REQUESTS = (BulkRequest,)

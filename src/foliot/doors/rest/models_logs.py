@@ -14,6 +14,8 @@ class LogLine(Model):
     at: datetime
     level: str
     message: str
+    category: str | None
+    """What it tells of: `retry`, `redirect` and their like; null for most lines."""
     attempt: int | None
     """The attempt that wrote it."""
 
@@ -25,7 +27,7 @@ class Log(Model):
     total: int
     """Lines of the whole log."""
     matches: int | None
-    """Those of them that `grep` and `level` ask for; null when neither is given."""
+    """Those of them that are asked for; null when all of them are."""
     first_seq: int | None
     """The number of the first line of the whole log, null when it has none."""
     last_seq: int | None
@@ -35,3 +37,12 @@ class Log(Model):
     """What to give as `after` for those after them; null when there are none yet."""
     pruned: bool
     """Whether lines that were written are not kept."""
+
+
+class LogCount(Model):
+    """How many lines are asked for. Each other number is what asking for it instead would find."""
+
+    count: int
+    by_level: dict[str, int]
+    by_category: dict[str, int]
+    by_attempt: dict[int, int]

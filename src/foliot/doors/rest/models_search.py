@@ -18,6 +18,12 @@ class Count(Model):
     by_state: dict[RunState, int]
 
 
+class ScheduleCount(Model):
+    """How many schedules match; exact."""
+
+    count: int
+
+
 class Bar(Model):
     """The runs that were made in one stretch of time, which begins at `at`."""
 
@@ -37,7 +43,29 @@ class Series(Model):
     from_: datetime = Field(alias="from")
     to: datetime
     bucket_seconds: int
+    timed: float
+    """The share of the runs that durations and lateness were read from: 1 is all of them. Counts are always exact."""
     items: list[Bar]
+
+
+class Points(Model):
+    """Single runs over time, a list for each thing known of them. Those that have not begun are only counted."""
+
+    from_: datetime = Field(alias="from")
+    to: datetime
+    counts: dict[RunState, int]
+    """All that match and have begun."""
+    shown: dict[RunState, int]
+    """Those of them that are here. Of states with very many it is a sample by chance, the same one every time."""
+    not_begun: int
+    states: list[RunState]
+    """What the numbers in `state` stand for."""
+    id: list[str]
+    at_ms: list[int]
+    """When it was made, in milliseconds after `from`."""
+    took_ms: list[int]
+    """Of a run that goes on, so far."""
+    state: list[int]
 
 
 class Named(Model):
@@ -51,6 +79,32 @@ class Arrivals(Model):
     """How many came in the hour that begins at `at`."""
 
     at: datetime
+    count: int
+
+
+class Mute(Model):
+    """A group of dead letters of which nobody wants to hear for a while. It comes back by itself."""
+
+    fingerprint: str
+    user_id: str
+    """Who muted it."""
+    at: datetime
+    until: datetime
+    reason: str
+
+
+class Unmuted(Model):
+    """A group of dead letters that is heard of again."""
+
+    fingerprint: str
+    mute: None = None
+
+
+class Age(Model):
+    """Letters that are older than those of the bar before, and not older than this."""
+
+    up_to_hours: int | None
+    """None: older than all the others."""
     count: int
 
 
@@ -73,6 +127,8 @@ class LetterGroup(Model):
     """The newest of them."""
     arrivals: list[Arrivals]
     """By the hour, for the last 24."""
+    mute: Mute | None
+    """Who wants to hear nothing of it, and until when."""
 
 
 class LetterGroups(Model):
@@ -80,6 +136,11 @@ class LetterGroups(Model):
 
     items: list[LetterGroup]
     total: int
+    letters: int
+    """How many letters there are in all groups."""
+    oldest_at: datetime | None
+    ages: list[Age]
+    """How old all of them are, the youngest first."""
     next_cursor: str | None
 
 

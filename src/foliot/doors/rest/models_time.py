@@ -130,6 +130,8 @@ class TimelineModel(Model):
     marks: int
     dropped_groups: int
     """For which there was no room."""
+    complete: bool
+    """False when so many ranges of instants made no run that only the newest of them are drawn."""
 
 
 class CellModel(Model):
@@ -153,5 +155,6 @@ class CalendarModel(Model):
     timezone: str
     granularity: Granularity
     exact: bool
-    """False when planned instants are so many that those of some schedules are spread evenly."""
+    """False when there is so much that planned instants of some schedules, or long ranges of instants that made no run,
+    are spread evenly or left out. Runs are always counted."""
     items: list[CellModel]

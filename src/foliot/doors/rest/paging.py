@@ -13,7 +13,7 @@ from foliot.ports import Page
 from foliot.usecases.cursors import Cursors
 
 
-def cursors_of(request: Request, caller: Who) -> Cursors:
+async def cursors_of(request: Request, caller: Who) -> Cursors:
     return Cursors(request.app.state.cursor_pepper, f"{caller.tenant_id}\n{request.url.path}")
 
 
@@ -33,7 +33,7 @@ class Turn:
         return Page(self.page.limit + 1, self.page.cursor)
 
 
-def _turn(
+async def _turn(
     cursors: OfThisList,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = 50,
     cursor: Cursor = None,

@@ -92,6 +92,8 @@ class PipelineList(Model):
 
     items: list[PipelineModel]
     next_cursor: None
+    faults: list[FaultModel]
+    """What is wrong with the file and stands beside no pipeline: mostly that it cannot be read at all."""
 
 
 class StepProgress(Model):
@@ -132,7 +134,7 @@ class PipelineRunRequest(Model):
 REQUESTS: tuple[type[BaseModel], ...] = (PipelineRunRequest,)
 
 
-def _name(pipeline: Annotated[str, Path(description="A pipeline's name.")]) -> str:
+async def _name(pipeline: Annotated[str, Path(description="A pipeline's name.")]) -> str:
     if not NAME.fullmatch(pipeline):
         raise NotFound("pipeline", pipeline[:64])
     return pipeline
@@ -146,7 +148,9 @@ Name = Annotated[str, Depends(_name)]
 )
 async def list_(cases: Cases, caller: Who) -> Response:
     """All that the file of pipelines defines, those that are broken too."""
-    return render.answer({"items": [_standing(one) for one in await cases.pipelines.list(caller)], "next_cursor": None})
+    items = [_standing(one) for one in await cases.pipelines.list(caller)]
+    faults = [fault.to_dict() for fault in await cases.pipelines.faults(caller)]
+    return render.answer({"items": items, "next_cursor": None, "faults": faults})
 
 
 @router.get(
@@ -191,7 +195,7 @@ def _standing(one: Standing) -> dict[str, Any]:
         "schedule_id": kept.schedule_id,
         "status": None if schedule is None else schedule.status.value,
         "summary": None if schedule is None else schedule.spec.trigger.summary,
-        "next_run_at": None if schedule is None else rfc3339(schedule.next_at),
+        "next_run_at": None if schedule is None else rfc3339(schedule.next_run_at),
         "revision": None if definition is None else definition.revision,
         "file": kept.file,
         "on_error": None if definition is None else definition.on_error,

@@ -87,7 +87,7 @@ class UnloadRequest(Model):
 REQUESTS: tuple[type[BaseModel], ...] = (LoadRequest, UnloadRequest)
 
 
-def _name(preset: Annotated[str, Path(description="A preset's name.")]) -> str:
+async def _name(preset: Annotated[str, Path(description="A preset's name.")]) -> str:
     if not _NAME.fullmatch(preset):
         raise NotFound("preset", preset[:64])
     return preset
@@ -162,7 +162,7 @@ def _loaded(one: Loaded) -> dict[str, Any]:
                 "schedule_id": each.schedule.id,
                 "schedule": each.schedule.name,
                 "status": "deleted" if each.fate is Fate.DELETED else each.schedule.status.value,
-                "next_run_at": None if each.fate is Fate.DELETED else rfc3339(each.schedule.next_at),
+                "next_run_at": None if each.fate is Fate.DELETED else rfc3339(each.schedule.next_run_at),
             }
             for each in one.made
         ],

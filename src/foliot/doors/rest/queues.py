@@ -45,7 +45,7 @@ class QueueList(Model):
     next_cursor: None
 
 
-def _name(queue: Annotated[str, Path(description="A queue's name. `default_queue` is `default`.")]) -> str:
+async def _name(queue: Annotated[str, Path(description="A queue's name. `default_queue` is `default`.")]) -> str:
     return queue_name(queue)
 
 

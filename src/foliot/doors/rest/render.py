@@ -12,6 +12,7 @@ from fastapi import Response
 from foliot.domain.bulk import DISCARDED
 from foliot.domain.draft import document
 from foliot.domain.event import Event
+from foliot.domain.mute import Mute
 from foliot.domain.preview import Preview
 from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule
@@ -49,10 +50,13 @@ def schedule(one: Schedule) -> dict[str, Any]:
         **document(one),
         "status": one.status.value,
         "paused_reason": one.paused_reason,
+        "paused_at": rfc3339(one.paused_at),
+        "paused_by": one.paused_by,
+        "skips": None if one.skip_at is None else {"at": rfc3339(one.skip_at), "by": one.skip_by},
         "fault": one.fault,
         "managed_by": one.managed_by.value,
         "summary": one.spec.trigger.summary,
-        "next_run_at": rfc3339(one.next_at),
+        "next_run_at": rfc3339(one.next_run_at),
         "last_run_at": rfc3339(one.last_run_at),
         "version": one.version,
         "created_at": rfc3339(one.created_at),
@@ -90,6 +94,7 @@ def run(one: RunView) -> dict[str, Any]:
         "parked": one.parked,
         "cancel_requested": one.cancel_requested,
         "scheduled_for": rfc3339(one.scheduled_for),
+        "fills": rfc3339(one.fills),
         "ready_at": rfc3339(one.ready_at),
         "queue": one.queue,
         "priority": one.priority,
@@ -184,6 +189,16 @@ def group(one: DeadGroup) -> dict[str, Any]:
         "first_at": rfc3339(one.first_at),
         "last_at": rfc3339(one.last_at),
         "ids": list(one.ids),
+    }
+
+
+def mute(one: Mute) -> dict[str, Any]:
+    return {
+        "fingerprint": one.fingerprint,
+        "user_id": one.user_id,
+        "at": rfc3339(one.at),
+        "until": rfc3339(one.until),
+        "reason": one.reason,
     }
 
 

@@ -9,7 +9,9 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from foliot.domain.access import Caller, Thing, Verb
+from foliot.domain.errors import Invalid
 from foliot.domain.event import Event
+from foliot.domain.log_category import CATEGORIES, category_of
 from foliot.domain.reading import rfc3339
 from foliot.domain.transcript import transcript_line
 from foliot.doors.rest import models_logs as models
@@ -27,10 +29,11 @@ router = APIRouter(prefix="/api/runs", tags=["Runs"])
 
 BATCH = 500
 Number = Annotated[int | None, Query(ge=0, le=MAX_SEQ)]
+MAX_ATTEMPT = 2**31 - 1
 Level = Literal["debug", "info", "warning", "error", "critical"]
 
 
-def _place(
+async def _place(
     after: Annotated[Number, Query(description="Lines after this number.")] = None,
     before: Annotated[Number, Query(description="Lines before this number.")] = None,
     around: Annotated[Number, Query(description="Lines on both sides of this number.")] = None,
@@ -39,11 +42,23 @@ def _place(
     return Place(after, before, around, limit)
 
 
-def _wanted(
+async def _wanted(
     grep: Annotated[str | None, Query(max_length=200, description="Only lines that say this, in any case.")] = None,
     level: Annotated[Level | None, Query(description="Only lines that are at least so severe.")] = None,
+    attempt: Annotated[int | None, Query(ge=1, le=MAX_ATTEMPT, description="Only lines of this attempt.")] = None,
+    category: Annotated[
+        str | None, Query(max_length=200, description=f"Only lines of these, with commas: {', '.join(CATEGORIES)}.")
+    ] = None,
 ) -> Wanted:
-    return Wanted(plain_texts(grep=grep)["grep"] or "", level or "debug")
+    return Wanted(plain_texts(grep=grep)["grep"] or "", level or "debug", _categories(category), attempt)
+
+
+def _categories(text: str | None) -> frozenset[str]:
+    asked = text.split(",") if text else []
+    for one in asked:
+        if one not in CATEGORIES:
+            raise Invalid("category", f"must be one or more of {', '.join(CATEGORIES)}", got=one)
+    return frozenset(asked)
 
 
 @router.get(
@@ -77,6 +92,26 @@ async def logs(
 
 
 @router.get(
+    "/{run_id}/logs/count",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.LogCount,
+    responses=UNKNOWN,
+    summary="How many lines its log has, by level, category and attempt",
+)
+async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Wanted, Depends(_wanted)]) -> Response:
+    """Over the whole log. What stands under a level, category or attempt is what asking for it instead would find."""
+    found = await cases.logs.count(caller, run_id, wanted)
+    return render.answer(
+        {
+            "count": found.count,
+            "by_level": found.by_level,
+            "by_category": found.by_category,
+            "by_attempt": {str(attempt): number for attempt, number in sorted(found.by_attempt.items())},
+        }
+    )
+
+
+@router.get(
     "/{run_id}/logs/raw",
     dependencies=[permits(Verb.READ, Thing.RUN)],
     response_class=StreamingResponse,
@@ -104,5 +139,5 @@ def _told(event: Event) -> str:
 
 
 def _line(one: Event) -> dict[str, Any]:
-    told = {"level": one.level or "info", "message": one.message, "attempt": one.attempt}
-    return {"seq": one.seq, "at": rfc3339(one.at), **told}
+    told = {"level": one.level or "info", "message": one.message, "category": category_of(one.message)}
+    return {"seq": one.seq, "at": rfc3339(one.at), **told, "attempt": one.attempt}

@@ -13,16 +13,17 @@ from foliot.doors.rest import models, render, streams
 from foliot.doors.rest.asking import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
 from foliot.doors.rest.paging import Paged
+from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Follower, Who, identify_follower, permits
 from foliot.ports import RunView
 
-router = APIRouter(prefix="/api/runs", tags=["Runs"])
+router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=Swift)
 
 MAX_SEQ = 2**53
 Filters = dict[str, str | None]
 
 
-def _filters(
+async def _filters(
     status: Annotated[str | None, Query(max_length=200, description="One state, or several with commas.")] = None,
     schedule_id: Text = None,
     kind: Text = None,
@@ -83,7 +84,7 @@ async def retry(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Respon
     return render.answer(render.run(made), 202, render.located(made))
 
 
-def _after(
+async def _after(
     after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="The last number already seen.")] = 0,
     last_event_id: Annotated[str | None, Header(description="The same, as browsers say it.")] = None,
 ) -> int:

@@ -7,11 +7,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 
 from foliot.domain.access import Thing, Verb
+from foliot.domain.ranking import Record
 from foliot.domain.reading import rfc3339
 from foliot.domain.wellness import Wellness
-from foliot.doors.rest import models_time, render
+from foliot.doors.rest import models_schedules, models_time, render
 from foliot.doors.rest.asking import Cases, plain_texts
 from foliot.doors.rest.who import Who, permits
+from foliot.usecases.rankings import Over, Ranking
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
@@ -31,6 +33,50 @@ async def health(
     plain_texts(ids=ids)
     found = await cases.fares.of(caller, [one for one in ids.split(",") if one])
     return render.answer({"items": [_health(one) for one in found]})
+
+
+@router.get(
+    "/ranking",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models_schedules.Ranking,
+    summary="The slowest and the flakiest schedules",
+)
+async def ranking(
+    cases: Cases,
+    caller: Who,
+    over: Annotated[Over, Query(description="How far back.")] = Over.DAY,
+    limit: Annotated[int, Query(ge=1, le=50, description="Of each, at most so many.")] = 5,
+) -> Response:
+    """By the duration that 95 of 100 runs did not exceed, and by the share of runs that failed (of three at least).
+    Each comes with the filters of the runs that show it. Of very many runs, the newest 50,000 are counted."""
+    found = await cases.rankings.rank(caller, over, limit)
+    return render.answer(
+        {
+            "over": found.over.value,
+            "since": rfc3339(found.since),
+            "runs": found.runs,
+            "whole": found.whole,
+            "slowest": [_ranked(found, one) for one in found.slowest],
+            "flakiest": [_ranked(found, one) for one in found.flakiest],
+        }
+    )
+
+
+def _ranked(ranking: Ranking, one: Record) -> dict[str, Any]:
+    mine, took = f"schedule:{one.schedule_id} since:{ranking.over.value}", one.p95_ms
+    return {
+        "schedule_id": one.schedule_id,
+        "name": ranking.names.get(one.schedule_id, one.schedule_id),
+        "runs": one.runs,
+        "failed": one.bad,
+        "failure_ratio": one.failure_ratio,
+        "p95_ms": took,
+        "q": {
+            "runs": f"{mine} state:success,partial,failed,dead_letter",
+            "failed": f"{mine} state:failed,dead_letter",
+            "slow": None if took is None else f"{mine} took:{took}ms",
+        },
+    }
 
 
 def _health(one: Wellness) -> dict[str, Any]:

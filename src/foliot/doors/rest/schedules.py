@@ -28,11 +28,12 @@ from foliot.doors.rest.asking import (
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN
 from foliot.doors.rest.paging import Cursor, OfThisList, Paged
+from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
 from foliot.usecases.cursors import Cursors
 
-router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
 
 Filters = dict[str, str | None]
 
@@ -51,7 +52,7 @@ async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     return render.answer(render.schedule(made), 201, _created(made))
 
 
-def _filters(
+async def _filters(
     status: Annotated[Status | None, Query(description="Deleted ones are left out unless asked for.")] = None,
     type: Type | None = None,  # noqa: A002 -- the contract's word
     kind: Text = None,
@@ -205,7 +206,7 @@ class Stretch:
     cursors: Cursors
 
 
-def _stretch(
+async def _stretch(
     cursors: OfThisList,
     from_: Annotated[str | None, Query(alias="from", max_length=64, description="Default: a day ago.")] = None,
     to: Annotated[str | None, Query(max_length=64, description="Exclusive. Default: a day from now.")] = None,

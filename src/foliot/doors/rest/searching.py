@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import Annotated, Any
 
@@ -10,13 +11,14 @@ from fastapi import APIRouter, Query, Response
 from foliot.domain.access import Thing, Verb
 from foliot.domain.fingerprint import told
 from foliot.domain.reading import moment, rfc3339
+from foliot.domain.run import RunState
 from foliot.doors.rest import models_search as models
 from foliot.doors.rest import render
 from foliot.doors.rest.asking import Cases, Filter
 from foliot.doors.rest.paging import Paged
 from foliot.doors.rest.who import Who, permits
-from foliot.ports.searching import LetterGroup
-from foliot.usecases.searching import Bucket
+from foliot.ports.searching import AGES, LetterGroup
+from foliot.usecases.searching import MOST_POINTS, Bucket, Scattered
 
 router = APIRouter(prefix="/api")
 
@@ -38,6 +40,18 @@ async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
 
 
 @router.get(
+    "/schedules/count",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.ScheduleCount,
+    tags=["Schedules"],
+    summary="How many schedules match a filter",
+)
+async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Response:
+    """Exact. Deleted ones are counted only if the filter names them."""
+    return render.answer({"count": await cases.searching.count_schedules(caller, cases.searching.read_schedules(q))})
+
+
+@router.get(
     "/runs/series",
     dependencies=[permits(Verb.READ, Thing.RUN)],
     response_model=models.Series,
@@ -52,7 +66,8 @@ async def series(
     end: Annotated[Moment, Query(alias="to")] = None,
     bucket_seconds: Annotated[int | None, Query(ge=1, le=31 * 86_400)] = None,
 ) -> Response:
-    """By when they were made. Without bounds the last 24 hours; at most 500 buckets."""
+    """By when they were made. Without bounds the last 24 hours; at most 500 buckets. Counts are exact; of more than
+    50,000 runs, durations and lateness are those of a sample by chance, and `timed` says how large it is."""
     query = cases.searching.read_runs(q)
     bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
     found = await cases.searching.series(caller, query, *bounds, bucket_seconds)
@@ -61,9 +76,32 @@ async def series(
             "from": rfc3339(found.window.start),
             "to": rfc3339(found.window.end),
             "bucket_seconds": int(found.window.width.total_seconds()),
+            "timed": round(found.timed, 4),
             "items": [_bar(bucket) for bucket in found.buckets],
         }
     )
+
+
+@router.get(
+    "/runs/points",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Points,
+    tags=["Runs"],
+    summary="Single runs over time, and how long they took",
+)
+async def points(
+    cases: Cases,
+    caller: Who,
+    q: Filter = None,
+    start: Annotated[Moment, Query(alias="from")] = None,
+    end: Annotated[Moment, Query(alias="to")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_POINTS, description="About so many of them.")] = MOST_POINTS,
+) -> Response:
+    """By when they were made; without bounds, the last 24 hours. Of more than there is room for, the rare states are
+    whole and the common ones a sample: `counts` and `shown` say of each how many there are, and how many are here."""
+    query = cases.searching.read_runs(q)
+    bounds = (None if start is None else moment("from", start), None if end is None else moment("to", end))
+    return render.answer(_scattered(await cases.searching.points(caller, query, *bounds, limit)))
 
 
 @router.get(
@@ -80,7 +118,37 @@ async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> R
     more = len(found.groups) > page.page.limit
     following = page.cursors.seal(shown[-1].sample.id) if more else None
     items = [_group(one, found.hosts.get(one.sample.id)) for one in shown]
-    return render.answer({"items": items, "total": found.total, "next_cursor": following})
+    pile = found.pile
+    return render.answer(
+        {
+            "items": items,
+            "total": pile.groups,
+            "letters": pile.letters,
+            "oldest_at": rfc3339(pile.oldest_at),
+            "ages": [
+                {"up_to_hours": None if age is None else int(age.total_seconds()) // 3600, "count": count}
+                for age, count in zip([*AGES, None], pile.ages, strict=True)
+            ],
+            "next_cursor": following,
+        }
+    )
+
+
+def _scattered(found: Scattered) -> dict[str, Any]:
+    states = list(RunState)
+    places = {state.value: place for place, state in enumerate(states)}
+    return {
+        "from": rfc3339(found.window.start),
+        "to": rfc3339(found.window.end),
+        "counts": {state.value: number for state, number in found.counts.items()},
+        "shown": Counter(found.points.states),
+        "not_begun": found.not_begun,
+        "states": states,
+        "id": found.points.ids,
+        "at_ms": found.points.at_ms,
+        "took_ms": found.points.took_ms,
+        "state": [places[state] for state in found.points.states],
+    }
 
 
 def _bar(one: Bucket) -> dict[str, Any]:
@@ -112,4 +180,5 @@ def _group(one: LetterGroup, host: str | None) -> dict[str, Any]:
             {"at": rfc3339(one.counted_from + timedelta(hours=hour)), "count": number}
             for hour, number in enumerate(one.arrivals)
         ],
+        "mute": None if one.mute is None else render.mute(one.mute),
     }

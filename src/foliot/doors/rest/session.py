@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,19 +29,30 @@ from foliot.usecases.tickets import NewTicket
 router = APIRouter(prefix="/api", tags=["Session"])
 
 TRIES = 30
-"""Wrong ones a minute, from one address."""
-ADDRESSES = 10_000
+"""Wrong ones a minute, from one address and for one key, token or code."""
+REMEMBERED = 10_000
+_OPEN = len("flt_12345678")
+"""Characters of a key or a code that may be known; the others are its secret."""
+
+Guess = tuple[str, bytes]
+"""Where it came from, and what it was aimed at."""
+
+
+def guess(address: str, text: str) -> Guess:
+    """Behind a proxy everybody has one address: whoever guesses at one key must not keep the others out."""
+    claims, dot, _ = text.rpartition(".")
+    return address, hashlib.sha256((claims if dot else text[:_OPEN]).encode("utf-8", "replace")).digest()
 
 
 @dataclass(slots=True)
 class Tries:
-    """How often each address was wrong lately."""
+    """How often each guess was wrong lately."""
 
-    buckets: OrderedDict[str, Bucket] = field(default_factory=OrderedDict)
+    buckets: OrderedDict[Guess, Bucket] = field(default_factory=OrderedDict)
 
-    def look(self, address: str, now: float) -> None:
+    def look(self, one: Guess, now: float) -> None:
         """`TooMany` when it was wrong too often to be heard now."""
-        bucket = self.buckets.get(address)
+        bucket = self.buckets.get(one)
         if bucket is None:
             return
         wait = bucket.take(now)
@@ -49,10 +61,10 @@ class Tries:
         # Only looked: whoever is right now has taken nothing.
         bucket.level += 1
 
-    def wrong(self, address: str, now: float) -> None:
-        self.buckets.setdefault(address, Bucket.full(TRIES, now)).take(now)
-        self.buckets.move_to_end(address)
-        if len(self.buckets) > ADDRESSES:
+    def wrong(self, one: Guess, now: float) -> None:
+        self.buckets.setdefault(one, Bucket.full(TRIES, now)).take(now)
+        self.buckets.move_to_end(one)
+        if len(self.buckets) > REMEMBERED:
             self.buckets.popitem(last=False)
 
 
@@ -96,12 +108,13 @@ async def begin(request: Request, cases: Cases, asked: Body) -> Response:
         raise Conflict("in local mode nobody signs in: everything is open to whoever is on this machine")
     cookie.demand_own_origin(request.headers, needed=False)
     tries: Tries = request.app.state.tries
-    address, now = request.client.host if request.client else "", cases.limiter.clock.monotonic()
-    tries.look(address, now)
+    name, text = _shown(asked.document)
+    one, now = guess(request.client.host if request.client else "", text), cases.limiter.clock.monotonic()
+    tries.look(one, now)
     try:
-        made = await _session(cases, identity, asked.document)
+        made = await _session(cases, identity, name, text)
     except Unauthenticated:
-        tries.wrong(address, now)
+        tries.wrong(one, now)
         raise
     if len(made.text) > cookie.LARGEST:
         raise Invalid("token", f"is too long to be kept by a browser, which keeps {cookie.LARGEST} characters")
@@ -109,9 +122,8 @@ async def begin(request: Request, cases: Cases, asked: Body) -> Response:
     return Response(status_code=204, headers={**NO_STORE, "Set-Cookie": given})
 
 
-async def _session(cases: UseCases, identity: Identity, document: object) -> NewSession:
-    field, text = _shown(document)
-    if field == "token":
+async def _session(cases: UseCases, identity: Identity, name: str, text: str) -> NewSession:
+    if name == "token":
         return await cases.sessions.begin(await identity.caller(text), text)
     caller = await cases.sessions.redeem(text)
     if not await identity.still(caller):

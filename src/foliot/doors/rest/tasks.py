@@ -14,11 +14,12 @@ from foliot.doors.rest import models, render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model, Priority, Queue, body
 from foliot.doors.rest.models import UNKNOWN
+from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
 from foliot.ports.tasks import TaskView
 
-router = APIRouter(prefix="/api/tasks", tags=["Tasks"])
+router = APIRouter(prefix="/api/tasks", tags=["Tasks"], route_class=Swift)
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 
@@ -65,7 +66,7 @@ class TaskRunRequest(Model):
 REQUESTS: tuple[type[BaseModel], ...] = (TaskRunRequest,)
 
 
-def _name(task: Annotated[str, Path(description="A task's name.")]) -> str:
+async def _name(task: Annotated[str, Path(description="A task's name.")]) -> str:
     if not _NAME.fullmatch(task):
         raise NotFound("task", task[:64])
     return task

@@ -101,7 +101,7 @@ class LimitsInUse(Model):
 REQUESTS: tuple[type[BaseModel], ...] = (TenantRequest,)
 
 
-def _tenant_id(tenant_id: Annotated[str, Path(description="A tenant's id, as tokens name it.")]) -> str:
+async def _tenant_id(tenant_id: Annotated[str, Path(description="A tenant's id, as tokens name it.")]) -> str:
     # As tokens may name one; any other names nobody.
     if not 0 < len(tenant_id) <= MAX_TENANT or not tenant_id.isprintable() or tenant_id != tenant_id.strip():
         raise NotFound("tenant", tenant_id[:64])

@@ -25,7 +25,7 @@ def _moment(name: str, text: str | None) -> datetime | None:
     return None if not text else moment(name, text.replace(" ", "+"))
 
 
-def _window(
+async def _window(
     from_: Annotated[str | None, Query(alias="from", max_length=64, description="RFC 3339.")] = None,
     to: Annotated[str | None, Query(max_length=64, description="RFC 3339, exclusive.")] = None,
 ) -> tuple[datetime | None, datetime | None]:
@@ -61,6 +61,7 @@ async def timeline(
             "collisions": [{"at": rfc3339(at), "count": count} for at, count in found.collisions],
             "marks": found.marks,
             "dropped_groups": found.dropped,
+            "complete": found.complete,
         }
     )
 

@@ -31,7 +31,7 @@ class Stretch:
     end: datetime | None
 
 
-def _stretch(
+async def _stretch(
     from_: Annotated[str | None, Query(alias="from", max_length=64, description="The earliest moment.")] = None,
     to: Annotated[str | None, Query(max_length=64, description="Up to this moment, not included.")] = None,
 ) -> Stretch:
@@ -45,7 +45,7 @@ def _stretch(
 Filters = dict[str, str | None]
 
 
-def _filters(
+async def _filters(
     user: Text = None,
     thing: Annotated[str | None, Query(max_length=200, description=f"One of {', '.join(THINGS)}.")] = None,
     thing_id: Text = None,

@@ -52,7 +52,7 @@ class WorkerList(Model):
     next_cursor: None
 
 
-def _id(node_id: Annotated[str, Path(description="A process's id, as the list names it.")]) -> str:
+async def _id(node_id: Annotated[str, Path(description="A process's id, as the list names it.")]) -> str:
     # As processes name themselves; any other is nobody's.
     if not 0 < len(node_id) <= MAX_ID or not node_id.isprintable():
         raise NotFound("worker", node_id[:64])

@@ -101,7 +101,7 @@ class Jobs:
             return render.status(await self.cases.runs.get(call.caller, request.job_id))
         schedule = await self.cases.schedules.get(call.caller, asking.schedule_id(request.job_id))
         run = await self._newest(call.caller, schedule.id)
-        return render.not_run_yet(schedule) if run is None else render.status(run, schedule.next_at)
+        return render.not_run_yet(schedule) if run is None else render.status(run, schedule.next_run_at)
 
     async def run_of(self, caller: Caller, job_id: str) -> RunView:
         """The run that is meant: itself, or the newest one of a schedule."""

@@ -39,7 +39,7 @@ def job(one: Schedule) -> pb.ScheduledJob:
         name=one.name,
         job_type=job_type(one),
         status=one.status.value,
-        next_run_at=at(one.next_at),
+        next_run_at=at(one.next_run_at),
         last_run_at=at(one.last_run_at),
         schedule_config=config_of(spec.trigger.rule),
         description=one.description,
@@ -109,7 +109,7 @@ def not_run_yet(one: Schedule) -> pb.JobStatus:
         status=one.status.value,
         created_at=at(one.created_at),
         queue=one.spec.queue,
-        next_run_at=at(one.next_at),
+        next_run_at=at(one.next_run_at),
     )
 
 

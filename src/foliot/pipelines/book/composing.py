@@ -27,6 +27,17 @@ _MERGE = "<<"
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a file may hold, and how deep."""
+
+    nodes: int = MAX_NODES
+    depth: int = MAX_DEPTH
+
+
+USUAL = Room()
+
+
 class Unreadable(Exception):
     """The file as a whole cannot be read."""
 
@@ -78,14 +89,15 @@ class Entry:
     node: Node
 
 
-def compose(text: str, file: str) -> Node | None:
+def compose(text: str, file: str, room: Room = USUAL) -> Node | None:
     """The one document of a file; None when there is nothing in it. `Unreadable` when its syntax is broken."""
-    return _Composer(text, file).document()
+    return _Composer(text, file, room).document()
 
 
 class _Composer:
-    def __init__(self, text: str, file: str) -> None:
+    def __init__(self, text: str, file: str, room: Room) -> None:
         self.text = text
+        self.room = room
         self.lines = text.split("\n")
         self.file = file
         self.events: Iterator[Any] = iter(())
@@ -116,8 +128,8 @@ class _Composer:
     def _node(self, event: Any, depth: int) -> Node:
         self.nodes += 1
         line, column = _place(event)
-        if self.nodes > MAX_NODES:
-            message = f"a file may hold {MAX_NODES} values, and this one holds more"
+        if self.nodes > self.room.nodes:
+            message = f"a file may hold {self.room.nodes} values, and this one holds more"
             raise Unreadable(self._fault(line, column, message, "split it"))
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event)
@@ -136,8 +148,8 @@ class _Composer:
     def _fill(self, node: Node, event: Any, depth: int) -> None:
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(node, event)
-        elif depth >= MAX_DEPTH:
-            self._blame(node, event, f"nests deeper than {MAX_DEPTH} levels", None)
+        elif depth >= self.room.depth:
+            self._blame(node, event, f"nests deeper than {self.room.depth} levels", None)
             self._skip()
         elif isinstance(event, yaml.SequenceStartEvent):
             self._sequence(node, depth)
@@ -182,7 +194,7 @@ class _Composer:
         for other in merged:
             self._hold(node, other)
             self.copied += len(other.value)
-            if self.copied > MAX_NODES:
+            if self.copied > self.room.nodes:
                 self._too_large(node)
                 break
             node.value = {**other.value, **node.value}
@@ -227,7 +239,7 @@ class _Composer:
         return node
 
     def _hold(self, node: Node, child: Node) -> None:
-        if node.size + child.size <= MAX_NODES:
+        if node.size + child.size <= self.room.nodes:
             node.adopt(child)
             return
         self._too_large(node)
@@ -235,7 +247,7 @@ class _Composer:
 
     def _too_large(self, node: Node) -> None:
         if not any("written out" in fault.message for fault in node.faults):
-            message = f"with every alias written out, this would hold more than {MAX_NODES} values"
+            message = f"with every alias written out, this would hold more than {self.room.nodes} values"
             self._blame_at(node, node, message, "use fewer aliases")
 
     def _skip(self) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
+from foliot.describing import Described
 from foliot.tasks.builtin.extraction import xpath
 
 MOST_PRODUCTS = 5000
@@ -33,10 +34,10 @@ Competitor = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-
 Selector = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_selector)]
 
 
-class Watched(BaseModel):
+class Watched(Described):
     """One product at one competitor."""
 
-    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid")
 
     competitor: Competitor
     product: Annotated[str, Field(min_length=1, max_length=200)]
@@ -44,7 +45,7 @@ class Watched(BaseModel):
     url: Annotated[str, Field(max_length=2048), AfterValidator(_url)]
     top: bool = False
     """Whether it is one of the top products, which a quick check looks at."""
-    selectors: Annotated[list[Selector], Field(max_length=10)] = []
+    selectors: Annotated[list[Selector], Field(max_length=10)] = Field([])
     """Where the page shows its price, for pages that do not say so to machines."""
 
 

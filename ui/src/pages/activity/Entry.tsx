@@ -9,8 +9,23 @@ import { number } from "@/time/moment";
 
 import { changesOf } from "../schedule/changes";
 
-const PLACES: Record<string, string> = { schedule: "/schedules/", run: "/runs/", dead_letter: "/runs/", bulk: "/bulk/", pipeline: "/pipelines/", crawl: "/crawls/", article: "/crawls/" };
-const DOORS: Record<string, string> = { rest: "API or dashboard", rpc: "gRPC", discord: "Discord", cli: "command line", file: "a file", code: "code" };
+const PLACES: Record<string, string> = {
+  schedule: "/schedules/",
+  run: "/runs/",
+  dead_letter: "/runs/",
+  bulk: "/bulk/",
+  pipeline: "/pipelines/",
+  crawl: "/crawls/",
+  article: "/crawls/",
+};
+const DOORS: Record<string, string> = {
+  rest: "API or dashboard",
+  rpc: "gRPC",
+  discord: "Discord",
+  cli: "command line",
+  file: "a file",
+  code: "code",
+};
 const LONGEST = 40;
 
 /** One change: who, what, when; unfolded, how it was before and after. */
@@ -23,14 +38,23 @@ export function Entry({ entry }: { entry: TrailEntry }) {
   return (
     <li>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
-        <button type="button" aria-expanded={open} aria-label={`${open ? "Fold" : "Unfold"} what changed`} onClick={() => setOpen(!open)} className="rounded-sm p-0.5 text-muted hover:text-ink">
+        <button
+          type="button"
+          aria-expanded={open}
+          aria-label={`${open ? "Fold" : "Unfold"} what changed`}
+          onClick={() => setOpen(!open)}
+          className="rounded-sm p-0.5 text-muted hover:text-ink"
+        >
           <Chevron size={16} aria-hidden />
         </button>
         <span className="font-medium">{entry.user_id || "somebody"}</span>
         <span>{entry.verb.replaceAll("_", " ")}</span>
         <span className="text-muted">{entry.thing.replaceAll("_", " ")}</span>
         {place ? (
-          <Go to={`${place}${encodeURIComponent(entry.thing_id)}`} className="min-w-0 truncate font-mono text-xs hover:underline">
+          <Go
+            to={`${place}${encodeURIComponent(entry.thing_id)}`}
+            className="min-w-0 truncate font-mono text-xs hover:underline"
+          >
             {name}
           </Go>
         ) : (
@@ -50,10 +74,14 @@ export function Entry({ entry }: { entry: TrailEntry }) {
             <ul className="flex flex-col gap-0.5 font-mono break-all">
               {changes.slice(0, LONGEST).map((change) => (
                 <li key={change.field}>
-                  <span className="text-muted">{change.field}</span> <del className="text-failed-ink decoration-1">{change.before}</del> → <ins className="text-success-ink no-underline">{change.after}</ins>
+                  <span className="text-muted">{change.field}</span>{" "}
+                  <del className="text-failed-ink decoration-1">{change.before}</del> →{" "}
+                  <ins className="text-success-ink no-underline">{change.after}</ins>
                 </li>
               ))}
-              {changes.length > LONGEST ? <li className="text-muted">and {number(changes.length - LONGEST)} more fields</li> : null}
+              {changes.length > LONGEST ? (
+                <li className="text-muted">and {number(changes.length - LONGEST)} more fields</li>
+              ) : null}
             </ul>
           ) : (
             <p className="text-muted">Nothing but the fact itself was kept.</p>

@@ -9,7 +9,15 @@ export function Band({ bulk }: { bulk: Bulk }) {
   const made = Object.entries(bulk.outcomes).filter(([, count]) => count);
   return (
     <div className="flex flex-col gap-1.5">
-      <div role="progressbar" aria-label="Progress" aria-valuemin={0} aria-valuemax={bulk.total} aria-valuenow={bulk.done} aria-valuetext={label} className="flex h-2 overflow-hidden rounded-full bg-line">
+      <div
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={bulk.total}
+        aria-valuenow={bulk.done}
+        aria-valuetext={label}
+        className="flex h-2 overflow-hidden rounded-full bg-line"
+      >
         <div className="bg-accent" style={{ width: share(bulk.ok) }} />
         <div className="bg-failed" style={{ width: share(bulk.failed) }} />
       </div>
@@ -23,7 +31,10 @@ export function Band({ bulk }: { bulk: Bulk }) {
         {made.map(([state, count], index) => (
           <span key={state}>
             {index ? ", " : ""}
-            <Go to={`/runs?q=${encodeURIComponent(`state:${state} origin:${bulk.action === "replay" ? "replay" : "retry"} since:24h`)}`} className="hover:text-ink hover:underline">
+            <Go
+              to={`/runs?q=${encodeURIComponent(`state:${state} ${madeBy(bulk)}`)}`}
+              className="hover:text-ink hover:underline"
+            >
               {number(count ?? 0)} {state.replace("_", " ")}
             </Go>
           </span>
@@ -31,4 +42,11 @@ export function Band({ bulk }: { bulk: Bulk }) {
       </p>
     </div>
   );
+}
+
+/** Where the runs that it made are found. */
+function madeBy(bulk: Bulk): string {
+  if (bulk.action === "backfill")
+    return `schedule:${String(bulk.details?.schedule_id)} origin:manual since:${bulk.created_at}`;
+  return `origin:${bulk.action === "run" ? "manual" : bulk.action === "replay" ? "replay" : "retry"} since:24h`;
 }

@@ -29,7 +29,13 @@ export function Controls({ bulk, size }: { bulk: Bulk; size?: "small" }) {
           Pause
         </Button>
       )}
-      <Button size={size} kind="danger" busy={busy} icon={<Square size={13} aria-hidden />} onClick={() => void ask("stop")}>
+      <Button
+        size={size}
+        kind="danger"
+        busy={busy}
+        icon={<Square size={13} aria-hidden />}
+        onClick={() => void ask("stop")}
+      >
         Stop
       </Button>
     </>

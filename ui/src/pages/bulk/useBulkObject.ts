@@ -10,7 +10,11 @@ export const over = (bulk: Bulk): boolean => bulk.state === "finished" || bulk.s
 /** A bulk action as it stands, followed live. */
 export function useBulkObject(id: string) {
   const queries = useQueryClient();
-  const found = useQuery({ queryKey: keys.bulk(id), queryFn: ({ signal }) => ask<Bulk>(`/api/bulk/${id}`, { signal }), refetchInterval: (query) => (query.state.data && over(query.state.data) ? false : 5000) });
+  const found = useQuery({
+    queryKey: keys.bulk(id),
+    queryFn: ({ signal }) => ask<Bulk>(`/api/bulk/${id}`, { signal }),
+    refetchInterval: (query) => (query.state.data && over(query.state.data) ? false : 5000),
+  });
   useTopic(`bulk:${id}`, (told) => {
     if (told.type !== "gone" && told.data) queries.setQueryData(keys.bulk(id), told.data);
   });

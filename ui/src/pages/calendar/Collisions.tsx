@@ -4,10 +4,23 @@ import type { Timeline } from "@/api/calls";
 import { clock, mark, millis } from "@/time/moment";
 
 /** How many begin in the same minute: pile-ups stand out. */
-export function Collisions({ timeline, x, height, zone }: { timeline: Timeline; x: ScaleLinear<number, number>; height: number; zone: string }) {
+export function Collisions({
+  timeline,
+  x,
+  height,
+  zone,
+}: {
+  timeline: Timeline;
+  x: ScaleLinear<number, number>;
+  height: number;
+  zone: string;
+}) {
   const peaks = timeline.collisions;
   const most = Math.max(...peaks.map((one) => one.count), 2);
-  const worst = peaks.reduce<(typeof peaks)[number] | null>((best, one) => (best === null || one.count > best.count ? one : best), null);
+  const worst = peaks.reduce<(typeof peaks)[number] | null>(
+    (best, one) => (best === null || one.count > best.count ? one : best),
+    null,
+  );
   const room = x.range()[1] ?? 0;
   const high = (count: number): number => (count / most) * (height - 20);
   return (
@@ -29,10 +42,20 @@ export function Collisions({ timeline, x, height, zone }: { timeline: Timeline; 
         );
       })}
       {worst ? (
-        <text x={Math.min(Math.max(x(millis(worst.at)), 70), Math.max(room - 70, 70))} y={12} textAnchor="middle" fill="var(--muted)" className="text-[11px]">
+        <text
+          x={Math.min(Math.max(x(millis(worst.at)), 70), Math.max(room - 70, 70))}
+          y={12}
+          textAnchor="middle"
+          fill="var(--muted)"
+          className="text-[11px]"
+        >
           {clock(worst.at, zone)} – {worst.count} start at once
         </text>
-      ) : null}
+      ) : (
+        <text x={4} y={20} fill="var(--muted)" className="text-xs">
+          no two in any minute
+        </text>
+      )}
     </g>
   );
 }

@@ -23,7 +23,15 @@ const [AXIS, PEAKS] = [24, 56];
 type Scale = ScaleLinear<number, number>;
 
 /** Rows of schedules, tags or queues over time: runs as bars, what is planned hollow, what is frequent as density. */
-export function Gantt({ timeline, by, onZoom }: { timeline: Timeline; by: string; onZoom: (from: number, to: number) => void }) {
+export function Gantt({
+  timeline,
+  by,
+  onZoom,
+}: {
+  timeline: Timeline;
+  by: string;
+  onZoom: (from: number, to: number) => void;
+}) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const zone = useZone();
   const now = useNow(15_000);
@@ -38,12 +46,24 @@ export function Gantt({ timeline, by, onZoom }: { timeline: Timeline; by: string
   const head = PEAKS + AXIS;
   const height = timeline.groups.length * ROW;
   const grid = ticks(from, to, zone, Math.max(Math.floor(room / 90), 2));
-  const place = (event: PointerEvent<Element>): number => Math.min(Math.max(event.clientX - event.currentTarget.getBoundingClientRect().left, 0), room);
+  const place = (event: PointerEvent<Element>): number =>
+    Math.min(Math.max(event.clientX - event.currentTarget.getBoundingClientRect().left, 0), room);
   const open = (group: TimelineGroup, mark: TimelineMark): void => {
     if (mark.run_id) go(`/runs/${mark.run_id}`);
     else if (mark.state === "planned" || mark.state === "missed" || mark.state === "skipped")
-      go(group.schedule_id ? `/schedules/${group.schedule_id}` : `/schedules?q=${encodeURIComponent(`${by}:${group.key}`)}`);
-    else go(runsBetween(group.key ? `${by}:${group.key}` : "", millis(mark.at) - 1000, Math.max(millis(mark.until ?? mark.at), millis(mark.at)) + 1000));
+      go(
+        group.schedule_id
+          ? `/schedules/${group.schedule_id}`
+          : `/schedules?q=${encodeURIComponent(`${by}:${group.key}`)}`,
+      );
+    else
+      go(
+        runsBetween(
+          group.key ? `${by}:${group.key}` : "",
+          millis(mark.at) - 1000,
+          Math.max(millis(mark.until ?? mark.at), millis(mark.at)) + 1000,
+        ),
+      );
   };
   const zooming = {
     onPointerDown: (event: PointerEvent<SVGSVGElement>) => {
@@ -52,7 +72,8 @@ export function Gantt({ timeline, by, onZoom }: { timeline: Timeline; by: string
     },
     onPointerMove: (event: PointerEvent<SVGSVGElement>) => {
       const at = place(event);
-      if (begun.current !== null && Math.abs(at - begun.current) > 4) setDrag([Math.min(begun.current, at), Math.max(begun.current, at)]);
+      if (begun.current !== null && Math.abs(at - begun.current) > 4)
+        setDrag([Math.min(begun.current, at), Math.max(begun.current, at)]);
     },
     onPointerUp: () => {
       if (drag) onZoom(Math.round(x.invert(drag[0])), Math.round(x.invert(drag[1])));
@@ -86,7 +107,16 @@ export function Gantt({ timeline, by, onZoom }: { timeline: Timeline; by: string
                   {tick.label}
                 </text>
               ))}
-              {drag ? <rect x={drag[0]} width={drag[1] - drag[0]} y={0} height={head} fill="var(--accent)" fillOpacity={0.15} /> : null}
+              {drag ? (
+                <rect
+                  x={drag[0]}
+                  width={drag[1] - drag[0]}
+                  y={0}
+                  height={head}
+                  fill="var(--accent)"
+                  fillOpacity={0.15}
+                />
+              ) : null}
             </svg>
           </div>
           <div className="flex">
@@ -123,14 +153,38 @@ export function Gantt({ timeline, by, onZoom }: { timeline: Timeline; by: string
                 );
               })}
               {drag ? (
-                <rect x={drag[0]} width={drag[1] - drag[0]} y={0} height={height} fill="var(--accent)" fillOpacity={0.08} className="pointer-events-none" />
+                <rect
+                  x={drag[0]}
+                  width={drag[1] - drag[0]}
+                  y={0}
+                  height={height}
+                  fill="var(--accent)"
+                  fillOpacity={0.08}
+                  className="pointer-events-none"
+                />
               ) : null}
               {now > from && now < to ? (
-                <line x1={x(now)} x2={x(now)} y1={0} y2={Math.max(height, ROW)} stroke="var(--accent)" strokeWidth={1.5} className="pointer-events-none" />
+                <line
+                  x1={x(now)}
+                  x2={x(now)}
+                  y1={0}
+                  y2={Math.max(height, ROW)}
+                  stroke="var(--accent)"
+                  strokeWidth={1.5}
+                  className="pointer-events-none"
+                />
               ) : null}
             </svg>
           </div>
-          {over ? <Told over={over} left={Math.min(labels + over.x + 8, Math.max(width - 250, 0))} top={head + over.y + ROW} zone={zone} now={now} /> : null}
+          {over ? (
+            <Told
+              over={over}
+              left={Math.min(labels + over.x + 8, Math.max(width - 250, 0))}
+              top={head + over.y + ROW}
+              zone={zone}
+              now={now}
+            />
+          ) : null}
         </>
       ) : (
         <div style={{ height: 200 }} />
@@ -141,7 +195,11 @@ export function Gantt({ timeline, by, onZoom }: { timeline: Timeline; by: string
 
 function Label({ group, by }: { group: TimelineGroup; by: string }) {
   const Icon = by === "schedule" && group.kind ? kindOf(group.kind).icon : null;
-  const to = group.schedule_id ? `/schedules/${group.schedule_id}` : group.key ? `/schedules?q=${encodeURIComponent(`${by}:${group.key}`)}` : "/runs";
+  const to = group.schedule_id
+    ? `/schedules/${group.schedule_id}`
+    : group.key
+      ? `/schedules?q=${encodeURIComponent(`${by}:${group.key}`)}`
+      : "/runs";
   return (
     <li className="flex items-center gap-1.5 border-b border-line/60 px-2" style={{ height: ROW }}>
       {Icon ? <Icon size={13} strokeWidth={1.75} className="hidden shrink-0 text-muted md:block" aria-hidden /> : null}
@@ -149,7 +207,10 @@ function Label({ group, by }: { group: TimelineGroup; by: string }) {
         {group.name || "Runs without a schedule"}
       </Go>
       {group.folded ? (
-        <span className="ml-auto hidden shrink-0 text-xs text-muted md:inline" title="Too many to draw one by one: shown as density">
+        <span
+          className="ml-auto hidden shrink-0 text-xs text-muted md:inline"
+          title="Too many to draw one by one: shown as density"
+        >
           {number(group.runs + group.planned)}
         </span>
       ) : null}
@@ -161,20 +222,53 @@ function Grid({ grid, x, rows, room }: { grid: ReturnType<typeof ticks>; x: Scal
   return (
     <g className="pointer-events-none">
       {grid.map((tick) => (
-        <line key={tick.at} x1={x(tick.at)} x2={x(tick.at)} y1={0} y2={rows * ROW} stroke="var(--line)" strokeOpacity={tick.major ? 1 : 0.6} />
+        <line
+          key={tick.at}
+          x1={x(tick.at)}
+          x2={x(tick.at)}
+          y1={0}
+          y2={rows * ROW}
+          stroke="var(--line)"
+          strokeOpacity={tick.major ? 1 : 0.6}
+        />
       ))}
       {Array.from({ length: rows }, (_, row) => (
-        <line key={row} x1={0} x2={room} y1={(row + 1) * ROW - 0.5} y2={(row + 1) * ROW - 0.5} stroke="var(--line)" strokeOpacity={0.6} />
+        <line
+          key={row}
+          x1={0}
+          x2={room}
+          y1={(row + 1) * ROW - 0.5}
+          y2={(row + 1) * ROW - 0.5}
+          stroke="var(--line)"
+          strokeOpacity={0.6}
+        />
       ))}
     </g>
   );
 }
 
-function Told({ over, left, top, zone, now }: { over: { group: TimelineGroup; mark: TimelineMark }; left: number; top: number; zone: string; now: number }) {
+function Told({
+  over,
+  left,
+  top,
+  zone,
+  now,
+}: {
+  over: { group: TimelineGroup; mark: TimelineMark };
+  left: number;
+  top: number;
+  zone: string;
+  now: number;
+}) {
   const { group, mark } = over;
   const long = mark.until ? millis(mark.until) - millis(mark.at) : null;
   return (
-    <div className={cx("pointer-events-none absolute z-20 max-w-60 rounded border bg-raised px-2 py-1.5 text-xs shadow-overlay")} style={{ left, top }}>
+    <div
+      className={cx(
+        "pointer-events-none absolute z-20 max-w-60 rounded border bg-raised px-2 py-1.5 text-xs shadow-overlay",
+      )}
+      style={{ left, top }}
+    >
       <p className="truncate font-medium">{group.name || "Without a schedule"}</p>
       <p>
         {mark.count > 1 ? `${number(mark.count)} × ` : ""}

@@ -23,7 +23,12 @@ const WEEK = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 /** A month of days: what ran, what failed, what is planned, and at which hours. */
 export function Month({ range, shown, onShown }: { range: Range; shown: Shown; onShown: (shown: Shown) => void }) {
   const zone = useZone();
-  const query = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString(), granularity: "hour", timezone: zone };
+  const query = {
+    from: new Date(range.from).toISOString(),
+    to: new Date(range.to).toISOString(),
+    granularity: "hour",
+    timezone: zone,
+  };
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: ["month", query],
     queryFn: ({ signal }) => ask<Calendar>("/api/calendar", { query, signal }),
@@ -31,10 +36,14 @@ export function Month({ range, shown, onShown }: { range: Range; shown: Shown; o
     placeholderData: (before) => before,
   });
   const days = useMemo(() => monthOf(data?.items ?? []), [data]);
-  const value = (one: MonthDay): number => (shown === "planned" ? one.planned : shown === "failures" ? one.failures : one.runs);
+  const value = (one: MonthDay): number =>
+    shown === "planned" ? one.planned : shown === "failures" ? one.failures : one.runs;
   const most = Math.max(...days.map(value), 1);
   const bars = days.flatMap((one) => one.hours);
-  const busiest = { ran: Math.max(...bars.map((bar) => bar.fine + bar.failed), 1), planned: Math.max(...bars.map((bar) => bar.planned), 1) };
+  const busiest = {
+    ran: Math.max(...bars.map((bar) => bar.fine + bar.failed), 1),
+    planned: Math.max(...bars.map((bar) => bar.planned), 1),
+  };
   const today = dateOf(Date.now(), zone);
   const empty = data && days.every((one) => one.runs + one.planned + one.missed + one.skipped === 0);
   return (
@@ -48,7 +57,10 @@ export function Month({ range, shown, onShown }: { range: Range; shown: Shown; o
               type="button"
               aria-pressed={shown === one}
               onClick={() => onShown(one)}
-              className={cx("rounded px-2 py-0.5 capitalize", shown === one ? "bg-accent-tint text-ink" : "hover:bg-surface")}
+              className={cx(
+                "rounded px-2 py-0.5 capitalize",
+                shown === one ? "bg-accent-tint text-ink" : "hover:bg-surface",
+              )}
             >
               {one}
             </button>
@@ -56,7 +68,16 @@ export function Month({ range, shown, onShown }: { range: Range; shown: Shown; o
         </div>
       }
       head={["Day", "Runs", "Failures", "Planned", "Missed", "Skipped"]}
-      rows={() => days.map((one) => [one.date, number(one.runs), number(one.failures), number(one.planned), number(one.missed), number(one.skipped)])}
+      rows={() =>
+        days.map((one) => [
+          one.date,
+          number(one.runs),
+          number(one.failures),
+          number(one.planned),
+          number(one.missed),
+          number(one.skipped),
+        ])
+      }
     >
       {error && !data ? (
         <ErrorCard error={error} what="The calendar could not be read" onRetry={() => void refetch()} />
@@ -75,7 +96,15 @@ export function Month({ range, shown, onShown }: { range: Range; shown: Shown; o
             ))}
             {data
               ? days.map((one) => (
-                  <Day key={one.date} one={one} zone={zone} level={levelOf(value(one), most)} shown={shown} busiest={busiest} today={one.date === today} />
+                  <Day
+                    key={one.date}
+                    one={one}
+                    zone={zone}
+                    level={levelOf(value(one), most)}
+                    shown={shown}
+                    busiest={busiest}
+                    today={one.date === today}
+                  />
                 ))
               : Array.from({ length: 35 }, (_, index) => (
                   <li key={index}>
@@ -83,9 +112,14 @@ export function Month({ range, shown, onShown }: { range: Range; shown: Shown; o
                   </li>
                 ))}
           </ul>
-          {empty ? <p className="pt-3 text-center text-muted">Nothing ran and nothing is planned in this month.</p> : null}
+          {empty ? (
+            <p className="pt-3 text-center text-muted">Nothing ran and nothing is planned in this month.</p>
+          ) : null}
           {data && !data.exact ? (
-            <p className="pt-2 text-xs text-muted">So much is planned that instants of some schedules are spread evenly over their hours.</p>
+            <p className="pt-2 text-xs text-muted">
+              There is so much that instants of some schedules are spread evenly over their hours, or left out. Runs are
+              all counted.
+            </p>
           ) : null}
         </div>
       )}
@@ -98,10 +132,27 @@ interface Busiest {
   planned: number;
 }
 
-function Day({ one, zone, level, shown, busiest, today }: { one: MonthDay; zone: string; level: number; shown: Shown; busiest: Busiest; today: boolean }) {
+function Day({
+  one,
+  zone,
+  level,
+  shown,
+  busiest,
+  today,
+}: {
+  one: MonthDay;
+  zone: string;
+  level: number;
+  shown: Shown;
+  busiest: Busiest;
+  today: boolean;
+}) {
   const tone = shown === "failures" ? "failed" : "accent";
   const ran = one.runs > 0;
-  const to = ran && shown !== "planned" ? runsOfDay("", one, zone, shown === "failures" && one.failures > 0) : `/calendar?view=day&date=${one.date}`;
+  const to =
+    ran && shown !== "planned"
+      ? runsOfDay("", one, zone, shown === "failures" && one.failures > 0)
+      : `/calendar?view=day&date=${one.date}`;
   const parts = [
     `${number(one.runs)} runs`,
     one.failures ? `${number(one.failures)} failed` : "",
@@ -110,7 +161,11 @@ function Day({ one, zone, level, shown, busiest, today }: { one: MonthDay; zone:
   ].filter(Boolean);
   const label = `${day(one.at, zone, Date.parse(one.at))}: ${parts.join(", ")}`;
   const wash =
-    shown === "planned" ? undefined : { background: level ? `color-mix(in srgb, var(--${tone}) ${[0, 6, 12, 20, 30][level]}%, var(--bg))` : undefined };
+    shown === "planned"
+      ? undefined
+      : {
+          background: level ? `color-mix(in srgb, var(--${tone}) ${[0, 6, 12, 20, 30][level]}%, var(--bg))` : undefined,
+        };
   return (
     <li
       className={cx(
@@ -120,17 +175,32 @@ function Day({ one, zone, level, shown, busiest, today }: { one: MonthDay; zone:
       )}
       style={wash}
     >
-      <Go to={to} title={label} aria-label={label} className="absolute inset-0 rounded focus-visible:-outline-offset-2" />
+      <Go
+        to={to}
+        title={label}
+        aria-label={label}
+        className="absolute inset-0 rounded focus-visible:-outline-offset-2"
+      />
       <span className="flex items-baseline gap-1 px-1 pt-1 md:px-1.5">
-        <Go to={`/calendar?view=day&date=${one.date}`} className={cx("relative z-1 rounded-sm text-xs hover:underline", today && "font-semibold underline")}>
+        <Go
+          to={`/calendar?view=day&date=${one.date}`}
+          className={cx("relative z-1 rounded-sm text-xs hover:underline", today && "font-semibold underline")}
+        >
           <span className="sr-only">Open day </span>
           {Number(one.date.slice(8))}
         </Go>
         {one.failures ? (
-          <span className="pointer-events-none ml-auto text-[10px] whitespace-nowrap text-failed-ink md:text-xs">✕ {brief(one.failures)}</span>
+          <span className="pointer-events-none ml-auto text-[10px] whitespace-nowrap text-failed-ink md:text-xs">
+            ✕ {brief(one.failures)}
+          </span>
         ) : null}
         {one.missed ? (
-          <span className={cx("pointer-events-none hidden text-xs whitespace-nowrap text-attention-ink md:inline", !one.failures && "ml-auto")}>
+          <span
+            className={cx(
+              "pointer-events-none hidden text-xs whitespace-nowrap text-attention-ink md:inline",
+              !one.failures && "ml-auto",
+            )}
+          >
             ! {brief(one.missed)}
           </span>
         ) : null}
@@ -146,9 +216,15 @@ function Day({ one, zone, level, shown, busiest, today }: { one: MonthDay; zone:
 
 /** The 24 hours of the day as bars: full is past, hollow is planned. */
 function HourBars({ bars, busiest }: { bars: MonthDay["hours"]; busiest: Busiest }) {
-  const high = (count: number, most: number, room: number): number => (count ? Math.max(Math.sqrt(count / most) * room, 1.5) : 0);
+  const high = (count: number, most: number, room: number): number =>
+    count ? Math.max(Math.sqrt(count / most) * room, 1.5) : 0;
   return (
-    <svg viewBox="0 0 96 20" preserveAspectRatio="none" className="pointer-events-none mt-auto block h-4 w-full md:h-5" aria-hidden>
+    <svg
+      viewBox="0 0 96 20"
+      preserveAspectRatio="none"
+      className="pointer-events-none mt-auto block h-4 w-full md:h-5"
+      aria-hidden
+    >
       {bars.map((bar) => {
         const x = bar.hour * 4;
         const ran = high(bar.fine + bar.failed, busiest.ran, 18);
@@ -156,8 +232,19 @@ function HourBars({ bars, busiest }: { bars: MonthDay["hours"]; busiest: Busiest
         const planned = high(bar.planned, busiest.planned, 12);
         return (
           <g key={bar.hour}>
-            {planned ? <rect x={x + 0.75} width={2.5} y={20 - planned} height={planned} fill="var(--neutral)" fillOpacity={0.35} /> : null}
-            {ran ? <rect x={x + 0.5} width={3} y={20 - ran} height={ran} fill="var(--accent)" fillOpacity={0.8} /> : null}
+            {planned ? (
+              <rect
+                x={x + 0.75}
+                width={2.5}
+                y={20 - planned}
+                height={planned}
+                fill="var(--neutral)"
+                fillOpacity={0.35}
+              />
+            ) : null}
+            {ran ? (
+              <rect x={x + 0.5} width={3} y={20 - ran} height={ran} fill="var(--accent)" fillOpacity={0.8} />
+            ) : null}
             {failed ? <rect x={x + 0.5} width={3} y={20 - failed} height={failed} fill="var(--failed)" /> : null}
           </g>
         );

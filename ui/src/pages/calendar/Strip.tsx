@@ -40,13 +40,25 @@ export function Strip({
     placeholderData: keepPreviousData,
     retry: (count, problem) => count < 2 && problem instanceof ProblemError && problem.passing,
   });
-  const workers = useQuery({ queryKey: keys.workers, queryFn: ({ signal }) => ask<Page<Worker>>("/api/workers", { signal }), staleTime: 30_000, retry: false });
+  const workers = useQuery({
+    queryKey: keys.workers,
+    queryFn: ({ signal }) => ask<Page<Worker>>("/api/workers", { signal }),
+    staleTime: 30_000,
+    retry: false,
+  });
   const slots = workers.data?.items.reduce((sum, one) => sum + (one.state === "live" ? one.slots : 0), 0);
   const worst = useMemo(
-    () => data?.collisions.reduce<{ at: string; count: number } | null>((best, one) => (best === null || one.count > best.count ? one : best), null) ?? null,
+    () =>
+      data?.collisions.reduce<{ at: string; count: number } | null>(
+        (best, one) => (best === null || one.count > best.count ? one : best),
+        null,
+      ) ?? null,
     [data],
   );
-  const quiet = useMemo(() => (data && worst && millis(worst.at) > Date.now() ? quieter(startsOf(data.groups), millis(worst.at)) : null), [data, worst]);
+  const quiet = useMemo(
+    () => (data && worst && millis(worst.at) > Date.now() ? quieter(startsOf(data.groups), millis(worst.at)) : null),
+    [data, worst],
+  );
   const folded = data?.groups.filter((group) => group.folded) ?? [];
   if (error && !data)
     return error instanceof ProblemError && error.about("q") ? null : (
@@ -81,16 +93,22 @@ export function Strip({
           {worst ? (
             <p>
               Most at once: {number(worst.count)} start at {clock(worst.at, zone)} {mark(millis(worst.at), zone)}
-              {slots ? `; the workers here can run ${number(slots)} at a time` : ""}.{quiet ? ` Nothing starts at ${clock(quiet, zone)}.` : ""}
+              {slots ? `; the workers here can run ${number(slots)} at a time` : ""}.
+              {quiet ? ` Nothing starts at ${clock(quiet, zone)}.` : ""}
             </p>
           ) : null}
           {folded.length ? (
             <p>
-              {number(folded.reduce((sum, group) => sum + group.runs + group.planned, 0))} runs and instants of {number(folded.length)} frequent{" "}
-              {folded.length === 1 ? "row" : "rows"} are shown as density.
+              {number(folded.reduce((sum, group) => sum + group.runs + group.planned, 0))} runs and instants of{" "}
+              {number(folded.length)} frequent {folded.length === 1 ? "row" : "rows"} are shown as density.
             </p>
           ) : null}
-          {data.dropped_groups ? <p>{number(data.dropped_groups)} further rows had no room: narrow the filter or group by tag.</p> : null}
+          {data.dropped_groups ? (
+            <p>{number(data.dropped_groups)} further rows had no room: narrow the filter or group by tag.</p>
+          ) : null}
+          {data.complete ? null : (
+            <p>So much was missed or skipped that only the newest of it is shown: look at a shorter time.</p>
+          )}
         </div>
       </div>
     </Chart>

@@ -11,7 +11,12 @@ const iso = (at: number): string => new Date(at).toISOString();
 describe("ranges", () => {
   const at = Date.parse("2026-11-19T12:00:00Z");
   it("begin and end on the zone's midnights", () => {
-    expect([rangeOf("month", at, ZONE), rangeOf("week", at, ZONE), rangeOf("day", at, ZONE)].map(({ from, to }) => [iso(from), iso(to)])).toEqual([
+    expect(
+      [rangeOf("month", at, ZONE), rangeOf("week", at, ZONE), rangeOf("day", at, ZONE)].map(({ from, to }) => [
+        iso(from),
+        iso(to),
+      ]),
+    ).toEqual([
       ["2026-10-31T23:00:00.000Z", "2026-11-30T23:00:00.000Z"],
       ["2026-11-15T23:00:00.000Z", "2026-11-22T23:00:00.000Z"],
       ["2026-11-18T23:00:00.000Z", "2026-11-19T23:00:00.000Z"],
@@ -42,7 +47,11 @@ const cell = (local: string, failed: number, fine: number, planned = 0): Calenda
 
 describe("folding", () => {
   it("makes days of hours, and one bar of the hour that happens twice", () => {
-    const days = monthOf([cell("2026-10-25T02:00:00+02:00", 1, 2), cell("2026-10-25T02:00:00+01:00", 0, 3, 4), cell("2026-10-26T00:00:00+01:00", 0, 0)]);
+    const days = monthOf([
+      cell("2026-10-25T02:00:00+02:00", 1, 2),
+      cell("2026-10-25T02:00:00+01:00", 0, 3, 4),
+      cell("2026-10-26T00:00:00+01:00", 0, 0),
+    ]);
     expect(days.map((day) => [day.date, day.runs, day.failures, day.planned, day.hours.length])).toEqual([
       ["2026-10-25", 6, 1, 4, 1],
       ["2026-10-26", 0, 0, 0, 1],
@@ -51,7 +60,12 @@ describe("folding", () => {
     expect(leadOf(days)).toBe(6);
   });
   const group = (marks: TimelineGroup["marks"]): TimelineGroup => ({ marks }) as TimelineGroup;
-  const mark = (at: string, until: string | null, state: "success" | "planned", count = 1): TimelineGroup["marks"][number] => ({
+  const mark = (
+    at: string,
+    until: string | null,
+    state: "success" | "planned",
+    count = 1,
+  ): TimelineGroup["marks"][number] => ({
     at,
     until,
     state,
@@ -73,7 +87,11 @@ describe("folding", () => {
   });
   it("finds a quieter minute near by", () => {
     const starts = startsOf([
-      group([mark("2026-11-16T09:00:00Z", null, "planned"), mark("2026-11-16T09:01:30Z", null, "planned"), mark("2026-11-16T08:59:00Z", null, "planned")]),
+      group([
+        mark("2026-11-16T09:00:00Z", null, "planned"),
+        mark("2026-11-16T09:01:30Z", null, "planned"),
+        mark("2026-11-16T08:59:00Z", null, "planned"),
+      ]),
     ]);
     expect(iso(quieter(starts, Date.parse("2026-11-16T09:00:00Z")) ?? 0)).toBe("2026-11-16T09:02:00.000Z");
   });

@@ -54,7 +54,8 @@ export function startsOf(groups: readonly TimelineGroup[]): Map<number, number> 
     const minute = Math.floor(Date.parse(mark.at) / MINUTE) * MINUTE;
     found.set(minute, (found.get(minute) ?? 0) + 1);
   };
-  for (const group of groups) for (const mark of group.marks) if (mark.count === 1 && mark.state === "planned") add(mark);
+  for (const group of groups)
+    for (const mark of group.marks) if (mark.count === 1 && mark.state === "planned") add(mark);
   return found;
 }
 

@@ -33,14 +33,21 @@ export function DoingPart({
             role="radio"
             aria-checked={doing.kind === kind}
             disabled={locked && doing.kind !== kind}
-            title={locked && doing.kind !== kind ? "What kind of thing it does stays; duplicate it to change that" : says}
+            title={
+              locked && doing.kind !== kind ? "What kind of thing it does stays; duplicate it to change that" : says
+            }
             onClick={() => doing.kind !== kind && onKind(others[kind] ?? blank(kind, echo))}
             className={cx(
               "flex items-center gap-2 rounded border px-3 py-2 text-left disabled:opacity-50",
               doing.kind === kind ? "border-accent bg-accent-tint font-medium" : "hover:bg-surface",
             )}
           >
-            <Icon size={16} strokeWidth={1.75} className={cx("shrink-0", doing.kind === kind ? "text-accent" : "text-muted")} aria-hidden />
+            <Icon
+              size={16}
+              strokeWidth={1.75}
+              className={cx("shrink-0", doing.kind === kind ? "text-accent" : "text-muted")}
+              aria-hidden
+            />
             <span className="min-w-0 truncate">{label}</span>
           </button>
         ))}

@@ -6,6 +6,7 @@ import { toast } from "sonner";
 
 import type { Schedule } from "@/api/calls";
 import { freshKey } from "@/api/client";
+import { keys } from "@/api/keys";
 import { ProblemError } from "@/api/problem";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
@@ -14,6 +15,7 @@ import { CopyAs } from "@/parts/CopyAs";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { type Crumb, Page } from "@/parts/Page";
 import { useGo } from "@/parts/useUrl";
+import type { Call } from "@/words/copying";
 
 import { DoingPart } from "./DoingPart";
 import { Faults, FaultsContext } from "./faults";
@@ -51,7 +53,17 @@ const SHOWN = [
 ];
 
 /** The whole editor, for a new schedule or one that is there. */
-export function Editor({ start, existing, title, crumbs }: { start: Form; existing: Schedule | null; title: string; crumbs: Crumb[] }) {
+export function Editor({
+  start,
+  existing,
+  title,
+  crumbs,
+}: {
+  start: Form;
+  existing: Schedule | null;
+  title: string;
+  crumbs: Crumb[];
+}) {
   const go = useGo();
   const queries = useQueryClient();
   const [form, setForm] = useState(start);
@@ -75,16 +87,26 @@ export function Editor({ start, existing, title, crumbs }: { start: Form; existi
   const { by } = form.when;
   useEffect(() => {
     if (by === "words" && settled && data)
-      setForm((before) => (before.when.by === "words" ? { ...before, when: { ...before.when, ...whenOf(data, before.timezone) } } : before));
+      setForm((before) =>
+        before.when.by === "words" ? { ...before, when: { ...before.when, ...whenOf(data, before.timezone) } } : before,
+      );
   }, [by, settled, data]);
 
   const dirty = useMemo(
     () =>
       JSON.stringify(documentOf(form).body) !== JSON.stringify(documentOf(clean).body) &&
-      !(form.when.by === "words" && form.when.words === clean.when.words && JSON.stringify({ ...form, when: 0 }) === JSON.stringify({ ...clean, when: 0 })),
+      !(
+        form.when.by === "words" &&
+        form.when.words === clean.when.words &&
+        JSON.stringify({ ...form, when: 0 }) === JSON.stringify({ ...clean, when: 0 })
+      ),
     [form, clean],
   );
-  const blocker = useBlocker({ shouldBlockFn: () => dirty && !leaving.current, enableBeforeUnload: () => dirty && !leaving.current, withResolver: true });
+  const blocker = useBlocker({
+    shouldBlockFn: () => dirty && !leaving.current,
+    enableBeforeUnload: () => dirty && !leaving.current,
+    withResolver: true,
+  });
 
   const own = refusal instanceof Unsendable ? refusal.errors : {};
   const faults = useMemo(() => new Faults(refusal instanceof Unsendable ? null : refusal, own), [refusal]);
@@ -103,9 +125,17 @@ export function Editor({ start, existing, title, crumbs }: { start: Form; existi
       setBusy("");
     }
   };
+  const { body } = documentOf(form);
+  const call: Call = {
+    method: existing ? "PUT" : "POST",
+    path: existing ? `/api/schedules/${existing.id}` : "/api/schedules",
+    body: JSON.parse(JSON.stringify(body)),
+    cli: existing ? undefined : commandOf(form),
+  };
   const keep = async (): Promise<Schedule> => {
     const kept = await save(form, schedule, once.current);
     once.current = freshKey();
+    queries.setQueryData(keys.saved(kept.id), call);
     queries.setQueryData(["schedules", "one", kept.id], kept);
     void queries.invalidateQueries({ queryKey: ["schedules"] });
     return kept;
@@ -150,23 +180,9 @@ export function Editor({ start, existing, title, crumbs }: { start: Form; existi
     window.location.reload();
   };
 
-  const { body } = documentOf(form);
   const stale = refusal instanceof ProblemError && refusal.status === 412;
   return (
-    <Page
-      title={title}
-      crumbs={crumbs}
-      actions={
-        <CopyAs
-          call={{
-            method: existing ? "PUT" : "POST",
-            path: existing ? `/api/schedules/${existing.id}` : "/api/schedules",
-            body: JSON.parse(JSON.stringify(body)),
-            cli: existing ? undefined : commandOf(form),
-          }}
-        />
-      }
-    >
+    <Page title={title} crumbs={crumbs} actions={<CopyAs call={call} />}>
       <FaultsContext value={faults}>
         <div ref={page} className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_minmax(380px,460px)]">
           <form
@@ -198,7 +214,9 @@ export function Editor({ start, existing, title, crumbs }: { start: Form; existi
                   others={form.others}
                   locked={schedule !== null}
                   onKind={(doing) => patch({ doing, others: { ...form.others, [form.doing.kind]: form.doing } })}
-                  onChange={(inputs) => patch({ doing: { ...form.doing, inputs: { ...form.doing.inputs, ...inputs } } })}
+                  onChange={(inputs) =>
+                    patch({ doing: { ...form.doing, inputs: { ...form.doing.inputs, ...inputs } } })
+                  }
                 />
                 <Unfold title="Description" open={Boolean(form.description)}>
                   <Field name="description" label="Description">
@@ -250,7 +268,11 @@ export function Editor({ start, existing, title, crumbs }: { start: Form; existi
                   busy={busy === "test"}
                   disabled={busy !== ""}
                   onClick={() => void test()}
-                  title={schedule ? "One run of what the form says now; nothing is saved" : "Saves it paused, then runs it once"}
+                  title={
+                    schedule
+                      ? "One run of what the form says now; nothing is saved"
+                      : "Saves it paused, then runs it once"
+                  }
                 >
                   Test run now
                 </Button>
@@ -283,6 +305,7 @@ export function Editor({ start, existing, title, crumbs }: { start: Form; existi
         title="Leave without saving"
         action="Leave"
         danger
+        acts={false}
       >
         What you have changed here is lost.
       </Confirm>

@@ -38,18 +38,31 @@ export function Field({
   children: (wired: Wired) => ReactNode;
 }) {
   const id = useId();
-  const complaints = [...more, ...useFaults(name).filter((one) => !more.some((other) => other.message === one.message))];
+  const complaints = [
+    ...more,
+    ...useFaults(name).filter((one) => !more.some((other) => other.message === one.message)),
+  ];
   const wrong = complaints.length > 0;
   return (
     <div className={cx("flex min-w-0 flex-col gap-1", className)}>
       <label htmlFor={id} className="text-xs font-medium text-muted">
         {label}
       </label>
-      {children({ id, "aria-invalid": wrong || undefined, "aria-describedby": wrong || hint ? `${id}-note` : undefined })}
+      {children({
+        id,
+        "aria-invalid": wrong || undefined,
+        "aria-describedby": wrong || hint ? `${id}-note` : undefined,
+      })}
       {wrong ? (
         <div id={`${id}-note`} role="alert" className="text-xs text-failed-ink">
           {complaints.slice(0, 5).map((one) => (
-            <Wrong key={`${one.field} ${one.message}`} complaint={one} name={name} value={value} onSuggest={onSuggest} />
+            <Wrong
+              key={`${one.field} ${one.message}`}
+              complaint={one}
+              name={name}
+              value={value}
+              onSuggest={onSuggest}
+            />
           ))}
           {complaints.length > 5 ? <p>and {complaints.length - 5} more</p> : null}
         </div>
@@ -62,7 +75,17 @@ export function Field({
   );
 }
 
-function Wrong({ complaint, name, value, onSuggest }: { complaint: Complaint; name: string; value?: string; onSuggest?: (value: string) => void }) {
+function Wrong({
+  complaint,
+  name,
+  value,
+  onSuggest,
+}: {
+  complaint: Complaint;
+  name: string;
+  value?: string;
+  onSuggest?: (value: string) => void;
+}) {
   const { position, suggestion, message } = complaint;
   const below = complaint.field.slice(name.length).replace(/^\./, "");
   const pointed = position && value !== undefined && !(position[0] === 0 && position[1] >= value.length);

@@ -83,7 +83,11 @@ export function Knobs({ cron, onChange }: { cron: string; onChange: (cron: strin
         </>
       ) : null}
       {fields.often === "monthly" ? (
-        <Choice label="Day of the month" value={fields.monthday} onChange={(value) => turn({ monthday: Number(value) })}>
+        <Choice
+          label="Day of the month"
+          value={fields.monthday}
+          onChange={(value) => turn({ monthday: Number(value) })}
+        >
           {Array.from({ length: 31 }, (_, index) => (
             <option key={index + 1} value={index + 1}>
               day {index + 1}
@@ -117,12 +121,24 @@ export function Knobs({ cron, onChange }: { cron: string; onChange: (cron: strin
       {fields.often === "weekly" || fields.often === "minutes" || fields.often === "hourly" ? (
         <Days days={fields.days} all={fields.often !== "weekly"} onChange={(days) => turn({ days })} />
       ) : null}
-      {fields.often === "minutes" || fields.often === "hourly" ? <Window between={fields.between} onChange={(between) => turn({ between })} /> : null}
+      {fields.often === "minutes" || fields.often === "hourly" ? (
+        <Window between={fields.between} onChange={(between) => turn({ between })} />
+      ) : null}
     </div>
   );
 }
 
-function Choice({ label, value, onChange, children }: { label: string; value: string | number; onChange: (value: string) => void; children: ReactNode }) {
+function Choice({
+  label,
+  value,
+  onChange,
+  children,
+}: {
+  label: string;
+  value: string | number;
+  onChange: (value: string) => void;
+  children: ReactNode;
+}) {
   return (
     <select aria-label={label} value={value} onChange={(event) => onChange(event.target.value)} className={SELECT}>
       {children}
@@ -144,7 +160,10 @@ function Days({ days, all, onChange }: { days: readonly number[]; all: boolean; 
           type="button"
           aria-pressed={shown.includes(day)}
           onClick={() => toggle(day)}
-          className={cx("h-7.5 w-8 border-r text-xs last:border-r-0", shown.includes(day) ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface")}
+          className={cx(
+            "h-7.5 w-8 border-r text-xs last:border-r-0",
+            shown.includes(day) ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface",
+          )}
         >
           <span aria-hidden>{WEEKDAYS[day]?.slice(0, 2)}</span>
           <span className="sr-only">{WEEKDAYS[day]}</span>
@@ -154,7 +173,13 @@ function Days({ days, all, onChange }: { days: readonly number[]; all: boolean; 
   );
 }
 
-function Window({ between, onChange }: { between: [number, number] | null; onChange: (between: [number, number] | null) => void }) {
+function Window({
+  between,
+  onChange,
+}: {
+  between: [number, number] | null;
+  onChange: (between: [number, number] | null) => void;
+}) {
   return (
     <div className="flex items-center gap-2">
       <label className="flex items-center gap-1.5">
@@ -168,7 +193,11 @@ function Window({ between, onChange }: { between: [number, number] | null; onCha
       </label>
       {between ? (
         <>
-          <Choice label="From" value={between[0]} onChange={(value) => onChange([Number(value), Math.max(between[1], Number(value) + 1)])}>
+          <Choice
+            label="From"
+            value={between[0]}
+            onChange={(value) => onChange([Number(value), Math.max(between[1], Number(value) + 1)])}
+          >
             {Array.from({ length: 23 }, (_, hour) => (
               <option key={hour} value={hour}>
                 {two(hour)}:00
@@ -176,7 +205,11 @@ function Window({ between, onChange }: { between: [number, number] | null; onCha
             ))}
           </Choice>
           <span className="text-muted">and</span>
-          <Choice label="To" value={between[1]} onChange={(value) => onChange([Math.min(between[0], Number(value) - 1), Number(value)])}>
+          <Choice
+            label="To"
+            value={between[1]}
+            onChange={(value) => onChange([Math.min(between[0], Number(value) - 1), Number(value)])}
+          >
             {Array.from({ length: 23 }, (_, hour) => (
               <option key={hour + 1} value={hour + 1}>
                 {two(hour + 1)}:00

@@ -20,7 +20,13 @@ type Change = (change: Partial<Form>) => void;
 export function PolicyPart({ form, onChange }: { form: Form; onChange: Change }) {
   return (
     <div className="flex flex-col gap-4">
-      <Radios name="overlap" label="If the one before still runs" choices={OVERLAPS} value={form.overlap} onChange={(overlap) => onChange({ overlap })} />
+      <Radios
+        name="overlap"
+        label="If the one before still runs"
+        choices={OVERLAPS}
+        value={form.overlap}
+        onChange={(overlap) => onChange({ overlap })}
+      />
       <Radios
         name="catchup.mode"
         label="If the scheduler was down"
@@ -32,10 +38,18 @@ export function PolicyPart({ form, onChange }: { form: Form; onChange: Change })
         <Fold title="Retries" says={retrySays(form.retry)} fields={["retry_policy"]}>
           <Retry policy={form.retry} onChange={(retry) => onChange({ retry })} />
         </Fold>
-        <Fold title="Queue & priority" says={`${form.queue} · ${form.priority} (${band(form.priority)})`} fields={["queue", "priority"]}>
+        <Fold
+          title="Queue & priority"
+          says={`${form.queue} · ${form.priority} (${band(form.priority)})`}
+          fields={["queue", "priority"]}
+        >
           <QueueFields form={form} onChange={onChange} />
         </Fold>
-        <Fold title="Limits" says={limitSays(form)} fields={["timeout_seconds", "jitter_seconds", "start_at", "end_at", "max_runs", "catchup.window_seconds"]}>
+        <Fold
+          title="Limits"
+          says={limitSays(form)}
+          fields={["timeout_seconds", "jitter_seconds", "start_at", "end_at", "max_runs", "catchup.window_seconds"]}
+        >
           <Limits form={form} onChange={onChange} />
         </Fold>
       </div>
@@ -46,7 +60,9 @@ export function PolicyPart({ form, onChange }: { form: Form; onChange: Change })
 const band = (priority: number): string => (priority <= 3 ? "high" : priority <= 7 ? "medium" : "low");
 
 const retrySays = (policy: RetryPolicy): string =>
-  policy.max_retries ? `${policy.max_retries + 1} attempts, ${policy.strategy} from ${duration(policy.delay_seconds * 1000)}` : "one attempt only";
+  policy.max_retries
+    ? `${policy.max_retries + 1} attempts, ${policy.strategy} from ${duration(policy.delay_seconds * 1000)}`
+    : "one attempt only";
 
 function limitSays(form: Form): string {
   const parts = [
@@ -76,7 +92,12 @@ function Radios({
   return (
     <Field name={name} label={label} hint={chosen ? `Then ${chosen.says}.` : undefined}>
       {(wired) => (
-        <div id={wired.id} role="radiogroup" aria-label={label} className="flex flex-wrap self-start overflow-hidden rounded border">
+        <div
+          id={wired.id}
+          role="radiogroup"
+          aria-label={label}
+          className="flex flex-wrap self-start overflow-hidden rounded border"
+        >
           {choices.map((one) => (
             <button
               key={one.value}
@@ -85,7 +106,10 @@ function Radios({
               aria-checked={one.value === value}
               title={one.says}
               onClick={() => onChange(one.value)}
-              className={cx("h-8 border-r px-3 last:border-r-0", one.value === value ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface")}
+              className={cx(
+                "h-8 border-r px-3 last:border-r-0",
+                one.value === value ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface",
+              )}
             >
               {one.label}
             </button>
@@ -96,7 +120,17 @@ function Radios({
   );
 }
 
-function Fold({ title, says, fields, children }: { title: string; says: string; fields: readonly string[]; children: ReactNode }) {
+function Fold({
+  title,
+  says,
+  fields,
+  children,
+}: {
+  title: string;
+  says: string;
+  fields: readonly string[];
+  children: ReactNode;
+}) {
   const faults = useContext(FaultsContext);
   const wrong = fields.some((field) => faults.about(field).length > 0);
   return (
@@ -116,10 +150,22 @@ function Retry({ policy, onChange }: { policy: RetryPolicy; onChange: (policy: R
   return (
     <>
       <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
-        <Number name="retry_policy.max_retries" label="Retries" value={policy.max_retries} min={0} max={100} onChange={(max_retries) => set({ max_retries })} />
+        <Number
+          name="retry_policy.max_retries"
+          label="Retries"
+          value={policy.max_retries}
+          min={0}
+          max={100}
+          onChange={(max_retries) => set({ max_retries })}
+        />
         <Field name="retry_policy.strategy" label="Growth">
           {(wired) => (
-            <select {...wired} value={policy.strategy} onChange={(event) => set({ strategy: event.target.value as RetryPolicy["strategy"] })} className={INPUT}>
+            <select
+              {...wired}
+              value={policy.strategy}
+              onChange={(event) => set({ strategy: event.target.value as RetryPolicy["strategy"] })}
+              className={INPUT}
+            >
               {["exponential", "linear", "fixed"].map((one) => (
                 <option key={one}>{one}</option>
               ))}
@@ -156,7 +202,12 @@ function Retry({ policy, onChange }: { policy: RetryPolicy; onChange: (policy: R
 }
 
 function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
-  const { data } = useQuery({ queryKey: keys.queues, queryFn: ({ signal }) => ask<Page<Queue>>("/api/queues", { signal }), staleTime: 30_000, retry: false });
+  const { data } = useQuery({
+    queryKey: keys.queues,
+    queryFn: ({ signal }) => ask<Page<Queue>>("/api/queues", { signal }),
+    staleTime: 30_000,
+    retry: false,
+  });
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <Field name="queue" label="Queue" hint="A worker must serve it.">
@@ -180,7 +231,12 @@ function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
       </Field>
       <Field name="priority" label="Priority" hint="1 is most urgent.">
         {(wired) => (
-          <select {...wired} value={form.priority} onChange={(event) => onChange({ priority: globalThis.Number(event.target.value) })} className={INPUT}>
+          <select
+            {...wired}
+            value={form.priority}
+            onChange={(event) => onChange({ priority: globalThis.Number(event.target.value) })}
+            className={INPUT}
+          >
             {Array.from({ length: 10 }, (_, index) => (
               <option key={index + 1} value={index + 1}>
                 {index + 1} – {band(index + 1)}
@@ -196,12 +252,28 @@ function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
 function Limits({ form, onChange }: { form: Form; onChange: Change }) {
   const text = (name: string, key: "timeout" | "jitter" | "maxRuns", label: string, hint: string): ReactNode => (
     <Field name={name} label={label} hint={hint}>
-      {(wired) => <input {...wired} inputMode="numeric" value={form[key]} onChange={(event) => onChange({ [key]: event.target.value })} className={INPUT} />}
+      {(wired) => (
+        <input
+          {...wired}
+          inputMode="numeric"
+          value={form[key]}
+          onChange={(event) => onChange({ [key]: event.target.value })}
+          className={INPUT}
+        />
+      )}
     </Field>
   );
   const moment = (name: string, key: "startAt" | "endAt", label: string): ReactNode => (
     <Field name={name} label={`${label} (${form.timezone})`}>
-      {(wired) => <input {...wired} type="datetime-local" value={form[key]} onChange={(event) => onChange({ [key]: event.target.value })} className={INPUT} />}
+      {(wired) => (
+        <input
+          {...wired}
+          type="datetime-local"
+          value={form[key]}
+          onChange={(event) => onChange({ [key]: event.target.value })}
+          className={INPUT}
+        />
+      )}
     </Field>
   );
   return (
@@ -240,7 +312,15 @@ function Number({
   return (
     <Field name={name} label={label}>
       {(wired) => (
-        <input {...wired} type="number" min={min} max={max} value={value} onChange={(event) => onChange(event.target.valueAsNumber || 0)} className={INPUT} />
+        <input
+          {...wired}
+          type="number"
+          min={min}
+          max={max}
+          value={value}
+          onChange={(event) => onChange(event.target.valueAsNumber || 0)}
+          className={INPUT}
+        />
       )}
     </Field>
   );

@@ -23,7 +23,10 @@ export function PreviewPanel({ preview, onUtc }: { preview: Previewed; onUtc: ()
   return (
     <Card title="Preview">
       {data ? (
-        <div className={cx("flex flex-col gap-4 transition-opacity", (!preview.settled || Boolean(error)) && "opacity-50")} aria-live="polite">
+        <div
+          className={cx("flex flex-col gap-4 transition-opacity", (!preview.settled || Boolean(error)) && "opacity-50")}
+          aria-live="polite"
+        >
           <p className="text-base font-medium">{data.summary}</p>
           {data.cron_expr && joinsDays(data.cron_expr) ? (
             <p className="flex gap-1.5 rounded bg-surface px-3 py-2 text-xs">
@@ -40,7 +43,12 @@ export function PreviewPanel({ preview, onUtc }: { preview: Previewed; onUtc: ()
             ) : null}
           </div>
           <ClockChanges notes={data.notes} onUtc={onUtc} />
-          {data.type === "cron" ? <WeekGrid trigger={{ type: "cron", cron_expr: data.cron_expr, timezone: data.timezone }} zone={data.timezone} /> : null}
+          {data.type === "cron" ? (
+            <WeekGrid
+              trigger={{ type: "cron", cron_expr: data.cron_expr, timezone: data.timezone }}
+              zone={data.timezone}
+            />
+          ) : null}
         </div>
       ) : refused ? (
         <p className="text-muted">When it fires will stand here as soon as the time is understood.</p>

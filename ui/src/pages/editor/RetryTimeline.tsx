@@ -32,18 +32,36 @@ export function RetryTimeline({ policy }: { policy: RetryPolicy }) {
             if (room) before = place;
             return (
               <g key={index}>
-                <circle cx={place} cy={LINE} r={R} fill={index === 0 ? "var(--accent)" : "var(--bg)"} stroke="var(--accent)" strokeWidth={2}>
+                <circle
+                  cx={place}
+                  cy={LINE}
+                  r={R}
+                  fill={index === 0 ? "var(--accent)" : "var(--bg)"}
+                  stroke="var(--accent)"
+                  strokeWidth={2}
+                >
                   <title>{`attempt ${index + 1}, after ${duration(seconds * 1000)}`}</title>
                 </circle>
                 {room ? (
-                  <text x={place} y={LINE + 20} textAnchor={index ? "middle" : "start"} dx={index ? 0 : -R} fill="var(--muted)" className="text-[11px]">
+                  <text
+                    x={place}
+                    y={LINE + 20}
+                    textAnchor={index ? "middle" : "start"}
+                    dx={index ? 0 : -R}
+                    fill="var(--muted)"
+                    className="text-[11px]"
+                  >
                     {index ? `+${duration(seconds * 1000)}` : "first"}
                   </text>
                 ) : null}
               </g>
             );
           })}
-          <path d={`M${x(sum) + 14} ${LINE - 4}l8 8m0 -8l-8 8`} stroke={policy.dead_letter ? "var(--dead)" : "var(--failed)"} strokeWidth={2} />
+          <path
+            d={`M${x(sum) + 14} ${LINE - 4}l8 8m0 -8l-8 8`}
+            stroke={policy.dead_letter ? "var(--dead)" : "var(--failed)"}
+            strokeWidth={2}
+          />
           <text x={x(sum) + 28} y={LINE} dy="0.32em" fill="var(--muted)" className="text-[11px]">
             {policy.dead_letter ? "dead" : "failed"}
           </text>

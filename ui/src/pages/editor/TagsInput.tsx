@@ -9,11 +9,24 @@ import { keys } from "@/api/keys";
 import { Field } from "./Field";
 
 /** Tags as chips; Enter or a comma adds one, Backspace takes the last away. */
-export function TagsInput({ tags, onChange }: { tags: readonly string[]; onChange: (tags: string[]) => void }) {
+export function TagsInput({
+  tags,
+  onChange,
+  name = "tags",
+  label = "Tags",
+  placeholder = "prices, nightly",
+}: {
+  tags: readonly string[];
+  onChange: (tags: string[]) => void;
+  name?: string;
+  label?: string;
+  placeholder?: string;
+}) {
   const [typed, setTyped] = useState("");
   const { data } = useQuery({
     queryKey: keys.suggest("tag", typed),
-    queryFn: ({ signal }) => ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "tag", prefix: typed, limit: 8 }, signal }),
+    queryFn: ({ signal }) =>
+      ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "tag", prefix: typed, limit: 8 }, signal }),
     enabled: typed !== "",
     retry: false,
     staleTime: 60_000,
@@ -28,11 +41,14 @@ export function TagsInput({ tags, onChange }: { tags: readonly string[]; onChang
     setTyped("");
   };
   return (
-    <Field name="tags" label="Tags">
+    <Field name={name} label={label}>
       {(wired) => (
         <div className="flex min-h-8 flex-wrap items-center gap-1 rounded border bg-bg px-1.5 py-1 focus-within:border-accent">
           {tags.map((tag) => (
-            <span key={tag} className="inline-flex h-5 items-center gap-1 rounded-full bg-neutral-tint pr-1 pl-2 text-xs">
+            <span
+              key={tag}
+              className="inline-flex h-5 items-center gap-1 rounded-full bg-neutral-tint pr-1 pl-2 text-xs"
+            >
               {tag}
               <button
                 type="button"
@@ -46,11 +62,13 @@ export function TagsInput({ tags, onChange }: { tags: readonly string[]; onChang
           ))}
           <input
             {...wired}
-            list="known-tags"
+            list={`known-${name}`}
             value={typed}
-            placeholder={tags.length ? "" : "prices, nightly"}
+            placeholder={tags.length ? "" : placeholder}
             autoComplete="off"
-            onChange={(event) => (event.target.value.includes(",") ? add(event.target.value) : setTyped(event.target.value))}
+            onChange={(event) =>
+              event.target.value.includes(",") ? add(event.target.value) : setTyped(event.target.value)
+            }
             onKeyDown={(event) => {
               if (event.key === "Enter" && typed.trim()) {
                 event.preventDefault();
@@ -60,7 +78,7 @@ export function TagsInput({ tags, onChange }: { tags: readonly string[]; onChang
             onBlur={() => add(typed)}
             className="min-w-20 flex-1 bg-transparent px-1 outline-none"
           />
-          <datalist id="known-tags">
+          <datalist id={`known-${name}`}>
             {data?.items.map((one) => (
               <option key={one.value} value={one.value} />
             ))}

@@ -35,15 +35,27 @@ export function TestRun({ id }: { id: string }) {
       {data ? (
         <div className="flex flex-col gap-2" aria-live="polite">
           <p className="flex flex-wrap items-center gap-2">
-            <StateBadge state={data.state} note={data.attempt > 1 ? `attempt ${data.attempt} of ${data.max_attempts}` : undefined} />
+            <StateBadge
+              state={data.state}
+              note={data.attempt > 1 ? `attempt ${data.attempt} of ${data.max_attempts}` : undefined}
+            />
             {status ? <span>answered {status}</span> : null}
             <span className="text-muted">
-              {FINAL.has(data.state) ? <Duration ms={data.duration_ms} /> : data.started_at ? <Duration since={data.started_at} /> : "waits for a worker"}
+              {FINAL.has(data.state) ? (
+                <Duration ms={data.duration_ms} />
+              ) : data.started_at ? (
+                <Duration since={data.started_at} />
+              ) : (
+                "waits for a worker"
+              )}
             </span>
           </p>
           {data.error ? <p className="break-words text-failed-ink">{data.error.message}</p> : null}
           {data.result !== null && data.result !== undefined ? (
-            <pre tabIndex={0} className="max-h-40 overflow-auto rounded bg-surface p-2 font-mono text-xs break-all whitespace-pre-wrap">
+            <pre
+              tabIndex={0}
+              className="max-h-40 overflow-auto rounded bg-surface p-2 font-mono text-xs break-all whitespace-pre-wrap"
+            >
               {JSON.stringify(data.result, null, 2).slice(0, 4000)}
             </pre>
           ) : null}

@@ -17,19 +17,32 @@ interface Found {
   partly: boolean;
 }
 
-async function firesOf(trigger: Record<string, unknown>, from: number, count: number, signal: AbortSignal): Promise<number[]> {
+async function firesOf(
+  trigger: Record<string, unknown>,
+  from: number,
+  count: number,
+  signal: AbortSignal,
+): Promise<number[]> {
   const body = { ...trigger, start_at: new Date(from).toISOString(), count };
   const preview = await ask<Preview>("/api/schedules/preview", { method: "POST", body, signal });
   return preview.next.map((fire) => Date.parse(fire.at));
 }
 
 /** The fires of one stretch. One that is too full for a question is asked for in quarters, once. */
-async function within(trigger: Record<string, unknown>, from: number, to: number, split: boolean, signal: AbortSignal): Promise<Found> {
+async function within(
+  trigger: Record<string, unknown>,
+  from: number,
+  to: number,
+  split: boolean,
+  signal: AbortSignal,
+): Promise<Found> {
   const at = await firesOf(trigger, from, MOST, signal);
   const full = at.length === MOST && (at.at(-1) ?? 0) < to;
   if (!full || !split) return { at: at.filter((one) => one < to), partly: full };
   const quarter = (to - from) / 4;
-  const parts = await Promise.all([0, 1, 2, 3].map((part) => within(trigger, from + part * quarter, from + (part + 1) * quarter, false, signal)));
+  const parts = await Promise.all(
+    [0, 1, 2, 3].map((part) => within(trigger, from + part * quarter, from + (part + 1) * quarter, false, signal)),
+  );
   return { at: parts.flatMap((part) => part.at), partly: parts.some((part) => part.partly) };
 }
 
@@ -78,7 +91,11 @@ export function WeekGrid({ trigger, zone }: { trigger: Record<string, unknown>; 
           <Row key={day.date} weekday={day.weekday} hours={day.hours} most={most} />
         ))}
       </div>
-      {data?.partly ? <p className="mt-1 text-xs text-muted">It fires too often for all of it to be drawn: an empty hour may not be empty.</p> : null}
+      {data?.partly ? (
+        <p className="mt-1 text-xs text-muted">
+          It fires too often for all of it to be drawn: an empty hour may not be empty.
+        </p>
+      ) : null}
     </div>
   );
 }
@@ -92,7 +109,12 @@ function Row({ weekday, hours, most }: { weekday: string; hours: number[]; most:
           key={hour}
           title={count ? `${weekday} ${String(hour).padStart(2, "0")}:00: ${number(count)}×` : undefined}
           className="h-4 rounded-[2px]"
-          style={{ background: tint(count ? Math.max(Math.ceil((count / Math.max(most, 1)) * 4), most > 1 ? 1 : 4) : 0, "accent") }}
+          style={{
+            background: tint(
+              count ? Math.max(Math.ceil((count / Math.max(most, 1)) * 4), most > 1 ? 1 : 4) : 0,
+              "accent",
+            ),
+          }}
         />
       ))}
     </>

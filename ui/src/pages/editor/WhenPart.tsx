@@ -27,7 +27,8 @@ export function WhenPart({
   onZone: (zone: string) => void;
 }) {
   const { when, timezone } = form;
-  const setCron = (cron: string): void => onChange({ type: "cron", cron, words: phraseOf(fieldsOf(cron)), by: "trigger" });
+  const setCron = (cron: string): void =>
+    onChange({ type: "cron", cron, words: phraseOf(fieldsOf(cron)), by: "trigger" });
   const setWords = (words: string): void => onChange(words.trim() ? { words, by: "words" } : { words, by: "trigger" });
   const setType = (type: Type): void =>
     onChange({
@@ -68,7 +69,10 @@ export function WhenPart({
             role="radio"
             aria-checked={when.type === one.value}
             onClick={() => setType(one.value)}
-            className={cx("h-8 border-r px-3 last:border-r-0", when.type === one.value ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface")}
+            className={cx(
+              "h-8 border-r px-3 last:border-r-0",
+              when.type === one.value ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface",
+            )}
           >
             {one.label}
           </button>
@@ -77,7 +81,13 @@ export function WhenPart({
       {when.type === "cron" ? (
         <>
           <Knobs cron={when.cron} onChange={setCron} />
-          <Field name="cron_expr" label="Cron" value={when.cron} onSuggest={setCron} more={when.by === "trigger" ? preview.complaints("cron_expr") : []}>
+          <Field
+            name="cron_expr"
+            label="Cron"
+            value={when.cron}
+            onSuggest={setCron}
+            more={when.by === "trigger" ? preview.complaints("cron_expr") : []}
+          >
             {(wired) => (
               <input
                 {...wired}
@@ -105,13 +115,17 @@ export function WhenPart({
                 type="number"
                 min={1}
                 value={number || ""}
-                onChange={(event) => onChange({ seconds: secondsOf(Number(event.target.value), unit), by: "trigger", words: "" })}
+                onChange={(event) =>
+                  onChange({ seconds: secondsOf(Number(event.target.value), unit), by: "trigger", words: "" })
+                }
                 className={`${INPUT} max-w-28`}
               />
               <select
                 aria-label="Unit"
                 value={unit}
-                onChange={(event) => onChange({ seconds: secondsOf(number, event.target.value), by: "trigger", words: "" })}
+                onChange={(event) =>
+                  onChange({ seconds: secondsOf(number, event.target.value), by: "trigger", words: "" })
+                }
                 className="h-8 rounded border bg-bg px-2"
               >
                 {["seconds", "minutes", "hours", "days"].map((one) => (
@@ -136,7 +150,11 @@ export function WhenPart({
           )}
         </Field>
       ) : null}
-      <ZoneField value={timezone} onChange={onZone} hint={timezone === browserZone() ? "From your browser." : undefined} />
+      <ZoneField
+        value={timezone}
+        onChange={onZone}
+        hint={timezone === browserZone() ? "From your browser." : undefined}
+      />
     </div>
   );
 }

@@ -14,13 +14,22 @@ import { Field, INPUT } from "./Field";
 const SHOWN = 60;
 
 /** A zone from the list, never free text; "PT", "CET", "Stockholm" and "+01:00" find theirs. */
-export function ZoneField({ value, onChange, hint }: { value: string; onChange: (zone: string) => void; hint?: string }) {
+export function ZoneField({
+  value,
+  onChange,
+  hint,
+}: {
+  value: string;
+  onChange: (zone: string) => void;
+  hint?: string;
+}) {
   const [open, setOpen] = useState(false);
   const [typed, setTyped] = useState("");
   const now = Date.now();
   const { data } = useQuery({
     queryKey: keys.suggest("zone", typed),
-    queryFn: ({ signal }) => ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "zone", prefix: typed, limit: 20 }, signal }),
+    queryFn: ({ signal }) =>
+      ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "zone", prefix: typed, limit: 20 }, signal }),
     enabled: open && typed.trim() !== "",
     placeholderData: (before) => before,
     retry: false,
@@ -30,7 +39,11 @@ export function ZoneField({ value, onChange, hint }: { value: string; onChange: 
   const heard = near ? (data?.items ?? []) : [];
   const found = open
     ? allZones()
-        .filter((one) => !heard.some((other) => other.value === one) && (one.toLowerCase().includes(near) || mark(now, one).toLowerCase() === near))
+        .filter(
+          (one) =>
+            !heard.some((other) => other.value === one) &&
+            (one.toLowerCase().includes(near) || mark(now, one).toLowerCase() === near),
+        )
         .slice(0, SHOWN)
     : [];
   const choose = (zone: string): void => {
@@ -46,7 +59,11 @@ export function ZoneField({ value, onChange, hint }: { value: string; onChange: 
             <span className="truncate">
               {value}{" "}
               <span className="text-muted">
-                ({mark(now, value) === offsetMark(now, value) ? mark(now, value) : `${mark(now, value)}, ${offsetMark(now, value)}`})
+                (
+                {mark(now, value) === offsetMark(now, value)
+                  ? mark(now, value)
+                  : `${mark(now, value)}, ${offsetMark(now, value)}`}
+                )
               </span>
             </span>
             <ChevronDown size={14} className="shrink-0 text-muted" aria-hidden />
@@ -69,7 +86,12 @@ export function ZoneField({ value, onChange, hint }: { value: string; onChange: 
                   {heard.length || found.length ? null : <p className="p-3 text-muted">No zone of this name.</p>}
                   {near ? null : (
                     <>
-                      <Item zone={browserZone()} label={`${browserZone()} – from your browser`} value="browser" onSelect={choose} />
+                      <Item
+                        zone={browserZone()}
+                        label={`${browserZone()} – from your browser`}
+                        value="browser"
+                        onSelect={choose}
+                      />
                       <Item zone="UTC" label="UTC – never changes its clock" value="utc" onSelect={choose} />
                     </>
                   )}
@@ -96,7 +118,19 @@ export function ZoneField({ value, onChange, hint }: { value: string; onChange: 
   );
 }
 
-function Item({ zone, label, hint, value, onSelect }: { zone: string; label: string; hint?: string | null; value: string; onSelect: (zone: string) => void }) {
+function Item({
+  zone,
+  label,
+  hint,
+  value,
+  onSelect,
+}: {
+  zone: string;
+  label: string;
+  hint?: string | null;
+  value: string;
+  onSelect: (zone: string) => void;
+}) {
   return (
     <Command.Item
       value={value}

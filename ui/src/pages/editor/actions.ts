@@ -47,7 +47,8 @@ const pretty = (value: unknown): string => {
   return typeof value === "object" && Object.keys(value).length === 0 ? "" : JSON.stringify(value, null, 2);
 };
 const text = (value: unknown): string => (value === undefined || value === null ? "" : String(value));
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The inputs that show this action. */
 export function doingOf({ kind, ...config }: Action): Doing {
@@ -65,7 +66,8 @@ export function doingOf({ kind, ...config }: Action): Doing {
     inputs.start_urls = Array.isArray(config.start_urls) ? config.start_urls.join("\n") : text(config.start_urls);
     inputs.params = pretty(config.params);
   }
-  if (kind === "articles") inputs.articles = (Array.isArray(config.articles) ? config.articles : []).map(articleLine).join("\n");
+  if (kind === "articles")
+    inputs.articles = (Array.isArray(config.articles) ? config.articles : []).map(articleLine).join("\n");
   if (kind === "task" || kind === "grpc") inputs.parameters = pretty(config.parameters);
   return { kind, inputs, rest };
 }
@@ -89,7 +91,10 @@ export function actionOf({ kind, inputs, rest }: Doing): Written {
       if (body.error) errors["action.body"] = body.error;
       const headers = readHeaders(at("headers"));
       if (headers.error) errors["action.headers"] = headers.error;
-      return { action: given({ url: at("url"), method: at("method"), headers: headers.value, body: body.value }), errors };
+      return {
+        action: given({ url: at("url"), method: at("method"), headers: headers.value, body: body.value }),
+        errors,
+      };
     }
     case "crawl":
       return {
@@ -103,13 +108,26 @@ export function actionOf({ kind, inputs, rest }: Doing): Written {
         errors,
       };
     case "articles":
-      return { action: given({ articles: lines(at("articles")).map(readArticle), max_age_seconds: number(at("max_age_seconds")) }), errors };
+      return {
+        action: given({
+          articles: lines(at("articles")).map(readArticle),
+          max_age_seconds: number(at("max_age_seconds")),
+        }),
+        errors,
+      };
     case "pipeline":
       return { action: given({ pipeline: at("pipeline") }), errors };
     case "task":
       return { action: given({ task: at("task"), parameters: object("parameters") }), errors };
     case "grpc":
-      return { action: given({ target_service: at("target_service"), target_method: at("target_method"), parameters: object("parameters") }), errors };
+      return {
+        action: given({
+          target_service: at("target_service"),
+          target_method: at("target_method"),
+          parameters: object("parameters"),
+        }),
+        errors,
+      };
     default: {
       const read = parseObject(at("config"));
       if (read.error) errors.action = read.error;
@@ -124,7 +142,8 @@ const lines = (value: string): string[] =>
     .map((line) => line.trim())
     .filter(Boolean);
 /** A number, or the text itself: the server says what is wrong with it. */
-const number = (value: string): number | string | undefined => (value === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value));
+const number = (value: string): number | string | undefined =>
+  value === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value);
 
 export function readHeaders(value: string): { value?: Record<string, string>; error?: string } {
   const found: Record<string, string> = {};
@@ -141,7 +160,9 @@ export function readHeaders(value: string): { value?: Record<string, string>; er
 export function readArticle(line: string): Record<string, unknown> {
   const [url, source, category, priority] = line.split(/,\s+|\t/).map((part) => part.trim());
   return Object.fromEntries(
-    Object.entries({ url, source, category, priority: number(priority ?? "") }).filter(([, value]) => value !== undefined && value !== ""),
+    Object.entries({ url, source, category, priority: number(priority ?? "") }).filter(
+      ([, value]) => value !== undefined && value !== "",
+    ),
   );
 }
 

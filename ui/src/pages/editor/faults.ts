@@ -16,7 +16,9 @@ export class Faults {
 
   /** All that concern a field: `action.articles` also hears of `action.articles.3.url`. */
   about(field: string): Complaint[] {
-    return this.complaints.filter((one) => one.field === field || one.field.startsWith(`${field}.`) || one.field.startsWith(`${field}[`));
+    return this.complaints.filter(
+      (one) => one.field === field || one.field.startsWith(`${field}.`) || one.field.startsWith(`${field}[`),
+    );
   }
 
   /** Those that no field of the form will show. */
@@ -24,7 +26,11 @@ export class Faults {
     return this.complaints.filter(
       (one) =>
         !shown.some(
-          (field) => this.about(field).includes(one) || one.field === field || one.field.startsWith(`${field}.`) || one.field.startsWith(`${field}[`),
+          (field) =>
+            this.about(field).includes(one) ||
+            one.field === field ||
+            one.field.startsWith(`${field}.`) ||
+            one.field.startsWith(`${field}[`),
         ),
     );
   }
@@ -35,7 +41,9 @@ export class Faults {
 
   /** A refusal without a field: a conflict, a server that is gone. */
   get other(): unknown {
-    return this.refusal && !(this.refusal instanceof ProblemError && (this.refusal.problem.errors ?? []).length) ? this.refusal : null;
+    return this.refusal && !(this.refusal instanceof ProblemError && (this.refusal.problem.errors ?? []).length)
+      ? this.refusal
+      : null;
   }
 }
 

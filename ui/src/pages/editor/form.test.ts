@@ -10,10 +10,21 @@ describe("actions", () => {
   const every: Action[] = [
     { kind: "webhook", url: "http://127.0.0.1:1/x", method: "PUT", headers: { "X-A": "1: 2" }, body: { a: [1, null] } },
     { kind: "webhook", url: "http://127.0.0.1:1/x", method: "POST", body: false },
-    { kind: "crawl", spider: "seo", project: "P", start_urls: ["http://127.0.0.1:1/"], depth: 0, params: { a: 1 }, jobdir: "kept" },
+    {
+      kind: "crawl",
+      spider: "seo",
+      project: "P",
+      start_urls: ["http://127.0.0.1:1/"],
+      depth: 0,
+      params: { a: 1 },
+      jobdir: "kept",
+    },
     {
       kind: "articles",
-      articles: [{ url: "http://127.0.0.1:1/a,b", source: "S", category: "c", priority: 2 }, { url: "http://127.0.0.1:1/c" }],
+      articles: [
+        { url: "http://127.0.0.1:1/a,b", source: "S", category: "c", priority: 2 },
+        { url: "http://127.0.0.1:1/c" },
+      ],
       max_age_seconds: 60,
     },
     { kind: "pipeline", pipeline: "prices" },
@@ -27,7 +38,9 @@ describe("actions", () => {
   it("names the field whose JSON is none", () => {
     const written = actionOf({ kind: "task", inputs: { task: "t", parameters: "{" }, rest: {} });
     expect(Object.keys(written.errors)).toEqual(["action.parameters"]);
-    expect(actionOf({ kind: "webhook", inputs: { url: "u", body: "[1," }, rest: {} }).errors["action.body"]).toContain("not JSON");
+    expect(actionOf({ kind: "webhook", inputs: { url: "u", body: "[1," }, rest: {} }).errors["action.body"]).toContain(
+      "not JSON",
+    );
   });
   it("sends what is no number as it is, for the server to complain", () => {
     expect(actionOf({ kind: "crawl", inputs: { depth: "deep" }, rest: {} }).action.depth).toBe("deep");
@@ -36,7 +49,12 @@ describe("actions", () => {
     expect(readHeaders("A: b\n\nC: d:e").value).toEqual({ A: "b", C: "d:e" });
     expect(readHeaders("A: b\nnothing").error).toContain("Line 2");
     expect(readArticle("http://h/a?x=1,2")).toEqual({ url: "http://h/a?x=1,2" });
-    expect(readArticle("http://h/a, BBC, news, 2")).toEqual({ url: "http://h/a", source: "BBC", category: "news", priority: 2 });
+    expect(readArticle("http://h/a, BBC, news, 2")).toEqual({
+      url: "http://h/a",
+      source: "BBC",
+      category: "news",
+      priority: 2,
+    });
     expect(articleLine({ url: "u", source: "", category: "news", priority: 5 })).toBe("u, , news");
   });
 });
@@ -62,7 +80,14 @@ describe("form", () => {
       run_at: null,
       timezone: "UTC",
       action: { kind: "pipeline", pipeline: "p" },
-      retry_policy: { strategy: "fixed", max_retries: 1, delay_seconds: 2, max_delay_seconds: 3, jitter: 0, dead_letter: false },
+      retry_policy: {
+        strategy: "fixed",
+        max_retries: 1,
+        delay_seconds: 2,
+        max_delay_seconds: 3,
+        jitter: 0,
+        dead_letter: false,
+      },
       overlap: "allow_all",
       catchup: { mode: "all", window_seconds: 9, max_runs: 8, grace_seconds: 7 },
       queue: "q",
@@ -79,7 +104,9 @@ describe("form", () => {
   });
   it("says itself as a command, with quotes where a shell needs them", () => {
     const form = freshForm("webhook", "it's", "", "UTC", "http://127.0.0.1:1/e");
-    expect(commandOf(form)).toContain(`schedule create 'it'\\''s' --cron '0 9 * * *' --timezone UTC --url http://127.0.0.1:1/e`);
+    expect(commandOf(form)).toContain(
+      `schedule create 'it'\\''s' --cron '0 9 * * *' --timezone UTC --url http://127.0.0.1:1/e`,
+    );
     expect(commandOf(freshForm("task", "t", "", "UTC", null))).toBeUndefined();
   });
 });

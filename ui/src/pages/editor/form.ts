@@ -130,7 +130,8 @@ export interface Document {
   errors: Record<string, string>;
 }
 
-const optional = (value: string): number | string | undefined => (value.trim() === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value));
+const optional = (value: string): number | string | undefined =>
+  value.trim() === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value);
 
 /** The whole request. */
 export function documentOf(form: Form): Document {
@@ -178,7 +179,8 @@ export function commandOf(form: Form): string | undefined {
     "--method",
     String(action.method ?? "POST"),
   ];
-  for (const [name, value] of Object.entries((action.headers ?? {}) as Record<string, string>)) parts.push("--header", `${name}: ${value}`);
+  for (const [name, value] of Object.entries((action.headers ?? {}) as Record<string, string>))
+    parts.push("--header", `${name}: ${value}`);
   if (action.body !== undefined) parts.push("--body", JSON.stringify(action.body));
   for (const tag of form.tags) parts.push("--tag", tag);
   parts.push(

@@ -22,6 +22,7 @@ export function parseObject(text: string): Read<Record<string, unknown>> {
   const read = parseJson(text);
   if (read.error) return { error: read.error };
   if (read.value === undefined) return { value: {} };
-  if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value)) return { error: "This must be an object: { … }" };
+  if (typeof read.value !== "object" || read.value === null || Array.isArray(read.value))
+    return { error: "This must be an object: { … }" };
   return { value: read.value as Record<string, unknown> };
 }

@@ -17,7 +17,12 @@ function Webhook(part: Part) {
       <div className="flex gap-2">
         <Field name="action.method" label="Method" className="w-28 shrink-0">
           {(wired) => (
-            <select {...wired} value={part.doing.inputs.method || "POST"} onChange={(event) => part.onChange({ method: event.target.value })} className={INPUT}>
+            <select
+              {...wired}
+              value={part.doing.inputs.method || "POST"}
+              onChange={(event) => part.onChange({ method: event.target.value })}
+              className={INPUT}
+            >
               {["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"].map((one) => (
                 <option key={one}>{one}</option>
               ))}
@@ -31,7 +36,11 @@ function Webhook(part: Part) {
           placeholder="https://example.com/hook"
           mono
           className="flex-1"
-          hint={part.doing.inputs.url === echo ? "This server's own echo receiver: it answers with what it was sent." : undefined}
+          hint={
+            part.doing.inputs.url === echo
+              ? "This server's own echo receiver: it answers with what it was sent."
+              : undefined
+          }
         />
       </div>
       <Area part={part} name="body" label="Body, as JSON" rows={3} placeholder={'{ "hello": "world" }'} />
@@ -63,7 +72,13 @@ function Crawl(part: Part) {
         <Text part={part} name="depth" label="Depth" placeholder="1" />
         <Text part={part} name="project" label="Project" placeholder="the server's default" />
       </div>
-      <Area part={part} name="start_urls" label="Start URLs, one per line" rows={4} placeholder="https://example.com/" />
+      <Area
+        part={part}
+        name="start_urls"
+        label="Start URLs, one per line"
+        rows={4}
+        placeholder="https://example.com/"
+      />
       <Area part={part} name="params" label="Arguments of the spider, as JSON" rows={2} placeholder="{}" />
     </>
   );
@@ -80,23 +95,44 @@ function Articles(part: Part) {
         placeholder={"https://example.com/news/1\nhttps://example.com/news/2, Example, news, 3"}
         hint="A URL; behind it, if wanted, its source, category and priority, with a comma and a blank between them."
       />
-      <Text part={part} name="max_age_seconds" label="Use a copy that is younger than, in seconds" placeholder="0" className="max-w-72" />
+      <Text
+        part={part}
+        name="max_age_seconds"
+        label="Use a copy that is younger than, in seconds"
+        placeholder="0"
+        className="max-w-72"
+      />
     </>
   );
 }
 
 function PipelineForm(part: Part) {
-  const { data, isPending } = useQuery({ queryKey: keys.pipelines, queryFn: ({ signal }) => ask<Page<Pipeline>>("/api/pipelines", { signal }), retry: false });
+  const { data, isPending } = useQuery({
+    queryKey: keys.pipelines,
+    queryFn: ({ signal }) => ask<Page<Pipeline>>("/api/pipelines", { signal }),
+    retry: false,
+  });
   const names = data?.items.map((one) => one.name) ?? [];
   const value = part.doing.inputs.pipeline ?? "";
   return (
     <Field
       name="action.pipeline"
       label="Pipeline"
-      hint={names.length || isPending ? "From the pipelines file; its own schedule, if it has one, goes on beside this one." : <NoPipelines />}
+      hint={
+        names.length || isPending ? (
+          "From the pipelines file; its own schedule, if it has one, goes on beside this one."
+        ) : (
+          <NoPipelines />
+        )
+      }
     >
       {(wired) => (
-        <select {...wired} value={value} onChange={(event) => part.onChange({ pipeline: event.target.value })} className={INPUT}>
+        <select
+          {...wired}
+          value={value}
+          onChange={(event) => part.onChange({ pipeline: event.target.value })}
+          className={INPUT}
+        >
           <option value="">Choose a pipeline</option>
           {[...new Set([...names, ...(value ? [value] : [])])].map((one) => (
             <option key={one}>{one}</option>
@@ -117,7 +153,12 @@ const NoPipelines = () => (
 );
 
 function TaskForm(part: Part) {
-  const { data } = useQuery({ queryKey: ["tasks"], queryFn: ({ signal }) => ask<Page<Task>>("/api/tasks", { signal }), staleTime: 60_000, retry: false });
+  const { data } = useQuery({
+    queryKey: ["tasks"],
+    queryFn: ({ signal }) => ask<Page<Task>>("/api/tasks", { signal }),
+    staleTime: 60_000,
+    retry: false,
+  });
   const value = part.doing.inputs.task ?? "";
   const chosen = data?.items.find((one) => one.name === value);
   const known = Object.keys((chosen?.parameters.properties ?? {}) as Record<string, unknown>);
@@ -125,7 +166,12 @@ function TaskForm(part: Part) {
     <>
       <Field name="action.task" label="Task" hint={chosen?.description}>
         {(wired) => (
-          <select {...wired} value={value} onChange={(event) => part.onChange({ task: event.target.value })} className={INPUT}>
+          <select
+            {...wired}
+            value={value}
+            onChange={(event) => part.onChange({ task: event.target.value })}
+            className={INPUT}
+          >
             <option value="">Choose a task</option>
             {[...new Set([...(data?.items.map((one) => one.name) ?? []), ...(value ? [value] : [])])].map((one) => (
               <option key={one}>{one}</option>
@@ -149,7 +195,13 @@ function Grpc(part: Part) {
   return (
     <>
       <div className="grid gap-3 sm:grid-cols-2">
-        <Text part={part} name="target_service" label="Service" placeholder="scraper" hint="By the name it has in FOLIOT_SERVICES." />
+        <Text
+          part={part}
+          name="target_service"
+          label="Service"
+          placeholder="scraper"
+          hint="By the name it has in FOLIOT_SERVICES."
+        />
         <Text part={part} name="target_method" label="Method" placeholder="package.Service/Method" mono />
       </div>
       <Area part={part} name="parameters" label="Parameters, as JSON" rows={3} placeholder="{}" />

@@ -22,7 +22,10 @@ export const whenOf = (preview: Preview, timezone: string): Partial<When> => ({
 /** Words are read once more before anything is kept: what is saved is what they say now. */
 async function settled(form: Form): Promise<Form> {
   if (form.when.by !== "words" || !form.when.words.trim()) return form;
-  const preview = await ask<Preview>("/api/schedules/preview", { method: "POST", body: { ...askedOf(form.when, form.timezone), count: 1 } });
+  const preview = await ask<Preview>("/api/schedules/preview", {
+    method: "POST",
+    body: { ...askedOf(form.when, form.timezone), count: 1 },
+  });
   return { ...form, when: { ...form.when, ...whenOf(preview, form.timezone), by: "trigger" } };
 }
 
@@ -35,13 +38,18 @@ function sendable(form: Form): Record<string, unknown> {
 export async function save(form: Form, existing: Schedule | null, once: string): Promise<Schedule> {
   const body = sendable(await settled(form));
   if (!existing) return ask<Schedule>("/api/schedules", { method: "POST", body, once });
-  return ask<Schedule>(`/api/schedules/${existing.id}`, { method: "PUT", body, headers: { "If-Match": `"${existing.version}"` } });
+  return ask<Schedule>(`/api/schedules/${existing.id}`, {
+    method: "PUT",
+    body,
+    headers: { "If-Match": `"${existing.version}"` },
+  });
 }
 
 export const pause = (schedule: Schedule, reason: string): Promise<Schedule> =>
   ask<Schedule>(`/api/schedules/${schedule.id}/pause`, { method: "POST", body: { reason } });
 
-export const resume = (schedule: Schedule): Promise<Schedule> => ask<Schedule>(`/api/schedules/${schedule.id}/resume`, { method: "POST" });
+export const resume = (schedule: Schedule): Promise<Schedule> =>
+  ask<Schedule>(`/api/schedules/${schedule.id}/resume`, { method: "POST" });
 
 /** A run of what the form says now, without keeping it. */
 export function testRun(form: Form, schedule: Schedule): Promise<Run> {

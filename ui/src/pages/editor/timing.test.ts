@@ -1,7 +1,18 @@
 import { describe, expect, it } from "vitest";
 
 import { delaysOf, DEFAULT_RETRY } from "./policies";
-import { cronOf, FIELDS, type Fields, fieldsOf, HOURS, joinsDays, MINUTES, phraseOf, secondsOf, unitOf } from "./timing";
+import {
+  cronOf,
+  FIELDS,
+  type Fields,
+  fieldsOf,
+  HOURS,
+  joinsDays,
+  MINUTES,
+  phraseOf,
+  secondsOf,
+  unitOf,
+} from "./timing";
 import { weekOf } from "./week";
 
 const every: Fields[] = [
@@ -51,7 +62,9 @@ describe("fields and cron", () => {
     expect(fieldsOf("  30   2 * * *  ")).toMatchObject({ often: "daily", hour: 2, minute: 30 });
   });
   it("speaks", () => {
-    expect(phraseOf({ ...FIELDS, often: "weekly", days: [1, 3, 5], hour: 8, minute: 15 })).toBe("every monday, wednesday and friday at 08:15");
+    expect(phraseOf({ ...FIELDS, often: "weekly", days: [1, 3, 5], hour: 8, minute: 15 })).toBe(
+      "every monday, wednesday and friday at 08:15",
+    );
     expect(phraseOf({ ...FIELDS, often: "monthly", monthday: 22 })).toBe("on the 22nd of every month at 09:00");
     expect(phraseOf({ ...FIELDS, often: "monthly", monthday: 11 })).toBe("on the 11th of every month at 09:00");
     expect(phraseOf({ ...FIELDS, often: "minutes", every: 10, between: [9, 17], days: [1, 2, 3, 4, 5] })).toBe(
@@ -79,7 +92,9 @@ describe("intervals", () => {
 describe("retries", () => {
   it("grow as the server lets them", () => {
     expect(delaysOf(DEFAULT_RETRY)).toEqual([10, 20, 40]);
-    expect(delaysOf({ ...DEFAULT_RETRY, strategy: "linear", max_retries: 4, max_delay_seconds: 25 })).toEqual([10, 20, 25, 25]);
+    expect(delaysOf({ ...DEFAULT_RETRY, strategy: "linear", max_retries: 4, max_delay_seconds: 25 })).toEqual([
+      10, 20, 25, 25,
+    ]);
     expect(delaysOf({ ...DEFAULT_RETRY, strategy: "fixed", max_retries: 2 })).toEqual([10, 10]);
     expect(delaysOf({ ...DEFAULT_RETRY, max_retries: 0 })).toEqual([]);
   });
@@ -88,7 +103,9 @@ describe("retries", () => {
 describe("week grid", () => {
   it("sorts fires into hours of the zone, over a change of the clock", () => {
     const from = Date.parse("2027-03-26T10:00:00Z");
-    const fires = ["2027-03-26T23:30:00Z", "2027-03-28T00:30:00Z", "2027-03-28T01:30:00Z", "2027-04-02T21:00:00Z"].map((at) => Date.parse(at));
+    const fires = ["2027-03-26T23:30:00Z", "2027-03-28T00:30:00Z", "2027-03-28T01:30:00Z", "2027-04-02T21:00:00Z"].map(
+      (at) => Date.parse(at),
+    );
     const { days, most } = weekOf(fires, from, "Europe/Stockholm");
     expect(days.map((day) => day.weekday)).toEqual(["Fri", "Sat", "Sun", "Mon", "Tue", "Wed", "Thu"]);
     expect(days[1]?.hours[0]).toBe(1);

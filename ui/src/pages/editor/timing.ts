@@ -21,7 +21,17 @@ export interface Fields {
   between: [number, number] | null;
 }
 
-export const FIELDS: Fields = { often: "daily", every: 15, minute: 0, hour: 9, days: [], monthday: 1, nth: 1, weekday: 1, between: null };
+export const FIELDS: Fields = {
+  often: "daily",
+  every: 15,
+  minute: 0,
+  hour: 9,
+  days: [],
+  monthday: 1,
+  nth: 1,
+  weekday: 1,
+  between: null,
+};
 
 export const OFTENS: readonly { value: Often; label: string }[] = [
   { value: "minutes", label: "Every few minutes" },
@@ -103,17 +113,34 @@ export function fieldsOf(cron: string): Fields {
 
 function readFields(parts: readonly string[]): Fields | null {
   const [minutes, hours, monthday, month, weekday, more] = parts;
-  if (minutes === undefined || hours === undefined || monthday === undefined || month !== "*" || weekday === undefined || more !== undefined) return null;
+  if (
+    minutes === undefined ||
+    hours === undefined ||
+    monthday === undefined ||
+    month !== "*" ||
+    weekday === undefined ||
+    more !== undefined
+  )
+    return null;
   const [minute, hour] = [whole(minutes, 0, 59), whole(hours, 0, 23)];
   const step = minutes === "*" ? 1 : Number(/^\*\/(\d{1,2})$/.exec(minutes)?.[1] ?? Number.NaN);
   const kept = readDays(weekday);
   if (monthday === "*" && kept && MINUTES.some((one) => one === step)) {
     const span = readHours(hours);
-    return span ? { ...FIELDS, often: "minutes", every: step, days: kept, between: span === "all" ? null : [span[0], span[1] + 1] } : null;
+    return span
+      ? {
+          ...FIELDS,
+          often: "minutes",
+          every: step,
+          days: kept,
+          between: span === "all" ? null : [span[0], span[1] + 1],
+        }
+      : null;
   }
   if (minute === null) return null;
   const hourly = Number(/^\*\/(\d{1,2})$/.exec(hours)?.[1] ?? Number.NaN);
-  if (monthday === "*" && weekday === "*" && HOURS.some((one) => one === hourly)) return { ...FIELDS, often: "hours", every: hourly, minute };
+  if (monthday === "*" && weekday === "*" && HOURS.some((one) => one === hourly))
+    return { ...FIELDS, often: "hours", every: hourly, minute };
   if (monthday === "*" && kept && (hours === "*" || hours.includes("-"))) {
     const span = readHours(hours);
     return span ? { ...FIELDS, often: "hourly", minute, days: kept, between: span === "all" ? null : span } : null;
@@ -159,7 +186,11 @@ export function phraseOf(fields: Fields): string {
     case "daily":
       return `every day ${at}`;
     case "weekly":
-      return days.length === 0 || days.length === 7 ? `every day ${at}` : dayWords(days) === "weekdays" ? `weekdays ${at}` : `every ${dayWords(days)} ${at}`;
+      return days.length === 0 || days.length === 7
+        ? `every day ${at}`
+        : dayWords(days) === "weekdays"
+          ? `weekdays ${at}`
+          : `every ${dayWords(days)} ${at}`;
     case "monthly":
       return `on the ${fields.monthday === -1 ? "last day of the month" : `${ordinal(fields.monthday)} of every month`} ${at}`;
     case "nth":
@@ -190,4 +221,5 @@ export function unitOf(seconds: number): { number: number; unit: string } {
   return { number: seconds / size, unit };
 }
 
-export const secondsOf = (number: number, unit: string): number => Math.round(number * (UNITS.find(([one]) => one === unit)?.[1] ?? 1));
+export const secondsOf = (number: number, unit: string): number =>
+  Math.round(number * (UNITS.find(([one]) => one === unit)?.[1] ?? 1));

@@ -28,7 +28,12 @@ export interface Previewed {
 export function usePreview(form: Form): Previewed {
   const { when, timezone, startAt, endAt } = form;
   const body = useMemo(
-    () => ({ ...askedOf(when, timezone), start_at: later(instantOf(startAt, timezone)), end_at: instantOf(endAt, timezone), count: SHOWN }),
+    () => ({
+      ...askedOf(when, timezone),
+      start_at: later(instantOf(startAt, timezone)),
+      end_at: instantOf(endAt, timezone),
+      count: SHOWN,
+    }),
     [when, timezone, startAt, endAt],
   );
   const [asked, setAsked] = useState(body);
@@ -51,7 +56,10 @@ export function usePreview(form: Form): Previewed {
     data: answer.data ?? last.current,
     settled: same && !answer.isPlaceholderData && !answer.isFetching && !answer.error,
     error: answer.error,
-    complaints: (field) => (same && answer.error instanceof ProblemError ? (answer.error.problem.errors ?? []).filter((one) => one.field === field) : []),
+    complaints: (field) =>
+      same && answer.error instanceof ProblemError
+        ? (answer.error.problem.errors ?? []).filter((one) => one.field === field)
+        : [],
   };
 }
 

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
+import type { Article, ArticleResults, FailedArticle, Job } from "@/api/calls";
 import { ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Button } from "@/parts/Button";
@@ -14,7 +15,7 @@ import { StateBadge } from "@/parts/StateBadge";
 import { useUrl } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
-import { type Article, type ArticleResults, byDomain, type FailedArticle, type Job } from "./shapes";
+import { byDomain } from "./shapes";
 
 const STEP = 100;
 
@@ -42,17 +43,51 @@ export function Articles({ job }: { job: Job }) {
   const domains = useMemo(() => byDomain(read, failed), [read, failed]);
   const rows = useMemo<Row[]>(() => {
     const bad = failed.map((one) => ({ url: one.url, read: null, failed: one }));
-    const good = read.filter((one) => outcome !== "cached" || one.cached).map((one) => ({ url: one.url, read: one, failed: null }));
+    const good = read
+      .filter((one) => outcome !== "cached" || one.cached)
+      .map((one) => ({ url: one.url, read: one, failed: null }));
     return outcome === "failed" ? bad : outcome ? good : [...bad, ...good];
   }, [read, failed, outcome]);
   const columns = useMemo<Column<Row>[]>(
     () => [
-      { id: "state", header: "State", width: "96px", card: "side", cell: (row) => <StateBadge state={row.failed ? "failed" : row.read?.cached ? "cached" : "success"} /> },
-      { id: "title", header: "Title", width: "minmax(180px, 2fr)", card: "lead", cell: (row) => <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span> },
-      { id: "url", header: "URL", width: "minmax(180px, 2fr)", card: "meta", cell: (row) => <span className="truncate font-mono text-xs text-muted">{row.url.replace(/^https?:\/\//, "")}</span> },
-      { id: "source", header: "Source", width: "120px", card: "none", cell: (row) => <span className="truncate">{row.read?.source || "–"}</span> },
+      {
+        id: "state",
+        header: "State",
+        width: "96px",
+        card: "side",
+        cell: (row) => <StateBadge state={row.failed ? "failed" : row.read?.cached ? "cached" : "success"} />,
+      },
+      {
+        id: "title",
+        header: "Title",
+        width: "minmax(180px, 2fr)",
+        card: "lead",
+        cell: (row) => <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span>,
+      },
+      {
+        id: "url",
+        header: "URL",
+        width: "minmax(180px, 2fr)",
+        card: "meta",
+        cell: (row) => (
+          <span className="truncate font-mono text-xs text-muted">{row.url.replace(/^https?:\/\//, "")}</span>
+        ),
+      },
+      {
+        id: "source",
+        header: "Source",
+        width: "120px",
+        card: "none",
+        cell: (row) => <span className="truncate">{row.read?.source || "–"}</span>,
+      },
       { id: "language", header: "Language", width: "80px", card: "none", cell: (row) => row.read?.language ?? "–" },
-      { id: "at", header: "Read", width: "120px", card: "none", cell: (row) => <Instant at={row.read?.scraped_at ?? row.failed?.attempted_at} /> },
+      {
+        id: "at",
+        header: "Read",
+        width: "120px",
+        card: "none",
+        cell: (row) => <Instant at={row.read?.scraped_at ?? row.failed?.attempted_at} />,
+      },
     ],
     [],
   );
@@ -101,7 +136,11 @@ export function Articles({ job }: { job: Job }) {
         hasMore={read.length < (results.data?.successful ?? 0) && most < 500}
         onMore={() => setMost(Math.min(most + STEP, 500))}
         fill={false}
-        empty={<Empty title={outcome ? "None" : "Nothing yet"}>{outcome ? null : "Pages appear here as they are read."}</Empty>}
+        empty={
+          <Empty title={outcome ? "None" : "Nothing yet"}>
+            {outcome ? null : "Pages appear here as they are read."}
+          </Empty>
+        }
       />
       <Modal open={reading !== null} onClose={() => setReading(null)} title={reading?.title ?? "Untitled"} wide>
         {reading ? <Reader article={reading} /> : null}

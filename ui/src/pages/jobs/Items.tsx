@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
+import type { Job } from "@/api/calls";
 import { ask } from "@/api/client";
 import { keys } from "@/api/keys";
 import { Modal } from "@/parts/Confirm";
@@ -9,7 +10,7 @@ import { Empty } from "@/parts/Empty";
 import { Json } from "@/parts/Json";
 import { number } from "@/time/moment";
 
-import type { CrawlItems, Job } from "./shapes";
+import type { CrawlItems } from "./shapes";
 
 const STEP = 100;
 
@@ -44,11 +45,22 @@ export function Items({ job }: { job: Job }) {
           card: index ? (index === 1 ? "meta" : "none") : "lead",
           cell: (row: Row) => <span className="truncate font-mono text-xs">{brief(field(row, name))}</span>,
         }))
-      : [{ id: "item", header: "Item", card: "lead", cell: (row: Row) => <span className="truncate font-mono text-xs">{brief(row.item)}</span> }];
+      : [
+          {
+            id: "item",
+            header: "Item",
+            card: "lead",
+            cell: (row: Row) => <span className="truncate font-mono text-xs">{brief(row.item)}</span>,
+          },
+        ];
   }, [rows]);
   return (
     <>
-      {results.data?.not_kept ? <p className="text-sm text-attention-ink">{number(results.data.not_kept)} more were too large, or too many, and were not kept.</p> : null}
+      {results.data?.not_kept ? (
+        <p className="text-sm text-attention-ink">
+          {number(results.data.not_kept)} more were too large, or too many, and were not kept.
+        </p>
+      ) : null}
       <DataTable
         label="Items"
         columns={columns}
@@ -61,7 +73,11 @@ export function Items({ job }: { job: Job }) {
         hasMore={rows.length < (results.data?.total ?? 0) && most < 500}
         onMore={() => setMost(Math.min(most + STEP, 500))}
         fill={false}
-        empty={<Empty title="No items">{job.finished_at ? "The spider brought nothing home." : "Items appear here while the spider runs."}</Empty>}
+        empty={
+          <Empty title="No items">
+            {job.finished_at ? "The spider brought nothing home." : "Items appear here while the spider runs."}
+          </Empty>
+        }
       />
       <Modal open={open !== null} onClose={() => setOpen(null)} title={`Item ${number((open?.place ?? 0) + 1)}`} wide>
         <Json value={open?.item} name="item" />

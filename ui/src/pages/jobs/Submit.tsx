@@ -74,12 +74,20 @@ export function Submit() {
         {what === "crawl" ? (
           <label className="flex items-center gap-2">
             Spider
-            <input value={spider} onChange={(event) => setSpider(event.target.value)} className="h-7 w-32 rounded border bg-bg px-2 font-mono text-xs" />
+            <input
+              value={spider}
+              onChange={(event) => setSpider(event.target.value)}
+              className="h-7 w-32 rounded border bg-bg px-2 font-mono text-xs"
+            />
           </label>
         ) : null}
         <label className="flex items-center gap-2">
           Priority
-          <select value={priority} onChange={(event) => setPriority(event.target.value)} className="h-7 rounded border bg-bg px-1">
+          <select
+            value={priority}
+            onChange={(event) => setPriority(event.target.value)}
+            className="h-7 rounded border bg-bg px-1"
+          >
             {Array.from({ length: 10 }, (_, index) => String(index + 1)).map((one) => (
               <option key={one} value={one}>
                 {one === "1" ? "1, most urgent" : one === "5" ? "5, usual" : one === "10" ? "10, whenever" : one}

@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
 
-import { byDomain, type Job, parts, pasted } from "./shapes";
+import type { Job } from "@/api/calls";
+
+import { byDomain, parts, pasted } from "./shapes";
 
 test("what was pasted is taken apart, each URL once", () => {
-  expect(pasted(" https://a.test/1\nhttps://a.test/2, https://a.test/1\n\n")).toEqual(["https://a.test/1", "https://a.test/2"]);
+  expect(pasted(" https://a.test/1\nhttps://a.test/2, https://a.test/1\n\n")).toEqual([
+    "https://a.test/1",
+    "https://a.test/2",
+  ]);
 });
 
 test("a band counts what came from the cache once", () => {

@@ -1,55 +1,4 @@
-import type { Failure, RunState } from "@/api/calls";
-
-export interface Job {
-  job_id: string;
-  kind: string;
-  status: string;
-  state: RunState | null;
-  run_id: string | null;
-  created_at: string;
-  updated_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-  spider_job_id: string | null;
-  next_run: string | null;
-  total_articles: number | null;
-  completed: number | null;
-  cached: number | null;
-  failed: number | null;
-  pending: number | null;
-  progress: Record<string, unknown> | null;
-  error: Failure | null;
-}
-
-export interface Article {
-  article_id: string;
-  url: string;
-  source: string;
-  category: string;
-  title: string | null;
-  content: string | null;
-  author: string | null;
-  published_at: string | null;
-  language: string | null;
-  scraped_at: string | null;
-  cached: boolean;
-}
-
-export interface FailedArticle {
-  url: string;
-  error: string;
-  attempted_at: string | null;
-}
-
-export interface ArticleResults {
-  job_id: string;
-  status: string;
-  total_articles: number;
-  successful: number;
-  failed: number;
-  results: Article[];
-  failed_articles: FailedArticle[];
-}
+import type { Job } from "@/api/calls";
 
 export interface CrawlItems {
   job_id: string;
@@ -87,7 +36,9 @@ export function byDomain(read: readonly { url: string }[], failed: readonly { ur
   };
   for (const one of read) of(one.url).read += 1;
   for (const one of failed) of(one.url).failed += 1;
-  return [...found.values()].sort((one, other) => other.read + other.failed - one.read - one.failed || one.host.localeCompare(other.host));
+  return [...found.values()].sort(
+    (one, other) => other.read + other.failed - one.read - one.failed || one.host.localeCompare(other.host),
+  );
 }
 
 /** The URLs that somebody pasted: one a line, or with commas between, each once. */

@@ -1,23 +1,28 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
-import type { Bulk, BulkDryRun, BulkRequest } from "@/api/calls";
+import type { Bulk, BulkDryRun, BulkRequest, Run } from "@/api/calls";
 import { ask, freshKey } from "@/api/client";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { ErrorCard } from "@/parts/ErrorCard";
-import { Go } from "@/parts/Go";
 import { Segments } from "@/parts/Segments";
 import { Skeleton } from "@/parts/Skeleton";
 import { number } from "@/time/moment";
 
-import { Band } from "../bulk/Band";
-import { Controls } from "../bulk/Controls";
-import { over, useBulkObject } from "../bulk/useBulkObject";
+import { Going } from "../bulk/Going";
+import { parseObject } from "../editor/json";
+import { PatchBox } from "./PatchBox";
+import { Rehearsed } from "./Rehearsed";
+import { useSettled } from "./useSettled";
 
 export interface Which {
   filter?: string;
   ids?: string[];
+  /** One of them. */
+  sample?: Run;
+  /** Whether what they carry is to be changed. */
+  edit?: boolean;
 }
 
 const RATES = ["1", "5", "20", "50"] as const;
@@ -25,7 +30,12 @@ const RATES = ["1", "5", "20", "50"] as const;
 /** Rehearses, then replays at a bounded pace, and shows how it goes. */
 export function ReplayDialog({ which, onClose }: { which: Which | null; onClose: () => void }) {
   return (
-    <Modal open={which !== null} onClose={onClose} title="Replay dead letters" wide>
+    <Modal
+      open={which !== null}
+      onClose={onClose}
+      title={which?.edit ? "Edit and replay dead letters" : "Replay dead letters"}
+      wide
+    >
       {which ? <Steps which={which} onClose={onClose} /> : null}
     </Modal>
   );
@@ -33,30 +43,69 @@ export function ReplayDialog({ which, onClose }: { which: Which | null; onClose:
 
 function Steps({ which, onClose }: { which: Which; onClose: () => void }) {
   const [bulk, setBulk] = useState<string | null>(null);
-  return bulk ? <Going id={bulk} onClose={onClose} /> : <Asking which={which} onClose={onClose} onStarted={(made) => setBulk(made.id)} />;
+  return bulk ? (
+    <Going id={bulk} onClose={onClose} />
+  ) : (
+    <Asking which={which} onClose={onClose} onStarted={(made) => setBulk(made.id)} />
+  );
 }
 
 function Asking({ which, onClose, onStarted }: { which: Which; onClose: () => void; onStarted: (bulk: Bulk) => void }) {
   const [rate, setRate] = useState<(typeof RATES)[number]>("5");
   const [order, setOrder] = useState<"oldest" | "newest">("oldest");
   const [stopAfter, setStopAfter] = useState("3");
+  const [asOf, setAsOf] = useState<"now" | "then">("now");
+  const [text, setText] = useState("");
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
-  const [key] = useState(freshKey);
-  const request: BulkRequest = { action: "replay", ...which, rate: Number(rate), order, stop_after: Number.parseInt(stopAfter, 10) || null };
+  const [key, setKey] = useState(freshKey);
+  const written = parseObject(text);
+  const patch = which.edit && written.value && Object.keys(written.value).length ? written.value : null;
+  const chosen = which.filter === undefined ? { ids: which.ids } : { filter: which.filter };
+  const request: BulkRequest = {
+    action: "replay",
+    ...chosen,
+    rate: Number(rate),
+    order,
+    stop_after: Number.parseInt(stopAfter, 10) || null,
+    as_of: asOf,
+    patch,
+  };
+  const settled = useSettled(JSON.stringify({ ...chosen, as_of: asOf, patch }));
+  const current = settled === JSON.stringify({ ...chosen, as_of: asOf, patch });
   const rehearsal = useQuery({
-    queryKey: ["rehearsal", which],
-    queryFn: ({ signal }) => ask<BulkDryRun>("/api/bulk", { method: "POST", body: { ...request, dry_run: true }, signal }),
+    queryKey: ["rehearsal", settled],
+    queryFn: ({ signal }) =>
+      ask<BulkDryRun>("/api/bulk", {
+        method: "POST",
+        body: { action: "replay", ...(JSON.parse(settled) as object), dry_run: true },
+        signal,
+      }),
+    placeholderData: (before) => before,
     staleTime: 0,
     retry: false,
   });
   const count = rehearsal.data?.count;
+  const ready =
+    current &&
+    !rehearsal.isPlaceholderData &&
+    Boolean(count) &&
+    rehearsal.data?.rehearsal?.refused !== count &&
+    !written.error &&
+    (!which.edit || patch !== null);
   const begin = async (): Promise<void> => {
     setBusy(true);
     try {
-      onStarted(await ask<Bulk>("/api/bulk", { method: "POST", body: { ...request, ...(which.filter === undefined ? {} : { expect: count }) }, once: key }));
+      onStarted(
+        await ask<Bulk>("/api/bulk", {
+          method: "POST",
+          body: { ...request, ...(which.filter === undefined ? {} : { expect: count }) },
+          once: key,
+        }),
+      );
     } catch (refused) {
       setError(refused);
+      setKey(freshKey());
     } finally {
       setBusy(false);
     }
@@ -66,12 +115,31 @@ function Asking({ which, onClose, onStarted }: { which: Which; onClose: () => vo
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        void begin();
+        if (ready) void begin();
       }}
     >
+      {which.edit ? <PatchBox text={text} onText={setText} error={written.error} sample={which.sample} /> : null}
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3 text-sm">
         <span className="flex items-center gap-2">
-          A second <Segments label="How many a second" value={rate} onChange={setRate} choices={RATES.map((one) => [one, one] as const)} />
+          Settings
+          <Segments
+            label="By which settings of their schedules"
+            value={asOf}
+            onChange={setAsOf}
+            choices={[
+              ["now", "Of now"],
+              ["then", "Of then"],
+            ]}
+          />
+        </span>
+        <span className="flex items-center gap-2">
+          A second{" "}
+          <Segments
+            label="How many a second"
+            value={rate}
+            onChange={setRate}
+            choices={RATES.map((one) => [one, one] as const)}
+          />
         </span>
         <span className="flex items-center gap-2">
           Order
@@ -85,56 +153,41 @@ function Asking({ which, onClose, onStarted }: { which: Which; onClose: () => vo
             ]}
           />
         </span>
-        <label className="flex items-center gap-2">
+        <label
+          className="flex items-center gap-2"
+          title="Looked at once a second: what is on its way by then still arrives."
+        >
           Stop after
-          <input inputMode="numeric" value={stopAfter} onChange={(event) => setStopAfter(event.target.value.replace(/\D/g, ""))} className="h-7 w-14 rounded border bg-bg px-2 text-right" />
+          <input
+            inputMode="numeric"
+            value={stopAfter}
+            onChange={(event) => setStopAfter(event.target.value.replace(/\D/g, ""))}
+            className="h-7 w-14 rounded border bg-bg px-2 text-right"
+          />
           have failed
         </label>
       </div>
-      {rehearsal.error ? <ErrorCard error={rehearsal.error} what="The rehearsal failed" onRetry={() => void rehearsal.refetch()} /> : null}
+      {rehearsal.error ? (
+        <ErrorCard error={rehearsal.error} what="The rehearsal failed" onRetry={() => void rehearsal.refetch()} />
+      ) : null}
       {error ? <ErrorCard error={error} what="Nothing was replayed" bar /> : null}
-      <div className="rounded border bg-surface px-3 py-2 text-sm">
-        {rehearsal.data ? (
-          <>
-            <p>
-              Rehearsed: {number(rehearsal.data.count)} would be sent{rehearsal.data.hosts.length ? ` to ${rehearsal.data.hosts.join(", ")}` : ""}. Each becomes a new run with a fresh budget of retries; its letter stays until that run succeeds.
-            </p>
-            {rehearsal.data.warnings.map((one) => (
-              <p key={one} className="mt-1 text-attention-ink">
-                {one}
-              </p>
-            ))}
-          </>
-        ) : (
-          <Skeleton className="h-4 w-64" />
-        )}
-      </div>
+      {rehearsal.data ? (
+        <div className={rehearsal.isPlaceholderData || !current ? "opacity-60" : undefined}>
+          <Rehearsed trial={rehearsal.data} asOf={asOf} edited={patch !== null} />
+        </div>
+      ) : rehearsal.error ? null : (
+        <Skeleton className="h-16 w-full" />
+      )}
+      <p className="text-xs text-muted">
+        Failures are counted once a second, when runs have ended: what is on its way by then still arrives. A slow pace
+        keeps that little.
+      </p>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Leave as they are</Button>
-        <Button type="submit" kind="primary" busy={busy} disabled={!count}>
+        <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
           Replay {count === undefined ? "" : number(count)}
         </Button>
       </div>
     </form>
-  );
-}
-
-function Going({ id, onClose }: { id: string; onClose: () => void }) {
-  const { data: bulk, error } = useBulkObject(id);
-  if (!bulk) return error ? <ErrorCard error={error} /> : <Skeleton className="h-8 w-full" />;
-  return (
-    <div className="flex flex-col gap-4">
-      <Band bulk={bulk} />
-      {bulk.reason ? <p className="text-sm text-attention-ink">{bulk.reason}</p> : null}
-      <div className="flex items-center justify-end gap-2">
-        <Go to={`/bulk/${bulk.id}`} className="mr-auto text-sm text-accent hover:underline">
-          Details
-        </Go>
-        <Controls bulk={bulk} />
-        <Button kind={over(bulk) ? "primary" : "plain"} onClick={onClose}>
-          {over(bulk) ? "Done" : "Close, it goes on"}
-        </Button>
-      </div>
-    </div>
   );
 }

@@ -13,11 +13,36 @@ function payload(run: Run): string {
 
 export function letterColumns(onReplay?: (run: Run) => void): Column<Run>[] {
   return [
-    { id: "run", header: "Run", width: "150px", card: "lead", cell: (run) => <Id id={run.id} to={`/runs/${run.id}`} /> },
-    { id: "schedule", header: "Schedule", width: "minmax(120px, 1fr)", card: "meta", cell: (run) => run.schedule_name ?? "–" },
-    { id: "tries", header: "Tries", width: "64px", right: true, card: "none", cell: (run) => `${run.attempt}/${run.max_attempts}` },
+    {
+      id: "run",
+      header: "Run",
+      width: "150px",
+      card: "lead",
+      cell: (run) => <Id id={run.id} to={`/runs/${run.id}`} />,
+    },
+    {
+      id: "schedule",
+      header: "Schedule",
+      width: "minmax(120px, 1fr)",
+      card: "meta",
+      cell: (run) => run.schedule_name ?? "–",
+    },
+    {
+      id: "tries",
+      header: "Tries",
+      width: "64px",
+      right: true,
+      card: "none",
+      cell: (run) => `${run.attempt}/${run.max_attempts}`,
+    },
     { id: "gave-up", header: "Gave up", width: "120px", card: "meta", cell: (run) => <Instant at={run.finished_at} /> },
-    { id: "payload", header: "Payload", width: "minmax(160px, 2fr)", card: "none", cell: (run) => <code className="truncate font-mono text-xs text-muted">{payload(run)}</code> },
+    {
+      id: "payload",
+      header: "Payload",
+      width: "minmax(160px, 2fr)",
+      card: "none",
+      cell: (run) => <code className="truncate font-mono text-xs text-muted">{payload(run)}</code>,
+    },
     {
       id: "do",
       header: "",

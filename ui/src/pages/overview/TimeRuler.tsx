@@ -82,6 +82,7 @@ export function TimeRuler() {
             {data.dropped_groups ? (
               <span>{number(data.dropped_groups)} more had no room: narrow it in the calendar</span>
             ) : null}
+            {data.complete ? null : <span>of what was missed or skipped, only the newest</span>}
             {data.groups.length > FEW ? (
               <Button size="small" kind="quiet" className="ml-auto" onClick={() => setAll(!all)}>
                 {all ? "Show fewer" : `Show all ${number(data.groups.length)}`}
@@ -141,7 +142,7 @@ function Strip({ data, groups, zone, now }: { data: Timeline; groups: TimelineGr
                   stroke="var(--line)"
                   strokeWidth={tick.major ? 1.5 : 1}
                 />
-                {Math.abs(x(tick.at) - x(now)) > 48 && x(tick.at) < width - 24 ? (
+                {Math.abs(x(tick.at) - x(now)) > (tick.major ? 68 : 48) && x(tick.at) < width - 24 ? (
                   <text x={x(tick.at)} y={11} textAnchor="middle" fill="var(--muted)">
                     {tick.label}
                   </text>

@@ -1,19 +1,24 @@
 import { CircleX } from "lucide-react";
 
-import type { Pipeline } from "@/api/calls";
+import type { PipelineList } from "@/api/calls";
 
 /** What is wrong with the file, and where. */
-export function Broken({ error }: { error: NonNullable<Pipeline["error"]> }) {
+export function Broken({ error }: { error: PipelineList["faults"][number] }) {
   return (
-    <div role="alert" className="flex items-start gap-3 rounded-lg border border-failed/40 bg-failed-tint p-3 text-sm text-failed-ink">
+    <div
+      role="alert"
+      className="flex items-start gap-3 rounded-lg border border-failed/40 bg-failed-tint p-3 text-sm text-failed-ink"
+    >
       <CircleX size={16} aria-hidden className="mt-0.5 shrink-0" />
       <div className="min-w-0">
         <p className="font-mono text-xs">
-          {error.file}:{error.line}:{error.column}
+          {[error.file, error.line, error.column].filter((part) => part !== null).join(":")}
         </p>
         <p className="break-words">{error.message}</p>
         {error.suggestion ? <p>{error.suggestion}</p> : null}
-        <p className="mt-1 text-xs">Mend the file: it is read again within two seconds. Until then the last good version stays in force.</p>
+        <p className="mt-1 text-xs">
+          Mend the file: it is read again within two seconds. Until then the last good version stays in force.
+        </p>
       </div>
     </div>
   );

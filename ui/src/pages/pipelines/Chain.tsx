@@ -4,7 +4,9 @@ import { Fragment } from "react";
 import type { PipelineDetail } from "@/api/calls";
 import { cx } from "@/parts/cx";
 import { StateIcon } from "@/parts/StateBadge";
-import { number } from "@/time/moment";
+import { duration, number } from "@/time/moment";
+
+import { stateOf } from "./steps";
 
 type Step = PipelineDetail["steps"][number];
 type Done = PipelineDetail["runs"][number]["steps"][number];
@@ -25,9 +27,14 @@ export function Chain({ steps, last }: { steps: readonly Step[]; last: readonly 
                 <ChevronRight size={18} />
               </li>
             ) : null}
-            <li className={cx("flex w-60 flex-col gap-1 rounded-lg border bg-surface p-3", done?.state === "failed" && "border-failed")}>
+            <li
+              className={cx(
+                "flex w-60 flex-col gap-1 rounded-lg border bg-surface p-3",
+                done?.state === "failed" && "border-failed",
+              )}
+            >
               <span className="flex items-center gap-2 font-medium">
-                {done ? <StateIcon state={done.state} /> : null}
+                {done ? <StateIcon state={stateOf(done)} /> : null}
                 <span className="truncate" title={step.class}>
                   {short(step.class)}
                 </span>
@@ -38,7 +45,9 @@ export function Chain({ steps, last }: { steps: readonly Step[]; last: readonly 
               </span>
               {done ? (
                 <span className="mt-auto border-t pt-1 text-xs text-muted">
-                  {number(done.in)} in · {number(done.out)} out{done.failed ? <span className="text-failed-ink"> · {number(done.failed)} failed</span> : null} · {done.seconds.toFixed(1)} s
+                  {number(done.in)} in · {number(done.out)} out
+                  {done.failed ? <span className="text-failed-ink"> · {number(done.failed)} failed</span> : null} ·{" "}
+                  {duration(done.seconds * 1000)}
                 </span>
               ) : null}
             </li>

@@ -4,6 +4,8 @@ import { StateIcon } from "@/parts/StateBadge";
 import { useZone } from "@/prefs";
 import { duration, number, short } from "@/time/moment";
 
+import { stateOf } from "./steps";
+
 /** Columns are runs, the newest at the right; rows are steps. */
 export function Grid({ pipeline }: { pipeline: PipelineDetail }) {
   const zone = useZone();
@@ -34,10 +36,12 @@ export function Grid({ pipeline }: { pipeline: PipelineDetail }) {
               </th>
               {runs.map((run) => {
                 const done = run.steps[index];
-                const told = done ? `${number(done.in)} in, ${number(done.out)} out, ${number(done.failed)} failed, ${duration(done.seconds * 1000)}` : "not reached";
+                const told = done
+                  ? `${number(done.in)} in, ${number(done.out)} out, ${number(done.failed)} failed, ${duration(done.seconds * 1000)}`
+                  : "not reached";
                 return (
                   <td key={run.id} className="px-1 py-1 text-center" title={told}>
-                    {done ? <StateIcon state={done.state} size={14} /> : <span className="text-muted">·</span>}
+                    {done ? <StateIcon state={stateOf(done)} size={14} /> : <span className="text-muted">·</span>}
                   </td>
                 );
               })}

@@ -24,7 +24,12 @@ export function Lines({ samples, label }: { samples: readonly Sample[]; label: s
     if (!place.current || !width) return undefined;
     const style = getComputedStyle(document.documentElement);
     const colour = (name: string): string => style.getPropertyValue(name).trim();
-    const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, font: "11px Inter Variable, sans-serif" };
+    const axis = {
+      stroke: colour("--muted"),
+      grid: { stroke: colour("--line"), width: 1 },
+      ticks: { show: false },
+      font: "11px Inter Variable, sans-serif",
+    };
     plot.current = new uPlot(
       {
         width,
@@ -32,13 +37,28 @@ export function Lines({ samples, label }: { samples: readonly Sample[]; label: s
         tzDate: (at) => uPlot.tzDate(new Date(at * 1e3), zone),
         legend: { show: false },
         cursor: { points: { size: 6 } },
-        scales: { x: { range: (_, low, high) => [Math.min(low, high - SPAN), high] }, y: { range: (_, __, top) => [0, Math.max(top, 1)] }, age: { range: (_, __, top) => [0, Math.max(top, 1000)] } },
+        scales: {
+          x: { range: (_, low, high) => [Math.min(low, high - SPAN), high] },
+          y: { range: (_, __, top) => [0, Math.max(top, 1)] },
+          age: { range: (_, __, top) => [0, Math.max(top, 1000)] },
+        },
         axes: [
           { ...axis, space: 90, values: (_, found) => found.map((one) => clock(one * 1000, zone, "second")) },
           { ...axis, size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 50_000, 100_000] },
-          { ...axis, scale: "age", side: 1, size: 60, grid: { show: false }, values: (_, found) => found.map((one) => duration(one)) },
+          {
+            ...axis,
+            scale: "age",
+            side: 1,
+            size: 60,
+            grid: { show: false },
+            values: (_, found) => found.map((one) => duration(one)),
+          },
         ],
-        series: [{}, { label: "waiting", stroke: colour("--accent"), width: 1.5, fill: `${colour("--accent")}22` }, { label: "oldest", scale: "age", stroke: colour("--running"), width: 1.5, dash: [4, 3] }],
+        series: [
+          {},
+          { label: "waiting", stroke: colour("--accent"), width: 1.5, fill: `${colour("--accent")}22` },
+          { label: "oldest", scale: "age", stroke: colour("--running"), width: 1.5, dash: [4, 3] },
+        ],
       },
       [[], [], []],
       place.current,
@@ -49,7 +69,11 @@ export function Lines({ samples, label }: { samples: readonly Sample[]; label: s
     };
   }, [width, zone, theme]);
   useEffect(() => {
-    plot.current?.setData([samples.map((one) => one.at / 1000), samples.map((one) => one.depth), samples.map((one) => one.age)]);
+    plot.current?.setData([
+      samples.map((one) => one.at / 1000),
+      samples.map((one) => one.depth),
+      samples.map((one) => one.age),
+    ]);
   }, [samples, width, zone, theme]);
   return (
     <div ref={ref} role="img" aria-label={label}>

@@ -17,9 +17,24 @@ import { number } from "@/time/moment";
 import type { Sample } from "./useHistory";
 
 const rowId = (queue: Queue): string => queue.name;
-const runs = (queue: Queue, states: string): string => `/runs?q=${encodeURIComponent(`queue:${queue.name} state:${states}`)}`;
+const runs = (queue: Queue, states: string): string =>
+  `/runs?q=${encodeURIComponent(`queue:${queue.name} state:${states}`)}`;
 
-export function QueueTable({ queues, history, loading, error, onRetry, onOpen }: { queues: readonly Queue[]; history: ReadonlyMap<string, readonly Sample[]>; loading: boolean; error: unknown; onRetry: () => void; onOpen: (name: string) => void }) {
+export function QueueTable({
+  queues,
+  history,
+  loading,
+  error,
+  onRetry,
+  onOpen,
+}: {
+  queues: readonly Queue[];
+  history: ReadonlyMap<string, readonly Sample[]>;
+  loading: boolean;
+  error: unknown;
+  onRetry: () => void;
+  onOpen: (name: string) => void;
+}) {
   const may = useMay("write:queue");
   const [act, busy] = useAct();
   const [pausing, setPausing] = useState<Queue | null>(null);
@@ -35,7 +50,9 @@ export function QueueTable({ queues, history, loading, error, onRetry, onOpen }:
         cell: (queue) => (
           <span className="flex min-w-0 items-center gap-2">
             <span className="truncate font-medium">{queue.name}</span>
-            {queue.paused_at ? <StateBadge state="paused" note={queue.paused_by ? `by ${queue.paused_by}` : undefined} /> : null}
+            {queue.paused_at ? (
+              <StateBadge state="paused" note={queue.paused_by ? `by ${queue.paused_by}` : undefined} />
+            ) : null}
           </span>
         ),
       },
@@ -49,10 +66,19 @@ export function QueueTable({ queues, history, loading, error, onRetry, onOpen }:
         cell: (queue) => (
           <Go to={runs(queue, "queued,retrying")} className="hover:underline">
             {number(queue.depth)}
+            <span className="md:hidden"> waiting</span>
           </Go>
         ),
       },
-      { id: "oldest", header: "Oldest", width: "90px", right: true, card: "meta", cell: (queue) => (queue.oldest ? <Duration since={queue.oldest} /> : <span className="text-muted">–</span>) },
+      {
+        id: "oldest",
+        header: "Oldest",
+        width: "90px",
+        right: true,
+        card: "meta",
+        cell: (queue) =>
+          queue.oldest ? <Duration since={queue.oldest} /> : <span className="text-muted max-md:hidden">–</span>,
+      },
       {
         id: "flight",
         header: "Running",
@@ -66,13 +92,26 @@ export function QueueTable({ queues, history, loading, error, onRetry, onOpen }:
           </Go>
         ),
       },
-      { id: "minute", header: "Per minute", width: "100px", right: true, card: "none", cell: (queue) => (queue.per_minute === null ? "–" : number(queue.per_minute)) },
+      {
+        id: "minute",
+        header: "Per minute",
+        width: "100px",
+        right: true,
+        card: "none",
+        cell: (queue) => (queue.per_minute === null ? "–" : number(queue.per_minute)),
+      },
       {
         id: "trend",
         header: "Waiting, seen here",
         width: "140px",
         card: "none",
-        cell: (queue) => <Sparkline values={(history.get(queue.name) ?? []).map((one) => one.depth)} label={`Waiting in ${queue.name}, since this page was opened`} height={20} />,
+        cell: (queue) => (
+          <Sparkline
+            values={(history.get(queue.name) ?? []).map((one) => one.depth)}
+            label={`Waiting in ${queue.name}, since this page was opened`}
+            height={20}
+          />
+        ),
       },
       {
         id: "workers",
@@ -96,11 +135,26 @@ export function QueueTable({ queues, history, loading, error, onRetry, onOpen }:
         card: "none",
         cell: (queue) =>
           !may ? null : queue.paused_at ? (
-            <Button size="small" icon={<Play size={12} aria-hidden />} disabled={busy} onClick={stopping(() => void act(`/api/queues/${encodeURIComponent(queue.name)}/resume`, {}, `${queue.name} is open again`))}>
+            <Button
+              acts
+              size="small"
+              icon={<Play size={12} aria-hidden />}
+              disabled={busy}
+              onClick={stopping(
+                () =>
+                  void act(`/api/queues/${encodeURIComponent(queue.name)}/resume`, {}, `${queue.name} is open again`),
+              )}
+            >
               Resume
             </Button>
           ) : (
-            <Button size="small" icon={<Pause size={12} aria-hidden />} disabled={busy} onClick={stopping(() => setPausing(queue))}>
+            <Button
+              acts
+              size="small"
+              icon={<Pause size={12} aria-hidden />}
+              disabled={busy}
+              onClick={stopping(() => setPausing(queue))}
+            >
               Pause
             </Button>
           ),
@@ -110,21 +164,40 @@ export function QueueTable({ queues, history, loading, error, onRetry, onOpen }:
   );
   return (
     <>
-      <DataTable label="Queues" columns={columns} rows={queues} rowId={rowId} onOpen={(queue) => onOpen(queue.name)} loading={loading} error={error} onRetry={onRetry} fill={false} />
+      <DataTable
+        label="Queues"
+        columns={columns}
+        rows={queues}
+        rowId={rowId}
+        onOpen={(queue) => onOpen(queue.name)}
+        loading={loading}
+        error={error}
+        onRetry={onRetry}
+        fill={false}
+      />
       <Confirm
         open={pausing !== null}
         onClose={() => setPausing(null)}
         title={`Pause ${pausing?.name ?? ""}?`}
         action="Pause"
         onConfirm={async () => {
-          await act(`/api/queues/${encodeURIComponent(pausing?.name ?? "")}/pause`, { body: { reason } }, `${pausing?.name ?? ""} is paused`);
+          await act(
+            `/api/queues/${encodeURIComponent(pausing?.name ?? "")}/pause`,
+            { body: { reason } },
+            `${pausing?.name ?? ""} is paused`,
+          );
           setReason("");
         }}
       >
         <p>Schedules go on firing and their runs wait; what runs already finishes.</p>
         <label className="mt-3 flex flex-col gap-1 text-ink">
           Why, for whoever wonders
-          <input value={reason} onChange={(event) => setReason(event.target.value)} maxLength={500} className="h-8 rounded border bg-bg px-2" />
+          <input
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+            maxLength={500}
+            className="h-8 rounded border bg-bg px-2"
+          />
         </label>
       </Confirm>
     </>

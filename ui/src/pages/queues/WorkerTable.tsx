@@ -45,7 +45,13 @@ export function WorkerTable({ workers }: { workers: readonly Worker[] }) {
     );
   }
   const row = (worker: Worker) => (
-    <li key={worker.id} className={cx("flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3", now - millis(worker.seen_at) > FADED && "opacity-60")}>
+    <li
+      key={worker.id}
+      className={cx(
+        "flex flex-wrap items-center gap-x-6 gap-y-2 px-4 py-3",
+        now - millis(worker.seen_at) > FADED && "opacity-60",
+      )}
+    >
       <span className="w-64 min-w-0">
         <span className="block truncate font-mono text-xs">{worker.id}</span>
         <span className="text-xs text-muted">
@@ -54,10 +60,17 @@ export function WorkerTable({ workers }: { workers: readonly Worker[] }) {
         </span>
       </span>
       <span className="min-w-0 flex-1 basis-60">
-        {worker.slots ? <Slots worker={worker} /> : <span className="text-xs text-muted">fires schedules, runs nothing</span>}
+        {worker.slots ? (
+          <Slots worker={worker} />
+        ) : (
+          <span className="text-xs text-muted">fires schedules, runs nothing</span>
+        )}
       </span>
       <span className="w-40 text-xs text-muted">
-        <Go to={`/runs?q=${encodeURIComponent(`state:running worker:${worker.id}`)}`} className="hover:text-ink hover:underline">
+        <Go
+          to={`/runs?q=${encodeURIComponent(`state:running worker:${worker.id}`)}`}
+          className="hover:text-ink hover:underline"
+        >
           {number(worker.in_flight)} of {number(worker.slots)} busy
         </Go>
         <br />
@@ -66,10 +79,10 @@ export function WorkerTable({ workers }: { workers: readonly Worker[] }) {
       <span className="w-36 text-xs text-muted">
         heard <Instant at={worker.seen_at} as="relative" />
         <br />
-        up since <Instant at={worker.started_at} />
+        started <Instant at={worker.started_at} />
       </span>
       {may && worker.role === "worker" && !worker.wish ? (
-        <Button size="small" icon={<LogOut size={12} aria-hidden />} onClick={() => setDraining(worker)}>
+        <Button acts size="small" icon={<LogOut size={12} aria-hidden />} onClick={() => setDraining(worker)}>
           Drain
         </Button>
       ) : null}
@@ -80,8 +93,14 @@ export function WorkerTable({ workers }: { workers: readonly Worker[] }) {
       <ul className="divide-y">{alive.map(row)}</ul>
       {gone.length ? (
         <div className="border-t">
-          <button type="button" aria-expanded={stale} onClick={() => setStale(!stale)} className="px-4 py-2 text-xs text-muted hover:text-ink">
-            {stale ? "Hide" : "Show"} {number(gone.length)} that {gone.length === 1 ? "has" : "have"} not been heard of for 5 minutes
+          <button
+            type="button"
+            aria-expanded={stale}
+            onClick={() => setStale(!stale)}
+            className="px-4 py-2 text-xs text-muted hover:text-ink"
+          >
+            {stale ? "Hide" : "Show"} {number(gone.length)} that {gone.length === 1 ? "has" : "have"} not been heard of
+            for 5 minutes
           </button>
           {stale ? <ul className="divide-y">{gone.map(row)}</ul> : null}
         </div>
@@ -91,7 +110,13 @@ export function WorkerTable({ workers }: { workers: readonly Worker[] }) {
         onClose={() => setDraining(null)}
         title="Drain this worker?"
         action="Drain"
-        onConfirm={() => act(`/api/workers/${encodeURIComponent(draining?.id ?? "")}/drain`, {}, "It takes nothing more, and leaves when it is done")}
+        onConfirm={() =>
+          act(
+            `/api/workers/${encodeURIComponent(draining?.id ?? "")}/drain`,
+            {},
+            "It takes nothing more, and leaves when it is done",
+          )
+        }
       >
         It takes no further run, finishes what it has, and leaves. Others take over what waits.
       </Confirm>

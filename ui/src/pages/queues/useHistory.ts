@@ -9,7 +9,10 @@ export interface Sample {
 const KEPT = 180;
 
 /** What this tab has seen of each queue, sample by sample; the server keeps no history of depths. */
-export function useHistory(now: Record<string, Omit<Sample, "at">> | null, updated: number): ReadonlyMap<string, readonly Sample[]> {
+export function useHistory(
+  now: Record<string, Omit<Sample, "at">> | null,
+  updated: number,
+): ReadonlyMap<string, readonly Sample[]> {
   const kept = useRef(new Map<string, Sample[]>());
   const [, redraw] = useState(0);
   useEffect(() => {

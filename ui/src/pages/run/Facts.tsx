@@ -63,6 +63,7 @@ export function Facts({ run }: { run: Run }) {
         </Go>{" "}
         <span className="text-muted">· priority {run.priority}</span>
       </Fact>
+      {run.schedule_version !== null ? <Fact name="settings">version {run.schedule_version}</Fact> : null}
       {run.worker ? (
         <Fact name="worker">
           <span className="font-mono text-xs">{run.worker}</span>

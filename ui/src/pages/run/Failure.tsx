@@ -69,7 +69,7 @@ export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void;
           </Go>
         ) : null}
         {onEdit ? (
-          <Button size="small" onClick={onEdit}>
+          <Button acts size="small" onClick={onEdit}>
             Edit & replay
           </Button>
         ) : null}

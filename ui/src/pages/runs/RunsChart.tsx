@@ -1,93 +1,162 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import type { Series } from "@/api/calls";
+import type { Points, Series } from "@/api/calls";
 import { ask } from "@/api/client";
 import { keys } from "@/api/keys";
+import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/Chart";
 import { ErrorCard } from "@/parts/ErrorCard";
+import { Segments } from "@/parts/Segments";
 import { Skeleton } from "@/parts/Skeleton";
 import { Legend, StackedBars } from "@/parts/StackedBars";
-import { useUrl } from "@/parts/useUrl";
+import { useGo, useUrl } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { absolute, duration, mark, millis, number } from "@/time/moment";
+import { valueOf, withKey } from "@/words/filter";
 import { narrowed, spanOf } from "@/words/span";
+import { lookOf } from "@/words/states";
 
 import { Durations } from "./Durations";
-import { Segments } from "@/parts/Segments";
+import { inTime } from "./points";
+import { Scatter } from "./Scatter";
+
+const HEIGHT = 140;
+/** Rows of "View as table"; the list below has all of them. */
+const MOST_ROWS = 500;
 
 /** Runs over time, for the same filter as the list below: a bar or a drawn span narrows it. */
 export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: string) => void; wait: boolean }) {
   const zone = useZone();
+  const go = useGo();
   const [picture, setPicture] = useUrl("chart", "bars");
+  const single = picture === "runs";
   // Aligned to the minute, so that typing and rendering do not ask anew.
   const minute = Math.floor(Date.now() / 60_000) * 60_000;
   const query = useMemo(() => {
     const span = spanOf(q, minute + 60_000);
     return { q, from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
   }, [q, minute]);
-  const { data, error, refetch } = useQuery({
+  const series = useQuery({
     queryKey: keys.runsSeries(query),
     queryFn: ({ signal }) => ask<Series>("/api/runs/series", { query, signal }),
     placeholderData: (before) => before,
-    enabled: !wait,
+    enabled: !wait && !single,
   });
+  const scatter = useQuery({
+    queryKey: keys.runsPoints(query),
+    queryFn: ({ signal }) => ask<Points>("/api/runs/points", { query, signal }),
+    placeholderData: (before) => before,
+    enabled: !wait && single,
+  });
+  const { data } = series;
+  const points = scatter.data;
+  const { error, refetch } = single ? scatter : series;
   const bars = useMemo(
     () => (data?.items ?? []).map((one) => ({ at: millis(one.at), counts: one.counts, total: one.total })),
     [data],
   );
   const bucket = (data?.bucket_seconds ?? 900) * 1000;
   const unit = duration(bucket);
+  const narrow = (from: number, to: number): void => onChange(narrowed(q, from, to));
+  const title = single
+    ? "Duration of each run"
+    : picture === "bars"
+      ? `Runs per ${unit} by state`
+      : `Duration per ${unit}: median and 95th percentile`;
+  const zoomed = valueOf(q, "until") !== null;
   return (
     <Chart
-      title={picture === "bars" ? `Runs per ${unit} by state` : `Duration per ${unit}: median and 95th percentile`}
+      title={title}
       aside={
         <>
-          <span className="max-md:hidden">{mark(Date.now(), zone)} · drag to zoom</span>
+          {zoomed ? (
+            <Button
+              size="small"
+              kind="quiet"
+              onClick={() => onChange(withKey(withKey(q, "since", null), "until", null))}
+            >
+              Reset zoom
+            </Button>
+          ) : null}
+          <span className="max-lg:hidden">{mark(Date.now(), zone)} · drag to zoom</span>
           <Segments
             label="Picture"
             value={picture}
             onChange={setPicture}
             choices={[
               ["bars", "Counts"],
+              ["runs", "Runs"],
               ["durations", "Durations"],
             ]}
           />
         </>
       }
-      head={["From", "Runs", "Failed", "Median", "95th percentile", "Late"]}
-      rows={() =>
-        (data?.items ?? [])
-          .filter((one) => one.total)
-          .map((one) => [
-            absolute(one.at, zone, Date.now()),
-            number(one.total),
-            number((one.counts.failed ?? 0) + (one.counts.dead_letter ?? 0)),
-            duration(one.p50_ms),
-            duration(one.p95_ms),
-            number(one.late),
-          ])
-      }
+      head={single ? ["Made", "Run", "State", "Took"] : ["From", "Runs", "Failed", "Median", "95th percentile", "Late"]}
+      rows={() => (single ? rowsOf(points, zone) : bucketsOf(data, zone))}
     >
-      {error && !data ? (
-        <ErrorCard error={error} what="The counts could not be read" onRetry={() => void refetch()} />
-      ) : !data ? (
-        <Skeleton className="h-[120px] w-full" />
-      ) : picture === "bars" ? (
-        <>
-          <StackedBars
-            bars={bars}
-            bucketMs={bucket}
-            height={120}
-            label={`Runs per ${unit} by state`}
-            onOpen={(from, to) => onChange(narrowed(q, from, to))}
-            onBrush={(from, to) => onChange(narrowed(q, from, to))}
-          />
-          <Legend bars={bars} />
-        </>
-      ) : (
-        <Durations items={data.items} bucketMs={bucket} height={140} />
-      )}
+      {/* As high while it is awaited as afterwards, with its legend: the list below must not move. */}
+      <div className="min-h-[160px]">
+        {error && !(single ? points : data) ? (
+          <ErrorCard error={error} what="The picture could not be drawn" onRetry={() => void refetch()} />
+        ) : single ? (
+          points ? (
+            <Scatter points={points} height={HEIGHT} onOpen={(id) => go(`/runs/${id}`)} onBrush={narrow} />
+          ) : (
+            <Skeleton className="h-[140px] w-full" />
+          )
+        ) : !data ? (
+          <Skeleton className="h-[140px] w-full" />
+        ) : picture === "bars" ? (
+          <>
+            <StackedBars
+              bars={bars}
+              bucketMs={bucket}
+              height={HEIGHT}
+              label={`Runs per ${unit} by state`}
+              onOpen={narrow}
+              onBrush={narrow}
+            />
+            <Legend bars={bars} />
+          </>
+        ) : (
+          <>
+            <Durations items={data.items} bucketMs={bucket} height={HEIGHT} />
+            {data.timed < 1 ? (
+              <p className="text-xs text-muted">
+                There are so many runs that the durations are those of one in {number(Math.round(1 / data.timed))}, by
+                chance.
+              </p>
+            ) : null}
+          </>
+        )}
+      </div>
     </Chart>
   );
 }
+
+const bucketsOf = (series: Series | undefined, zone: string): string[][] =>
+  (series?.items ?? [])
+    .filter((one) => one.total)
+    .map((one) => [
+      absolute(one.at, zone, Date.now()),
+      number(one.total),
+      number((one.counts.failed ?? 0) + (one.counts.dead_letter ?? 0)),
+      duration(one.p50_ms),
+      duration(one.p95_ms),
+      number(one.late),
+    ]);
+
+/** The newest of them. */
+const rowsOf = (points: Points | undefined, zone: string): string[][] =>
+  points
+    ? inTime(points)
+        .slice(-MOST_ROWS)
+        .reverse()
+        .map((index) => [
+          absolute(millis(points.from) + (points.at_ms[index] as number), zone, Date.now(), "second"),
+          points.id[index] as string,
+          lookOf(points.states[points.state[index] as number] as string).label,
+          duration(points.took_ms[index]),
+        ])
+    : [];

@@ -1,7 +1,9 @@
+import { useQueryClient } from "@tanstack/react-query";
 import { Ellipsis, Pause, Pencil, Play, RotateCw } from "lucide-react";
 import { useState } from "react";
 
 import type { Schedule } from "@/api/calls";
+import { keys } from "@/api/keys";
 import { useMay } from "@/api/session";
 import { useKeys } from "@/frame/keyboard";
 import { Button } from "@/parts/Button";
@@ -9,9 +11,11 @@ import { Confirm } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/CopyAs";
 import { Menu, type MenuItem } from "@/parts/Menu";
 import { useGo } from "@/parts/useUrl";
+import type { Call } from "@/words/copying";
 
-import { documentOf, download } from "../schedules/export";
+import { exportPath, saveFrom } from "../schedules/export";
 import { useActs } from "./acts";
+import { BackfillDialog } from "./BackfillDialog";
 import { PauseDialog } from "./PauseDialog";
 import { RunNowDialog } from "./RunNowDialog";
 
@@ -21,12 +25,19 @@ const quiet = (): undefined => undefined;
 export function Actions({ schedule }: { schedule: Schedule }) {
   const go = useGo();
   const acts = useActs();
-  const [mayRun, mayWrite] = [useMay("run:schedule"), useMay("write:schedule")];
+  const [mayRun, mayWrite, mayBulk] = [useMay("run:schedule"), useMay("write:schedule"), useMay("write:bulk")];
   const [pausing, setPausing] = useState(false);
   const [changing, setChanging] = useState(false);
   const [deleting, setDeleting] = useState(false);
+  const [filling, setFilling] = useState(false);
   const [busy, setBusy] = useState(false);
   const gone = schedule.status === "deleted";
+  const saved = useQueryClient().getQueryData<Call>(keys.saved(schedule.id));
+  const running: Call = {
+    method: "POST",
+    path: `/api/schedules/${schedule.id}/run-now`,
+    cli: `schedule run-now ${schedule.id}`,
+  };
   const editable = mayWrite && !gone && schedule.managed_by !== "file";
   const pausable = mayWrite && (schedule.status === "active" || schedule.status === "paused");
   const run = (): void => {
@@ -42,19 +53,40 @@ export function Actions({ schedule }: { schedule: Schedule }) {
   };
   const edit = (): void => go(`/schedules/${schedule.id}/edit`);
   useKeys({ r: mayRun && !gone ? run : undefined, p: pausable ? pause : undefined, e: editable ? edit : undefined });
+  const skippable = mayWrite && schedule.status === "active" && schedule.next_run_at !== null;
   const items: MenuItem[] = [
+    schedule.skips
+      ? {
+          label: "Do not skip the next after all",
+          onSelect: () => void acts.unskip(schedule).catch(quiet),
+          disabled: !skippable,
+        }
+      : { label: "Skip next", onSelect: () => void acts.skip(schedule).catch(quiet), disabled: !skippable },
+    { label: "Backfill…", onSelect: () => setFilling(true), disabled: !mayRun || !mayBulk || gone },
     { label: "Run with changes…", onSelect: () => setChanging(true), disabled: !mayRun || gone },
     { label: "Duplicate", onSelect: () => go(`/schedules/new?from=${schedule.id}`), disabled: !mayWrite },
-    { label: "Export JSON", onSelect: () => download(`${schedule.name.replace(/[^\w.-]+/g, "-")}.json`, documentOf(schedule)) },
+    { label: "Export YAML", onSelect: () => saveFrom(exportPath("", [schedule.id])) },
     { label: "Delete…", onSelect: () => setDeleting(true), danger: true, disabled: !editable },
   ];
   return (
     <>
-      <Button kind="primary" icon={<Play size={14} aria-hidden />} hotkey="r" busy={busy} disabled={!mayRun || gone} onClick={run}>
+      <Button
+        kind="primary"
+        icon={<Play size={14} aria-hidden />}
+        hotkey="r"
+        busy={busy}
+        disabled={!mayRun || gone}
+        onClick={run}
+      >
         Run now
       </Button>
       {pausable ? (
-        <Button icon={schedule.status === "paused" ? <RotateCw size={14} aria-hidden /> : <Pause size={14} aria-hidden />} hotkey="p" onClick={pause}>
+        <Button
+          acts
+          icon={schedule.status === "paused" ? <RotateCw size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
+          hotkey="p"
+          onClick={pause}
+        >
           {schedule.status === "paused" ? "Resume" : "Pause"}
         </Button>
       ) : null}
@@ -63,10 +95,18 @@ export function Actions({ schedule }: { schedule: Schedule }) {
           Edit
         </Button>
       ) : null}
-      <CopyAs call={{ method: "POST", path: `/api/schedules/${schedule.id}/run-now`, cli: `schedule run-now ${schedule.id}` }} />
+      <CopyAs
+        call={{ ...(saved ? { [saved.method === "POST" ? "Create" : "Change"]: saved } : {}), "Run now": running }}
+      />
       <Menu trigger={<Button aria-label="More actions" icon={<Ellipsis size={16} />} />} items={items} />
       <PauseDialog schedule={pausing ? schedule : null} onClose={() => setPausing(false)} onPause={acts.pause} />
-      <RunNowDialog schedule={schedule} open={changing} onClose={() => setChanging(false)} onRun={(payload) => acts.runNow(schedule, payload)} />
+      <BackfillDialog schedule={schedule} open={filling} onClose={() => setFilling(false)} />
+      <RunNowDialog
+        schedule={schedule}
+        open={changing}
+        onClose={() => setChanging(false)}
+        onRun={(payload) => acts.runNow(schedule, payload)}
+      />
       <Confirm
         open={deleting}
         onClose={() => setDeleting(false)}

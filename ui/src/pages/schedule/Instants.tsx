@@ -22,7 +22,10 @@ async function instantsOf(id: string, from: number, to: number, signal: AbortSig
   let cursor: string | null = null;
   for (let turn = 0; turn < MOST_PAGES; turn += 1) {
     const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    const page: Page<Instant> = await ask<Page<Instant>>(`/api/schedules/${id}/instants`, { query: { ...span, limit: 500, cursor }, signal });
+    const page: Page<Instant> = await ask<Page<Instant>>(`/api/schedules/${id}/instants`, {
+      query: { ...span, limit: 500, cursor },
+      signal,
+    });
     found.push(...page.items);
     cursor = page.next_cursor;
     if (!cursor) break;
@@ -31,7 +34,15 @@ async function instantsOf(id: string, from: number, to: number, signal: AbortSig
 }
 
 /** Every instant it had, with what became of it and why: also those that made no run. */
-export function Instants({ schedule, next, runs }: { schedule: Schedule; next: readonly string[]; runs: readonly Run[] }) {
+export function Instants({
+  schedule,
+  next,
+  runs,
+}: {
+  schedule: Schedule;
+  next: readonly string[];
+  runs: readonly Run[];
+}) {
   const zone = useZone();
   const now = useNow(1000);
   const stretch = stretchOf(next, WANTED);
@@ -61,8 +72,14 @@ export function Instants({ schedule, next, runs }: { schedule: Schedule; next: r
   const planned = ticks.filter((tick) => tick.first.outcome === "planned");
   const past = ticks.filter((tick) => tick.first.outcome !== "planned");
   if (list.isPending) return <SkeletonRows rows={6} />;
-  if (list.error && !ticks.length) return <ErrorCard error={list.error} what="The instants could not be read" onRetry={() => void list.refetch()} />;
-  if (!ticks.length) return <Empty title="It has not fired yet">Every instant will stand here with what became of it, also those that make no run.</Empty>;
+  if (list.error && !ticks.length)
+    return <ErrorCard error={list.error} what="The instants could not be read" onRetry={() => void list.refetch()} />;
+  if (!ticks.length)
+    return (
+      <Empty title="It has not fired yet">
+        Every instant will stand here with what became of it, also those that make no run.
+      </Empty>
+    );
   const shown = [...planned.slice(-3), ...past];
   // One that fires once a day needs no headings: its rows have their dates.
   const dated = new Set(shown.map((tick) => day(tick.last.at, zone, now))).size > shown.length * 0.6;
@@ -81,7 +98,13 @@ export function Instants({ schedule, next, runs }: { schedule: Schedule; next: r
           return (
             <li key={tick.first.at} className="border-b border-line/70 last:border-b-0">
               {fresh ? <p className="bg-surface px-3 py-1 text-xs text-muted">{date}</p> : null}
-              <TickRow tick={tick} dated={dated} zone={zone} run={tick.first.run_id ? byId.get(tick.first.run_id) : undefined} now={now} />
+              <TickRow
+                tick={tick}
+                dated={dated}
+                zone={zone}
+                run={tick.first.run_id ? byId.get(tick.first.run_id) : undefined}
+                now={now}
+              />
             </li>
           );
         })}
@@ -93,7 +116,9 @@ export function Instants({ schedule, next, runs }: { schedule: Schedule; next: r
           </Button>
         </div>
       ) : (
-        <p className="border-t px-3 py-2 text-center text-xs text-muted">That is all: it was created {day(schedule.created_at, zone, now)}.</p>
+        <p className="border-t px-3 py-2 text-center text-xs text-muted">
+          That is all: it was created {day(schedule.created_at, zone, now)}.
+        </p>
       )}
     </div>
   );

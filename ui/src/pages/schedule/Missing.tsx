@@ -14,7 +14,11 @@ export function Missing({ id, crumbs }: { id: string; crumbs: Crumb[] }) {
   const tenant = useSession()?.tenant_id;
   const { data } = useQuery({
     queryKey: keys.suggest("schedule", id),
-    queryFn: ({ signal }) => ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "schedule", prefix: id.slice(0, 40), limit: 5 }, signal }),
+    queryFn: ({ signal }) =>
+      ask<{ items: Suggestion[] }>("/api/suggest", {
+        query: { field: "schedule", prefix: id.slice(0, 40), limit: 5 },
+        signal,
+      }),
     retry: false,
   });
   const similar = data?.items ?? [];

@@ -15,7 +15,8 @@ import { previewQuery, triggerOf } from "./queries";
 export function NextFires({ schedule }: { schedule: Schedule }) {
   const [count, setCount] = useState(5);
   // An interval counts from its own beginning, so its instants follow from the next one.
-  const from = schedule.next_run_at && schedule.type === "interval" ? { start_at: schedule.next_run_at } : {};
+  const cursor = schedule.skips?.at ?? schedule.next_run_at;
+  const from = cursor && schedule.type === "interval" ? { start_at: cursor } : {};
   const { data, error, refetch } = useQuery({
     ...previewQuery({ ...triggerOf(schedule), ...from, count: 20 }),
     staleTime: 60_000,
@@ -27,12 +28,14 @@ export function NextFires({ schedule }: { schedule: Schedule }) {
   return (
     <Card title={schedule.status === "paused" ? "Would fire next" : "Next fires"}>
       {over ? (
-        <p className="text-muted">{schedule.status === "deleted" ? "It is deleted and fires no more." : "It has fired all its instants."}</p>
+        <p className="text-muted">
+          {schedule.status === "deleted" ? "It is deleted and fires no more." : "It has fired all its instants."}
+        </p>
       ) : error ? (
         <ErrorCard error={error} what="The next fires could not be computed" onRetry={() => void refetch()} />
       ) : data ? (
         <div className="flex flex-col gap-3">
-          <FireTable fires={next.slice(0, count)} zone={schedule.timezone} />
+          <FireTable fires={next.slice(0, count)} zone={schedule.timezone} skips={schedule.skips} />
           {next.length > count ? (
             <Button size="small" kind="quiet" className="self-start" onClick={() => setCount(20)}>
               Show {Math.min(next.length, 20)}

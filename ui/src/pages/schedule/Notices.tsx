@@ -1,18 +1,21 @@
-import { useQuery } from "@tanstack/react-query";
-import { CirclePause, FileText, TriangleAlert } from "lucide-react";
+import { CirclePause, CircleSlash, FileText, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 
-import type { Page, Schedule, TrailEntry } from "@/api/calls";
-import { ask } from "@/api/client";
+import type { Schedule } from "@/api/calls";
+import { useMay } from "@/api/session";
+import { Button } from "@/parts/Button";
 import { toneBadge } from "@/parts/StateBadge";
 import { Instant } from "@/parts/Instant";
 import type { Tone } from "@/words/states";
+
+import { useActs } from "./acts";
 
 /** What one must know before all else: it is paused, damaged, deleted, or belongs to a file. */
 export function Notices({ schedule }: { schedule: Schedule }) {
   return (
     <>
       {schedule.status === "paused" ? <Paused schedule={schedule} /> : null}
+      {schedule.skips && schedule.status === "active" ? <Skips schedule={schedule} skips={schedule.skips} /> : null}
       {schedule.fault ? (
         <Notice tone="failed" icon={<TriangleAlert size={16} aria-hidden />}>
           Silent although active: its record was damaged ({schedule.fault}). Resume or save it to mend it.
@@ -32,20 +35,30 @@ export function Notices({ schedule }: { schedule: Schedule }) {
   );
 }
 
+function Skips({ schedule, skips }: { schedule: Schedule; skips: NonNullable<Schedule["skips"]> }) {
+  const acts = useActs();
+  const may = useMay("write:schedule");
+  return (
+    <Notice tone="neutral" icon={<CircleSlash size={16} aria-hidden />}>
+      The instant <Instant at={skips.at} zone={schedule.timezone} /> makes no run: {skips.by ?? "somebody"} wants it
+      skipped.{" "}
+      {may ? (
+        <Button size="small" acts className="ml-1" onClick={() => void acts.unskip(schedule).catch(() => undefined)}>
+          Undo
+        </Button>
+      ) : null}
+    </Notice>
+  );
+}
+
 function Paused({ schedule }: { schedule: Schedule }) {
-  const { data } = useQuery({
-    queryKey: ["schedules", "paused-by", schedule.id],
-    queryFn: ({ signal }) => ask<Page<TrailEntry>>("/api/audit", { query: { thing: "schedule", thing_id: schedule.id, verb: "pause", limit: 1 }, signal }),
-    retry: false,
-  });
-  const entry = data?.items[0];
   return (
     <Notice tone="neutral" icon={<CirclePause size={16} aria-hidden />}>
       Paused
-      {entry ? (
+      {schedule.paused_at ? (
         <>
           {" "}
-          by {entry.user_id || "somebody"}, <Instant at={entry.at} />
+          by {schedule.paused_by ?? "somebody"}, <Instant at={schedule.paused_at} />
         </>
       ) : null}
       {schedule.paused_reason ? <> – “{schedule.paused_reason}”</> : null}. No instant fires until somebody resumes it.

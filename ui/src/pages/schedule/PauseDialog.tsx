@@ -21,7 +21,15 @@ export function PauseDialog({
   );
 }
 
-function Body({ schedule, onClose, onPause }: { schedule: Schedule; onClose: () => void; onPause: (schedule: Schedule, reason: string) => Promise<void> }) {
+function Body({
+  schedule,
+  onClose,
+  onPause,
+}: {
+  schedule: Schedule;
+  onClose: () => void;
+  onPause: (schedule: Schedule, reason: string) => Promise<void>;
+}) {
   const [reason, setReason] = useState("");
   const [busy, setBusy] = useState(false);
   return (
@@ -36,7 +44,8 @@ function Body({ schedule, onClose, onPause }: { schedule: Schedule; onClose: () 
       }}
     >
       <p className="text-sm text-muted">
-        No later instant fires until somebody resumes it. What passes meanwhile is never caught up; runs that have begun go on.
+        No later instant fires until somebody resumes it. What passes meanwhile is never caught up; runs that have begun
+        go on.
       </p>
       <label className="flex flex-col gap-1 text-sm">
         Reason, for whoever finds it paused

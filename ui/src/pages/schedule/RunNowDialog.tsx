@@ -27,7 +27,15 @@ export function RunNowDialog({
   );
 }
 
-function Body({ schedule, onClose, onRun }: { schedule: Schedule; onClose: () => void; onRun: (payload: Record<string, unknown>) => Promise<unknown> }) {
+function Body({
+  schedule,
+  onClose,
+  onRun,
+}: {
+  schedule: Schedule;
+  onClose: () => void;
+  onRun: (payload: Record<string, unknown>) => Promise<unknown>;
+}) {
   const { kind: _kind, ...config } = schedule.action;
   const [text, setText] = useState(JSON.stringify(config, null, 2));
   const [busy, setBusy] = useState(false);
@@ -48,7 +56,8 @@ function Body({ schedule, onClose, onRun }: { schedule: Schedule; onClose: () =>
       }}
     >
       <p className="text-sm text-muted">
-        These values replace those of the schedule for this run only; the schedule stays as it is. The run goes to the queue “manual”.
+        These values replace those of the schedule for this run only; the schedule stays as it is. The run goes to the
+        queue “manual”.
       </p>
       <JsonBox label="What this run does" value={text} onChange={setText} error={read.error} rows={14} />
       {complaints.map((one) => (

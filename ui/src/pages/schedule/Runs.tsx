@@ -33,11 +33,30 @@ const columnsOf = (zoneMark: string): Column<Run>[] => [
     header: `Scheduled (${zoneMark})`,
     width: "minmax(150px, 1fr)",
     card: "meta",
-    cell: (run) => (run.scheduled_for ? <Instant at={run.scheduled_for} as="short" precision="second" /> : <span className="text-muted">{run.origin}</span>),
+    cell: (run) =>
+      run.scheduled_for ? (
+        <Instant at={run.scheduled_for} as="short" precision="second" />
+      ) : (
+        <span className="text-muted">{run.origin}</span>
+      ),
     sort: (run) => millis(run.scheduled_for ?? run.created_at),
   },
-  { id: "started", header: "Started", width: "minmax(150px, 1fr)", card: "none", cell: (run) => <Instant at={run.started_at} as="short" precision="second" /> },
-  { id: "lag", header: "Lag", width: "80px", right: true, card: "none", cell: (run) => <Duration ms={run.lateness_ms} />, sort: (run) => run.lateness_ms },
+  {
+    id: "started",
+    header: "Started",
+    width: "minmax(150px, 1fr)",
+    card: "none",
+    cell: (run) => <Instant at={run.started_at} as="short" precision="second" />,
+  },
+  {
+    id: "lag",
+    header: "Lag",
+    width: "80px",
+    right: true,
+    card: "none",
+    cell: (run) => <Duration ms={run.lateness_ms} />,
+    sort: (run) => run.lateness_ms,
+  },
   {
     id: "took",
     header: "Took",
@@ -83,7 +102,10 @@ export function RunsPart({
     return from && to ? [from, to] : null;
   }, [text]);
   const shown = useMemo(
-    () => (span ? runs.filter((run) => run.started_at && millis(run.started_at) >= span[0] && millis(run.started_at) <= span[1]) : runs),
+    () =>
+      span
+        ? runs.filter((run) => run.started_at && millis(run.started_at) >= span[0] && millis(run.started_at) <= span[1])
+        : runs,
     [runs, span],
   );
   const columns = useMemo(() => columnsOf(mark(Date.now(), zone)), [zone]);
@@ -93,9 +115,15 @@ export function RunsPart({
         title={`Duration of each run, by start (${mark(Date.now(), zone)})`}
         aside={<span className="hidden sm:inline">drag to choose a stretch</span>}
         head={["Started", "State", "Took"]}
-        rows={() => dotsOf(runs).map((dot) => [absolute(dot.at, zone, Date.now(), "second"), dot.run.state, duration(dot.ms)])}
+        rows={() =>
+          dotsOf(runs).map((dot) => [absolute(dot.at, zone, Date.now(), "second"), dot.run.state, duration(dot.ms)])
+        }
       >
-        {loading ? <Skeleton className="h-46 w-full" /> : <Scatter runs={runs} span={span} onSpan={(next) => setText(next ? `${next[0]}-${next[1]}` : "")} />}
+        {loading ? (
+          <Skeleton className="h-46 w-full" />
+        ) : (
+          <Scatter runs={runs} span={span} onSpan={(next) => setText(next ? `${next[0]}-${next[1]}` : "")} />
+        )}
       </Chart>
       {span ? (
         <p className="flex flex-wrap items-center gap-2">

@@ -18,10 +18,22 @@ interface Dot {
 }
 
 export const dotsOf = (runs: readonly Run[]): Dot[] =>
-  runs.flatMap((run) => (run.started_at && run.duration_ms !== null ? [{ run, at: millis(run.started_at), ms: Math.max(run.duration_ms, 1) }] : []));
+  runs.flatMap((run) =>
+    run.started_at && run.duration_ms !== null
+      ? [{ run, at: millis(run.started_at), ms: Math.max(run.duration_ms, 1) }]
+      : [],
+  );
 
 /** Each run where it began and as high as it was long. Dragging chooses a stretch of time. */
-export function Scatter({ runs, span, onSpan }: { runs: readonly Run[]; span: [number, number] | null; onSpan: (span: [number, number] | null) => void }) {
+export function Scatter({
+  runs,
+  span,
+  onSpan,
+}: {
+  runs: readonly Run[];
+  span: [number, number] | null;
+  onSpan: (span: [number, number] | null) => void;
+}) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const zone = useZone();
   const go = useGo();
@@ -97,7 +109,14 @@ export function Scatter({ runs, span, onSpan }: { runs: readonly Run[]; span: [n
             </g>
           ))}
           {ticks(x.domain()[0] ?? 0, x.domain()[1] ?? 0, zone, Math.max(Math.floor(width / 100), 2)).map((tick) => (
-            <text key={tick.at} x={x(tick.at)} y={HEIGHT - 4} textAnchor="middle" fill="var(--muted)" className="text-[11px]">
+            <text
+              key={tick.at}
+              x={x(tick.at)}
+              y={HEIGHT - 4}
+              textAnchor="middle"
+              fill="var(--muted)"
+              className="text-[11px]"
+            >
               {tick.label}
             </text>
           ))}
@@ -123,7 +142,10 @@ export function Scatter({ runs, span, onSpan }: { runs: readonly Run[]; span: [n
       {over ? (
         <div
           className="pointer-events-none absolute z-10 rounded border bg-raised px-2 py-1.5 text-xs whitespace-nowrap shadow-overlay"
-          style={{ left: Math.min(Math.max(x(over.at) - 90, 0), Math.max(width - 210, 0)), top: Math.max(y(over.ms) - 58, 0) }}
+          style={{
+            left: Math.min(Math.max(x(over.at) - 90, 0), Math.max(width - 210, 0)),
+            top: Math.max(y(over.ms) - 58, 0),
+          }}
         >
           <p className="font-medium">
             {lookOf(over.run.state).label} · {duration(over.ms)}
@@ -139,16 +161,20 @@ export function Scatter({ runs, span, onSpan }: { runs: readonly Run[]; span: [n
 function Shape({ state, x, y, big }: { state: string; x: number; y: number; big: boolean }) {
   const colour = fill(lookOf(state).tone);
   const r = big ? 5 : 3.5;
-  if (state === "failed") return <path d={`M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`} stroke={colour} strokeWidth={2} />;
+  if (state === "failed")
+    return (
+      <path d={`M${x - r} ${y - r}l${2 * r} ${2 * r}m0 ${-2 * r}l${-2 * r} ${2 * r}`} stroke={colour} strokeWidth={2} />
+    );
   if (state === "dead_letter") return <rect x={x - r} y={y - r} width={2 * r} height={2 * r} fill={colour} />;
-  if (state === "partial") return <path d={`M${x} ${y - r - 1}l${r + 1} ${r + 1}l${-r - 1} ${r + 1}l${-r - 1} ${-r - 1}z`} fill={colour} />;
+  if (state === "partial")
+    return <path d={`M${x} ${y - r - 1}l${r + 1} ${r + 1}l${-r - 1} ${r + 1}l${-r - 1} ${-r - 1}z`} fill={colour} />;
   if (state === "cancelled") return <circle cx={x} cy={y} r={r} fill="none" stroke={colour} strokeWidth={1.5} />;
   return <circle cx={x} cy={y} r={r} fill={colour} fillOpacity={0.75} />;
 }
 
 const STEPS = [
-  1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000,
-  86_400_000,
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000,
+  3_600_000, 7_200_000, 21_600_000, 86_400_000,
 ];
 
 /** Round durations for the axis, at most five. */

@@ -41,7 +41,9 @@ export function SettingsPart({ schedule }: { schedule: Schedule }) {
           <Row name="Queue">
             {schedule.queue} · priority {schedule.priority}
           </Row>
-          <Row name="Time limit">{schedule.timeout_seconds ? duration(schedule.timeout_seconds * 1000) : "that of its kind"}</Row>
+          <Row name="Time limit">
+            {schedule.timeout_seconds ? duration(schedule.timeout_seconds * 1000) : "that of its kind"}
+          </Row>
           {schedule.jitter_seconds ? <Row name="Spread">over {duration(schedule.jitter_seconds * 1000)}</Row> : null}
           {schedule.start_at ? (
             <Row name="From">

@@ -38,11 +38,25 @@ export function StatsCard({
   return (
     <Card
       title="How it fares"
-      aside={runs.length ? `from its ${more ? "last " : ""}${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}` : "no runs yet"}
+      aside={
+        runs.length
+          ? `from its ${more ? "last " : ""}${number(runs.length)} ${runs.length === 1 ? "run" : "runs"}`
+          : "no runs yet"
+      }
     >
       <div className="grid grid-cols-2 gap-4 sm:grid-cols-4">
-        <Figure label="Success" value={percent(stats.ratio)} to={list(" state:failed,dead_letter")} note={`${number(stats.fine)} of ${number(stats.judged)}`} />
-        <Figure label="Median duration" value={duration(stats.p50)} to={list("")} note={`95 % within ${duration(stats.p95)}`} />
+        <Figure
+          label="Success"
+          value={percent(stats.ratio)}
+          to={list(" state:failed,dead_letter")}
+          note={`${number(stats.fine)} of ${number(stats.judged)}`}
+        />
+        <Figure
+          label="Median duration"
+          value={duration(stats.p50)}
+          to={list("")}
+          note={`95 % within ${duration(stats.p95)}`}
+        />
         <Figure
           label="Median lag"
           value={duration(stats.lag)}
@@ -54,7 +68,9 @@ export function StatsCard({
           <div className="mt-2">
             <OutcomeStrip outcomes={health?.outcomes} />
           </div>
-          {health && health.streak > 0 ? <p className="mt-1 text-xs text-failed-ink">failed {health.streak}× in a row</p> : null}
+          {health && health.streak > 0 ? (
+            <p className="mt-1 text-xs text-failed-ink">failed {health.streak}× in a row</p>
+          ) : null}
         </div>
       </div>
       <div className="mt-4">
@@ -63,7 +79,10 @@ export function StatsCard({
           {classes.map((one) => (
             <li key={one.label} className="text-xs">
               <div className="flex h-8 items-end">
-                <div className="w-full rounded-t-sm bg-accent/70" style={{ height: one.count ? `${Math.max((100 * one.count) / most, 6)}%` : 0 }} />
+                <div
+                  className="w-full rounded-t-sm bg-accent/70"
+                  style={{ height: one.count ? `${Math.max((100 * one.count) / most, 6)}%` : 0 }}
+                />
               </div>
               <div className="border-t pt-0.5 whitespace-nowrap text-muted">{one.label}</div>
               <div>{number(one.count)}</div>

@@ -8,13 +8,29 @@ import { lookOf } from "@/words/states";
 import { reasonOf, type Tick } from "./honest";
 
 /** State – cause – consequence, in one line. */
-export function TickRow({ tick, dated, zone, run, now }: { tick: Tick; dated: boolean; zone: string; run: Run | undefined; now: number }) {
+export function TickRow({
+  tick,
+  dated,
+  zone,
+  run,
+  now,
+}: {
+  tick: Tick;
+  dated: boolean;
+  zone: string;
+  run: Run | undefined;
+  now: number;
+}) {
   const { first, last, count } = tick;
   const precision = millis(first.at) % 60_000 ? "second" : "minute";
   const state = first.outcome === "ran" || first.outcome === "queued" ? (run?.state ?? first.reason) : first.outcome;
   return (
     <div className="flex min-h-8 items-start gap-2 px-3 py-1.5">
-      <time dateTime={first.at} title={exact(first.at, now)} className={cx("shrink-0 font-mono text-xs leading-5", dated ? "w-42" : "w-26")}>
+      <time
+        dateTime={first.at}
+        title={exact(first.at, now)}
+        className={cx("shrink-0 font-mono text-xs leading-5", dated ? "w-42" : "w-26")}
+      >
         {dated ? <span className="text-muted">{day(first.at, zone, now)} </span> : null}
         {clock(first.at, zone, precision)}
         {count > 1 ? `–${clock(last.at, zone, precision)}` : ""}
@@ -31,13 +47,17 @@ export function TickRow({ tick, dated, zone, run, now }: { tick: Tick; dated: bo
                 {run.attempt > 1 ? ` · ${run.attempt} attempts` : ""}
               </span>
             ) : null}
-            {run?.error ? <span className="min-w-0 basis-full truncate text-failed-ink">{run.error.message}</span> : null}
+            {run?.error ? (
+              <span className="min-w-0 basis-full truncate text-failed-ink">{run.error.message}</span>
+            ) : null}
           </Go>
         ) : first.outcome === "planned" ? (
           <span className="text-muted">planned, {relative(first.at, now)}</span>
         ) : (
           <>
-            <span className="font-medium">{count > 1 ? `${number(count)} ${lookOf(state).label}` : lookOf(state).label}</span>{" "}
+            <span className="font-medium">
+              {count > 1 ? `${number(count)} ${lookOf(state).label}` : lookOf(state).label}
+            </span>{" "}
             <span className="text-muted">{reasonOf(first)}.</span>
           </>
         )}

@@ -51,7 +51,8 @@ export function TrailPart({ id }: { id: string }) {
                 <ul className="mt-1 flex flex-col gap-0.5 font-mono text-xs break-all">
                   {changes.slice(0, 12).map((change) => (
                     <li key={change.field}>
-                      <span className="text-muted">{change.field}</span> <del className="text-failed-ink decoration-1">{change.before}</del> →{" "}
+                      <span className="text-muted">{change.field}</span>{" "}
+                      <del className="text-failed-ink decoration-1">{change.before}</del> →{" "}
                       <ins className="text-success-ink no-underline">{change.after}</ins>
                     </li>
                   ))}

@@ -44,7 +44,9 @@ export function Whole({ schedule, error, crumbs }: { schedule: Schedule; error: 
       aside={
         <>
           <StateBadge state={schedule.status} />
-          {schedule.status === "active" && (health?.streak ?? 0) > 0 ? <StateBadge state="failed" note={`${health?.streak}× in a row`} /> : null}
+          {schedule.status === "active" && (health?.streak ?? 0) > 0 ? (
+            <StateBadge state="failed" note={`${health?.streak}× in a row`} />
+          ) : null}
         </>
       }
       actions={<Actions schedule={schedule} />}
@@ -53,10 +55,16 @@ export function Whole({ schedule, error, crumbs }: { schedule: Schedule; error: 
       <Notices schedule={schedule} />
       <div className="-mt-1 flex flex-wrap items-center gap-x-4 gap-y-1">
         <span className="text-base font-medium">{schedule.summary}</span>
-        {schedule.cron_expr ? <code className="rounded-sm bg-surface px-1.5 font-mono text-xs">{schedule.cron_expr}</code> : null}
+        {schedule.cron_expr ? (
+          <code className="rounded-sm bg-surface px-1.5 font-mono text-xs">{schedule.cron_expr}</code>
+        ) : null}
         <Kind kind={schedule.action.kind} />
         {schedule.tags.map((tag) => (
-          <Go key={tag} to={`/schedules?q=${encodeURIComponent(`tag:${tag}`)}`} className="text-muted hover:text-ink hover:underline">
+          <Go
+            key={tag}
+            to={`/schedules?q=${encodeURIComponent(`tag:${tag}`)}`}
+            className="text-muted hover:text-ink hover:underline"
+          >
             #{tag}
           </Go>
         ))}
@@ -64,7 +72,9 @@ export function Whole({ schedule, error, crumbs }: { schedule: Schedule; error: 
           last run <Instant at={schedule.last_run_at} none="never" />
         </span>
       </div>
-      {schedule.description ? <p className="max-w-[72ch] whitespace-pre-line text-muted">{schedule.description}</p> : null}
+      {schedule.description ? (
+        <p className="max-w-[72ch] whitespace-pre-line text-muted">{schedule.description}</p>
+      ) : null}
       <div className="grid items-start gap-4 lg:grid-cols-2">
         <NextFires schedule={schedule} />
         <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
@@ -72,7 +82,13 @@ export function Whole({ schedule, error, crumbs }: { schedule: Schedule; error: 
       <YearHeat id={schedule.id} />
       <Tabs
         tabs={[
-          { id: "instants", label: "Instants", content: <Instants schedule={schedule} next={preview.data?.next.map((fire) => fire.at) ?? []} runs={items} /> },
+          {
+            id: "instants",
+            label: "Instants",
+            content: (
+              <Instants schedule={schedule} next={preview.data?.next.map((fire) => fire.at) ?? []} runs={items} />
+            ),
+          },
           {
             id: "runs",
             label: (
@@ -86,7 +102,16 @@ export function Whole({ schedule, error, crumbs }: { schedule: Schedule; error: 
                 ) : null}
               </>
             ),
-            content: <RunsPart id={schedule.id} runs={items} loading={runs.isPending} error={runs.error} more={more} onRetry={() => void runs.refetch()} />,
+            content: (
+              <RunsPart
+                id={schedule.id}
+                runs={items}
+                loading={runs.isPending}
+                error={runs.error}
+                more={more}
+                onRetry={() => void runs.refetch()}
+              />
+            ),
           },
           { id: "settings", label: "Payload & rules", content: <SettingsPart schedule={schedule} /> },
           { id: "activity", label: "Activity", content: <TrailPart id={schedule.id} /> },

@@ -60,7 +60,10 @@ export function YearHeat({ id }: { id: string }) {
               type="button"
               aria-pressed={metric === one}
               onClick={() => setMetric(one)}
-              className={cx("rounded px-2 py-0.5 capitalize", metric === one ? "bg-accent-tint text-ink" : "hover:bg-surface")}
+              className={cx(
+                "rounded px-2 py-0.5 capitalize",
+                metric === one ? "bg-accent-tint text-ink" : "hover:bg-surface",
+              )}
             >
               {one}
             </button>
@@ -80,7 +83,13 @@ export function YearHeat({ id }: { id: string }) {
         ) : !data ? (
           <Skeleton className="h-28 w-full" />
         ) : (
-          <div ref={toEnd} tabIndex={0} className="overflow-x-auto" aria-label="Runs per day over the last year" role="group">
+          <div
+            ref={toEnd}
+            tabIndex={0}
+            className="overflow-x-auto"
+            aria-label="Runs per day over the last year"
+            role="group"
+          >
             <svg width={LEFT + weeks.length * size} height={TOP + 7 * size} className="block">
               {monthsOf(weeks).map(({ week, label }) => (
                 <text key={week} x={LEFT + week * size} y={10} fill="var(--muted)" className="text-[11px]">
@@ -154,12 +163,26 @@ function Day({
   const size = cell - 2;
   const planned = level === 0 && one.planned > 0;
   return (
-    <g role={onOpen ? "link" : undefined} aria-label={onOpen ? label : undefined} onClick={onOpen} className={onOpen ? "cursor-pointer" : undefined}>
+    <g
+      role={onOpen ? "link" : undefined}
+      aria-label={onOpen ? label : undefined}
+      onClick={onOpen}
+      className={onOpen ? "cursor-pointer" : undefined}
+    >
       <title>{label}</title>
       <rect x={x} y={y} width={size} height={size} rx={2} fill={tint(level, tone)} />
       {planned ? (
         <>
-          <rect x={x + 0.5} y={y + 0.5} width={size - 1} height={size - 1} rx={2} fill="none" stroke="var(--neutral)" strokeOpacity={0.6} />
+          <rect
+            x={x + 0.5}
+            y={y + 0.5}
+            width={size - 1}
+            height={size - 1}
+            rx={2}
+            fill="none"
+            stroke="var(--neutral)"
+            strokeOpacity={0.6}
+          />
           <path
             d={`M${x + 2} ${y + size - 2}L${x + size - 2} ${y + 2}M${x + 2} ${y + size / 2}L${x + size / 2} ${y + 2}M${x + size / 2} ${y + size - 2}L${x + size - 2} ${y + size / 2}`}
             stroke="var(--neutral)"
@@ -167,10 +190,20 @@ function Day({
           />
         </>
       ) : null}
+      {level === 0 && !planned && one.skipped > 0 ? (
+        <path
+          d={`M${x + 3} ${y + size - 3}L${x + size - 3} ${y + 3}`}
+          stroke="var(--neutral)"
+          strokeWidth={1.5}
+          strokeDasharray="2 2"
+        />
+      ) : null}
       {tone === "accent" && one.failures > 0 ? (
         <circle cx={x + size - 3.5} cy={y + 3.5} r={2.5} fill="var(--failed)" stroke="var(--bg)" strokeWidth={1} />
       ) : null}
-      {one.missed > 0 ? <circle cx={x + 3.5} cy={y + 3.5} r={2.5} fill="var(--attention)" stroke="var(--bg)" strokeWidth={1} /> : null}
+      {one.missed > 0 ? (
+        <circle cx={x + 3.5} cy={y + 3.5} r={2.5} fill="var(--attention)" stroke="var(--bg)" strokeWidth={1} />
+      ) : null}
     </g>
   );
 }
@@ -187,6 +220,12 @@ function Key({ tone }: { tone: "accent" | "failed" }) {
       </span>
       <span className="flex items-center gap-1">
         <span className="hatched size-2.5 rounded-sm border border-neutral/60" aria-hidden /> planned
+      </span>
+      <span className="flex items-center gap-1">
+        <svg width={10} height={10} aria-hidden>
+          <path d="M1 9L9 1" stroke="var(--neutral)" strokeWidth={1.5} strokeDasharray="2 2" />
+        </svg>{" "}
+        skipped
       </span>
       {tone === "accent" ? (
         <span className="flex items-center gap-1">

@@ -4,7 +4,8 @@ export interface FieldChange {
   after: string;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const shown = (value: unknown): string => {
   if (value === undefined || value === null || value === "") return "none";
@@ -19,5 +20,7 @@ export function changesOf(before: unknown, after: unknown, path = ""): FieldChan
     return names.flatMap((name) => changesOf(before[name], after[name], path ? `${path}.${name}` : name));
   }
   if (!path) return isObject(after) ? changesOf({}, after) : [];
-  return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ field: path, before: shown(before), after: shown(after) }];
+  return JSON.stringify(before) === JSON.stringify(after)
+    ? []
+    : [{ field: path, before: shown(before), after: shown(after) }];
 }

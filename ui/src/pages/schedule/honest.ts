@@ -23,8 +23,8 @@ export function ticksOf(instants: readonly Instant[], now = Number.POSITIVE_INFI
     row = [];
   };
   for (const one of instants) {
-    // Of a paused schedule the future is "skipped" too; it has not happened yet.
-    if (one.outcome === "skipped" && Date.parse(one.at) > now) continue;
+    // Of a paused schedule the future is "skipped" too; it has not happened yet. What somebody wants skipped is decided.
+    if (one.outcome === "skipped" && Date.parse(one.at) > now && !one.reason.startsWith(WISHED)) continue;
     const same = row[0]?.outcome === one.outcome && row[0].reason === one.reason && !ALONE.has(one.outcome);
     if (!same) flush();
     row.push(one);
@@ -32,6 +32,8 @@ export function ticksOf(instants: readonly Instant[], now = Number.POSITIVE_INFI
   flush();
   return found.reverse();
 }
+
+const WISHED = "skipped by ";
 
 const REASONS: Record<string, string> = {
   overlap: "The run before it still ran, and this schedule skips then",
@@ -48,6 +50,7 @@ const REASONS: Record<string, string> = {
 export function reasonOf(instant: Instant): string {
   const known = REASONS[instant.reason];
   if (known) return known;
+  if (instant.reason.startsWith(WISHED)) return `${instant.reason.slice(WISHED.length)} wanted it skipped`;
   if (instant.reason.startsWith("paused: ")) return `The schedule was paused: ${instant.reason.slice(8)}`;
   if (instant.reason.startsWith("damaged")) return `The schedule was damaged${instant.reason.slice(7)}`;
   return instant.reason;

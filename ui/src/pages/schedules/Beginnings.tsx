@@ -14,7 +14,11 @@ export function Beginnings() {
       <p>Choose what it should do. Everything else is filled in, and nothing fires before you save.</p>
       <div className="mt-4 grid gap-2 text-left sm:grid-cols-2">
         {TEMPLATES.map(({ kind, label, says, icon: Icon }) => (
-          <Go key={kind} to={`/schedules/new?template=${kind}`} className="flex gap-3 rounded-lg border bg-bg p-3 hover:border-accent">
+          <Go
+            key={kind}
+            to={`/schedules/new?template=${kind}`}
+            className="flex gap-3 rounded-lg border bg-bg p-3 hover:border-accent"
+          >
             <Icon size={18} strokeWidth={1.75} className="mt-0.5 shrink-0 text-accent" aria-hidden />
             <span>
               <span className="block font-medium text-ink">{label}</span>

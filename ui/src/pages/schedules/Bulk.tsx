@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Download, Pause, Play, RotateCw, Trash2 } from "lucide-react";
+import { Download, Pause, Play, RotateCw, Tag, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { toast } from "sonner";
 
@@ -14,7 +14,8 @@ import { useGo } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
 import { said } from "../schedule/acts";
-import { download, exported } from "./export";
+import { exportPath, saveFrom } from "./export";
+import { TagDialog, type Tagging } from "./TagDialog";
 
 /** A server that is busy may answer the next time; one that refuses will not. */
 const again = (count: number, error: unknown): boolean => count < 3 && error instanceof ProblemError && error.passing;
@@ -22,7 +23,11 @@ const again = (count: number, error: unknown): boolean => count < 3 && error ins
 type Act = Extract<BulkAction, "run" | "pause" | "resume" | "delete">;
 
 const WORDS: Record<Act, { verb: string; title: (count: string) => string; means: string }> = {
-  run: { verb: "Run", title: (count) => `Run ${count} now`, means: "One run of each is made at once, besides its instants, at the rate given below." },
+  run: {
+    verb: "Run",
+    title: (count) => `Run ${count} now`,
+    means: "One run of each is made at once, besides its instants, at the rate given below.",
+  },
   pause: {
     verb: "Pause",
     title: (count) => `Pause ${count}`,
@@ -60,6 +65,7 @@ export function BulkBar({
 }) {
   const [act, setAct] = useState<Act | null>(null);
   const [key, setKey] = useState("");
+  const [tagging, setTagging] = useState(false);
   const go = useGo();
   const [mayRun, mayWrite] = [useMay("run:schedule"), useMay("write:schedule")];
   const matching = useMatching(q, chosen.ids.size > 0 || chosen.everything);
@@ -71,12 +77,36 @@ export function BulkBar({
   const rehearsal = useRehearsal(act ? request({ dry_run: true }) : null);
   // Those that the action can touch: a paused one cannot be paused again.
   const count = rehearsal?.count ?? (chosen.everything ? (matching ?? 0) : chosen.ids.size);
-  const begin = async (): Promise<void> => {
+  const tag = async (tags: Tagging): Promise<void> => {
+    const body: BulkRequest = {
+      action: "tag",
+      ...(chosen.everything ? { filter: q, expect: matching } : { ids: [...chosen.ids] }),
+      ...tags,
+    };
     try {
-      const bulk = await ask<BulkObject>("/api/bulk", { method: "POST", body: request(chosen.everything ? { expect: count } : {}), once: key });
+      const bulk = await ask<BulkObject>("/api/bulk", { method: "POST", body, once: key });
       onStarted(bulk);
       onClear();
-      toast.success(`${WORDS[act ?? "pause"].verb}: ${counted(bulk.total)}`, { action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) } });
+      toast.success(`Tag: ${counted(bulk.total)}`, {
+        action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+      });
+    } catch (error) {
+      toast.error(said(error));
+      throw error;
+    }
+  };
+  const begin = async (): Promise<void> => {
+    try {
+      const bulk = await ask<BulkObject>("/api/bulk", {
+        method: "POST",
+        body: request(chosen.everything ? { expect: count } : {}),
+        once: key,
+      });
+      onStarted(bulk);
+      onClear();
+      toast.success(`${WORDS[act ?? "pause"].verb}: ${counted(bulk.total)}`, {
+        action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+      });
     } catch (error) {
       toast.error(said(error));
       throw error;
@@ -88,32 +118,76 @@ export function BulkBar({
   };
   return (
     <>
-      <SelectionBar count={chosen.ids.size} matching={matching} everything={chosen.everything} onEverything={onEverything} onClear={onClear} noun="schedules">
-        <Button size="small" icon={<Play size={12} aria-hidden />} disabled={!mayRun} onClick={() => press("run")}>
+      <SelectionBar
+        count={chosen.ids.size}
+        matching={matching}
+        everything={chosen.everything}
+        onEverything={onEverything}
+        onClear={onClear}
+        noun="schedules"
+      >
+        <Button acts size="small" icon={<Play size={12} aria-hidden />} disabled={!mayRun} onClick={() => press("run")}>
           Run
         </Button>
-        <Button size="small" icon={<Pause size={12} aria-hidden />} disabled={!mayWrite} onClick={() => press("pause")}>
+        <Button
+          acts
+          size="small"
+          icon={<Pause size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => press("pause")}
+        >
           Pause
         </Button>
-        <Button size="small" icon={<RotateCw size={12} aria-hidden />} disabled={!mayWrite} onClick={() => press("resume")}>
+        <Button
+          acts
+          size="small"
+          icon={<RotateCw size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => press("resume")}
+        >
           Resume
+        </Button>
+        <Button
+          size="small"
+          icon={<Tag size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => {
+            setKey(freshKey());
+            setTagging(true);
+          }}
+        >
+          Tag…
         </Button>
         <Button
           size="small"
           icon={<Download size={12} aria-hidden />}
           onClick={() => {
-            void exported(q, chosen).then(
-              (found) => download("schedules.json", found),
-              (error: unknown) => toast.error(said(error)),
-            );
+            try {
+              saveFrom(exportPath(q, chosen.everything ? null : chosen.ids));
+            } catch (error) {
+              toast.error(said(error));
+            }
           }}
         >
-          Export JSON
+          Export YAML
         </Button>
-        <Button size="small" kind="danger" icon={<Trash2 size={12} aria-hidden />} disabled={!mayWrite} onClick={() => press("delete")}>
+        <Button
+          acts
+          size="small"
+          kind="danger"
+          icon={<Trash2 size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => press("delete")}
+        >
           Delete…
         </Button>
       </SelectionBar>
+      <TagDialog
+        open={tagging}
+        title={`Tag ${counted(chosen.everything ? (matching ?? 0) : chosen.ids.size)}`}
+        onClose={() => setTagging(false)}
+        onTag={tag}
+      />
       <Confirm
         open={act !== null}
         onClose={() => setAct(null)}
@@ -148,7 +222,8 @@ function Told({ rehearsal, chosen }: { rehearsal: BulkDryRun; chosen: number | u
   return (
     <ul className="mt-2 list-disc pl-4">
       <li>
-        {counted(rehearsal.count)} would be touched{left > 0 ? `; ${number(left)} of those chosen are so already or cannot be` : ""}.
+        {counted(rehearsal.count)} would be touched
+        {left > 0 ? `; ${number(left)} of those chosen are so already or cannot be` : ""}.
       </li>
       {rehearsal.warnings.map((warning) => (
         <li key={warning}>{warning}</li>
@@ -162,7 +237,11 @@ function useMatching(q: string, wanted: boolean): number | undefined {
   const { data } = useQuery({
     queryKey: ["schedules", "matching", q],
     queryFn: ({ signal }) =>
-      ask<BulkDryRun>("/api/bulk", { method: "POST", body: { action: "delete", filter: q, dry_run: true } satisfies BulkRequest, signal }),
+      ask<BulkDryRun>("/api/bulk", {
+        method: "POST",
+        body: { action: "delete", filter: q, dry_run: true } satisfies BulkRequest,
+        signal,
+      }),
     enabled: wanted,
     retry: again,
     staleTime: 5000,

@@ -8,7 +8,13 @@ import { Button } from "@/parts/Button";
 import { Go } from "@/parts/Go";
 import { number } from "@/time/moment";
 
-const DOING: Record<string, string> = { run: "Running", pause: "Pausing", resume: "Resuming", delete: "Deleting" };
+const DOING: Record<string, string> = {
+  run: "Running",
+  pause: "Pausing",
+  resume: "Resuming",
+  tag: "Tagging",
+  delete: "Deleting",
+};
 
 /** How far a bulk has come, followed live, until somebody closes it. */
 export function BulkProgress({ started, onClose, onOver }: { started: Bulk; onClose: () => void; onOver: () => void }) {
@@ -24,10 +30,14 @@ export function BulkProgress({ started, onClose, onOver }: { started: Bulk; onCl
   return (
     <div role="status" className="flex flex-wrap items-center gap-3 rounded-lg border bg-raised px-3 py-2">
       <span className="font-medium">
-        {over ? (bulk.state === "stopped" ? "Stopped" : "Done") : DOING[bulk.action]}: {number(bulk.done)} of {number(bulk.total)}
+        {over ? (bulk.state === "stopped" ? "Stopped" : "Done") : DOING[bulk.action]}: {number(bulk.done)} of{" "}
+        {number(bulk.total)}
       </span>
       <div className="h-1.5 min-w-24 flex-1 overflow-hidden rounded-full bg-line">
-        <div className={bulk.failed ? "h-full bg-attention" : "h-full bg-accent"} style={{ width: `${bulk.total ? (100 * bulk.done) / bulk.total : 100}%` }} />
+        <div
+          className={bulk.failed ? "h-full bg-attention" : "h-full bg-accent"}
+          style={{ width: `${bulk.total ? (100 * bulk.done) / bulk.total : 100}%` }}
+        />
       </div>
       <span className="text-muted">
         {number(bulk.ok)} fine{bulk.failed ? `, ${number(bulk.failed)} refused` : ""}
@@ -38,7 +48,11 @@ export function BulkProgress({ started, onClose, onOver }: { started: Bulk; onCl
       {over ? (
         <Button size="small" kind="quiet" aria-label="Close" icon={<X size={14} />} onClick={onClose} />
       ) : (
-        <Button size="small" onClick={() => void ask<Bulk>(`/api/bulk/${bulk.id}/stop`, { method: "POST" }).then(setBulk, () => undefined)}>
+        <Button
+          acts
+          size="small"
+          onClick={() => void ask<Bulk>(`/api/bulk/${bulk.id}/stop`, { method: "POST" }).then(setBulk, () => undefined)}
+        >
           Stop
         </Button>
       )}

@@ -22,11 +22,18 @@ export function NameCell({ schedule, onTag }: { schedule: Schedule; onTag: (tag:
       <Icon size={16} strokeWidth={1.75} className="mt-0.5 hidden shrink-0 text-muted md:block" aria-hidden />
       <div className="min-w-0">
         <div className="flex min-w-0 items-center gap-1.5">
-          <Go to={`/schedules/${schedule.id}`} className="truncate font-medium hover:underline" title={schedule.description || schedule.name}>
+          <Go
+            to={`/schedules/${schedule.id}`}
+            className="truncate font-medium hover:underline"
+            title={schedule.description || schedule.name}
+          >
             {schedule.name}
           </Go>
           {failing ? (
-            <span className="inline-flex shrink-0 items-center gap-0.5 text-xs text-failed-ink" title={`Failed ${health?.streak} times in a row`}>
+            <span
+              className="inline-flex shrink-0 items-center gap-0.5 text-xs text-failed-ink"
+              title={`Failed ${health?.streak} times in a row`}
+            >
               <StateIcon state="failed" size={14} /> {health?.streak}×
             </span>
           ) : null}
@@ -40,7 +47,12 @@ export function NameCell({ schedule, onTag }: { schedule: Schedule; onTag: (tag:
         <div className="hidden min-w-0 items-center gap-2 text-xs text-muted md:flex">
           <span className="shrink-0">{label}</span>
           {schedule.tags.map((tag) => (
-            <button key={tag} type="button" className="truncate hover:text-ink hover:underline" onClick={() => onTag(tag)}>
+            <button
+              key={tag}
+              type="button"
+              className="truncate hover:text-ink hover:underline"
+              onClick={() => onTag(tag)}
+            >
               #{tag}
             </button>
           ))}
@@ -74,7 +86,11 @@ export function NextCell({ schedule }: { schedule: Schedule }) {
   if (schedule.status === "paused") {
     return (
       <div className="min-w-0">
-        <div className="text-muted">paused</div>
+        <div className="truncate text-muted" title={schedule.paused_at ? exact(schedule.paused_at, now) : undefined}>
+          paused
+          {schedule.paused_by ? ` by ${schedule.paused_by}` : ""}
+          {schedule.paused_at ? `, ${day(schedule.paused_at, zone, now)}` : ""}
+        </div>
         {schedule.paused_reason ? (
           <div className="hidden truncate text-xs text-muted md:block" title={schedule.paused_reason}>
             “{schedule.paused_reason}”
@@ -98,7 +114,11 @@ export function NextCell({ schedule }: { schedule: Schedule }) {
         </span>
         <span className="text-muted">{relative(at, now)}</span>
       </div>
-      {other ? (
+      {schedule.skips ? (
+        <div className="hidden truncate text-xs text-attention-ink md:block">
+          {clock(schedule.skips.at, zone, precision)} skipped by {schedule.skips.by ?? "somebody"}
+        </div>
+      ) : other ? (
         <div className="hidden truncate text-xs text-muted md:block">
           {there} {mark(millis(at), schedule.timezone)} there
         </div>

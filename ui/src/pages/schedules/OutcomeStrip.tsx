@@ -38,7 +38,15 @@ export function OutcomeStrip({ outcomes }: { outcomes: readonly ScheduleOutcome[
             {outcome.state === "cancelled" ? (
               <rect x={x + 0.5} y={HEIGHT - 1 - tall} width={3} height={tall} fill="none" stroke={fill(tone)} />
             ) : (
-              <rect x={x} y={HEIGHT - 1 - tall} width={4} height={tall} rx={1} fill={fill(tone)} opacity={tone === "success" ? 0.8 : 1} />
+              <rect
+                x={x}
+                y={HEIGHT - 1 - tall}
+                width={4}
+                height={tall}
+                rx={1}
+                fill={fill(tone)}
+                opacity={tone === "success" ? 0.8 : 1}
+              />
             )}
             {bad ? <path d={`M${x} 5l4 4m0-4l-4 4`} stroke="var(--bg)" strokeWidth={1.25} /> : null}
           </g>

@@ -1,49 +1,18 @@
-import type { Page, Schedule } from "@/api/calls";
-import { ask } from "@/api/client";
+const MOST_IDS = 200;
 
-const PAGE = 500;
-const MOST_PAGES = 40;
-
-/** The documents that would make these schedules again, as `foliot schedule create --file` takes them. */
-export async function exported(q: string, chosen: { ids: ReadonlySet<string>; everything: boolean }): Promise<unknown[]> {
-  const found: Schedule[] = [];
-  let cursor: string | null = null;
-  for (let turn = 0; turn < MOST_PAGES; turn += 1) {
-    const page: Page<Schedule> = await ask<Page<Schedule>>("/api/schedules", { query: { q, limit: PAGE, cursor } });
-    found.push(...page.items.filter((one) => chosen.everything || chosen.ids.has(one.id)));
-    cursor = page.next_cursor;
-    if (!cursor || (!chosen.everything && found.length === chosen.ids.size)) break;
-  }
-  return found.map(documentOf);
+/** Where the chosen schedules are written down, as `foliot schedule import` reads them. */
+export function exportPath(q: string, ids: Iterable<string> | null): string {
+  const chosen = ids === null ? null : [...ids];
+  if (chosen && chosen.length > MOST_IDS)
+    throw new Error(`At most ${MOST_IDS} can be chosen one by one: choose all that match instead.`);
+  const query = new URLSearchParams({ format: "yaml", ...(chosen ? { ids: chosen.join(",") } : { q }) });
+  return `/api/schedules/export?${query.toString()}`;
 }
 
-const READ_ONLY: ReadonlySet<string> = new Set([
-  "id",
-  "tenant_id",
-  "user_id",
-  "status",
-  "next_run_at",
-  "last_run_at",
-  "summary",
-  "version",
-  "paused_reason",
-  "fault",
-  "managed_by",
-  "links",
-  "created_at",
-  "updated_at",
-]);
-
-/** A schedule without what only answers carry. */
-export function documentOf(schedule: Schedule): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(schedule).filter(([name, value]) => !READ_ONLY.has(name) && value !== null));
-}
-
-export function download(name: string, content: unknown): void {
-  const url = URL.createObjectURL(new Blob([JSON.stringify(content, null, 2)], { type: "application/json" }));
+/** Lets the browser save what the server answers; it is never held in memory. */
+export function saveFrom(path: string): void {
   const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
+  link.href = path;
+  link.download = "";
   link.click();
-  window.setTimeout(() => URL.revokeObjectURL(url), 1000);
 }

@@ -58,7 +58,9 @@ class Book {
     for (let from = 0; from < ids.length; from += MOST) {
       const some = ids.slice(from, from + MOST).join(",");
       // A strip that cannot be had now is asked for again with the next change.
-      const answer = await ask<{ items: ScheduleHealth[] }>("/api/schedules/health", { query: { ids: some } }).catch(() => null);
+      const answer = await ask<{ items: ScheduleHealth[] }>("/api/schedules/health", { query: { ids: some } }).catch(
+        () => null,
+      );
       for (const one of answer?.items ?? []) this.known.set(one.schedule_id, one);
     }
     for (const tell of this.listeners) tell();

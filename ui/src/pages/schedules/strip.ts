@@ -23,7 +23,13 @@ export function barsOf(outcomes: readonly ScheduleOutcome[]): StripBar[] {
 }
 
 const COUNTED = ["success", "partial", "failed", "dead_letter", "cancelled"] as const;
-const WORDS = { success: "succeeded", partial: "in part", failed: "failed", dead_letter: "dead", cancelled: "cancelled" };
+const WORDS = {
+  success: "succeeded",
+  partial: "in part",
+  failed: "failed",
+  dead_letter: "dead",
+  cancelled: "cancelled",
+};
 
 /** "18 succeeded, 2 failed": the strip for those who cannot see it. */
 export function told(outcomes: readonly ScheduleOutcome[]): string {

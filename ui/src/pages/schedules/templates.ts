@@ -12,7 +12,14 @@ export interface Template {
 
 /** What a newcomer may want first; the editor begins with one of these. */
 export const TEMPLATES: readonly Template[] = [
-  { kind: "webhook", label: "Call a webhook", says: "Send an HTTP request, signed and retried", icon: Webhook, words: "every hour", name: "my-webhook" },
+  {
+    kind: "webhook",
+    label: "Call a webhook",
+    says: "Send an HTTP request, signed and retried",
+    icon: Webhook,
+    words: "every hour",
+    name: "my-webhook",
+  },
   {
     kind: "crawl",
     label: "Crawl a site",
@@ -29,7 +36,28 @@ export const TEMPLATES: readonly Template[] = [
     words: "every day at 07:00",
     name: "morning-articles",
   },
-  { kind: "pipeline", label: "Run a pipeline", says: "A chain of steps from a YAML file", icon: Workflow, words: "every day at 06:00", name: "daily-pipeline" },
-  { kind: "task", label: "Run a task", says: "A registered Python function", icon: SquareTerminal, words: "every sunday at 03:00", name: "weekly-cleanup" },
-  { kind: "grpc", label: "Call a gRPC method", says: "By server reflection, with a deadline", icon: Network, words: "every hour", name: "hourly-call" },
+  {
+    kind: "pipeline",
+    label: "Run a pipeline",
+    says: "A chain of steps from a YAML file",
+    icon: Workflow,
+    words: "every day at 06:00",
+    name: "daily-pipeline",
+  },
+  {
+    kind: "task",
+    label: "Run a task",
+    says: "A registered Python function",
+    icon: SquareTerminal,
+    words: "every sunday at 03:00",
+    name: "weekly-cleanup",
+  },
+  {
+    kind: "grpc",
+    label: "Call a gRPC method",
+    says: "By server reflection, with a deadline",
+    icon: Network,
+    words: "every hour",
+    name: "hourly-call",
+  },
 ];

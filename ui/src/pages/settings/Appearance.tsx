@@ -22,7 +22,7 @@ export function Appearance() {
   const zone = useZone();
   return (
     <Card title="Appearance, on this browser">
-      <dl className="grid grid-cols-[max-content_1fr] items-center gap-x-6 gap-y-4 text-sm">
+      <dl className="grid items-center gap-x-6 gap-y-4 text-sm sm:grid-cols-[max-content_1fr] max-sm:gap-y-2">
         <Row name="Times are shown in">
           <span className="flex items-center gap-2">
             <span className="font-mono">{zone}</span> <ZonePicker />
@@ -32,7 +32,12 @@ export function Appearance() {
           <Segments label="Theme" value={theme} choices={THEMES} onChange={(to) => setPrefs({ theme: to })} />
         </Row>
         <Row name="Rows">
-          <Segments label="Height of rows" value={density} choices={DENSITIES} onChange={(to) => setPrefs({ density: to })} />
+          <Segments
+            label="Height of rows"
+            value={density}
+            choices={DENSITIES}
+            onChange={(to) => setPrefs({ density: to })}
+          />
         </Row>
       </dl>
     </Card>

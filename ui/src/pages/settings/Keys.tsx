@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 
-import type { Page } from "@/api/calls";
+import type { ApiKey, Page } from "@/api/calls";
 import { ask, freshKey } from "@/api/client";
 import { useMay, useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
@@ -14,18 +14,6 @@ import { ErrorCard } from "@/parts/ErrorCard";
 import { Instant } from "@/parts/Instant";
 import { SkeletonRows } from "@/parts/Skeleton";
 import { useAct } from "@/parts/useAct";
-
-interface ApiKey {
-  id: string;
-  name: string;
-  role: string;
-  hint: string;
-  created_by: string;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-  revoked_at: string | null;
-}
 
 const ROLES = ["viewer", "operator", "admin"] as const;
 const LIVES = [
@@ -39,7 +27,11 @@ const LIVES = [
 export function Keys() {
   const may = useMay("write:key");
   const local = useSession()?.mode === "local";
-  const keys = useQuery({ queryKey: ["keys"], queryFn: ({ signal }) => ask<Page<ApiKey>>("/api/keys", { query: { limit: 200 }, signal }), retry: false });
+  const keys = useQuery({
+    queryKey: ["keys"],
+    queryFn: ({ signal }) => ask<Page<ApiKey>>("/api/keys", { query: { limit: 200 }, signal }),
+    retry: false,
+  });
   const [making, setMaking] = useState(false);
   const [doomed, setDoomed] = useState<ApiKey | null>(null);
   const [act] = useAct();
@@ -50,13 +42,18 @@ export function Keys() {
       flush
       aside={
         may ? (
-          <Button size="small" kind="primary" onClick={() => setMaking(true)}>
+          <Button acts size="small" kind="primary" onClick={() => setMaking(true)}>
             Create a key
           </Button>
         ) : null
       }
     >
-      {local ? <p className="border-b px-4 py-2 text-sm text-muted">This Foliot listens on this machine only and asks nobody for a key. Keys count as soon as it is given a signing key.</p> : null}
+      {local ? (
+        <p className="border-b px-4 py-2 text-sm text-muted">
+          This Foliot listens on this machine only and asks nobody for a key. Keys count as soon as it is given a
+          signing key.
+        </p>
+      ) : null}
       {keys.error ? (
         <div className="p-4">
           <ErrorCard error={keys.error} what="The keys could not be read" onRetry={() => void keys.refetch()} />
@@ -71,11 +68,25 @@ export function Keys() {
               <code className="font-mono text-xs">{one.hint}…</code>
               <span className="w-20 text-muted">{one.role}</span>
               <span className="text-xs text-muted">
-                made by {one.created_by} <Instant at={one.created_at} /> · {one.last_used_at ? <>used <Instant at={one.last_used_at} /></> : "never used"} ·{" "}
-                {one.expires_at ? <>counts until <Instant at={one.expires_at} as="short" /></> : "counts until it is revoked"}
+                made by {one.created_by} <Instant at={one.created_at} /> ·{" "}
+                {one.last_used_at ? (
+                  <>
+                    used <Instant at={one.last_used_at} />
+                  </>
+                ) : (
+                  "never used"
+                )}{" "}
+                ·{" "}
+                {one.expires_at ? (
+                  <>
+                    counts until <Instant at={one.expires_at} as="short" />
+                  </>
+                ) : (
+                  "counts until it is revoked"
+                )}
               </span>
               {may ? (
-                <Button size="small" kind="danger" className="ml-auto" onClick={() => setDoomed(one)}>
+                <Button acts size="small" kind="danger" className="ml-auto" onClick={() => setDoomed(one)}>
                   Revoke…
                 </Button>
               ) : null}
@@ -119,7 +130,11 @@ function Making({ onClose }: { onClose: () => void }) {
       onSubmit={(event) => {
         event.preventDefault();
         const expires = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
-        void ask<ApiKey & { key: string }>("/api/keys", { method: "POST", once, body: { name, role, expires_at: expires } }).then((answer) => {
+        void ask<ApiKey & { key: string }>("/api/keys", {
+          method: "POST",
+          once,
+          body: { name, role, expires_at: expires },
+        }).then((answer) => {
           setMade(answer);
           void queries.invalidateQueries({ queryKey: ["keys"] });
         }, setError);
@@ -127,11 +142,22 @@ function Making({ onClose }: { onClose: () => void }) {
     >
       <label className="flex flex-col gap-1">
         Name, so that you know it again
-        <input autoFocus required value={name} onChange={(event) => setName(event.target.value)} placeholder="deploys" className="h-8 rounded border bg-bg px-2" />
+        <input
+          autoFocus
+          required
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          placeholder="deploys"
+          className="h-8 rounded border bg-bg px-2"
+        />
       </label>
       <label className="flex flex-col gap-1">
         May do what
-        <select value={role} onChange={(event) => setRole(event.target.value as (typeof ROLES)[number])} className="h-8 rounded border bg-bg px-2">
+        <select
+          value={role}
+          onChange={(event) => setRole(event.target.value as (typeof ROLES)[number])}
+          className="h-8 rounded border bg-bg px-2"
+        >
           <option value="viewer">viewer: reads</option>
           <option value="operator">operator: reads, changes and runs</option>
           <option value="admin">admin: also keys, secrets and the audit log</option>
@@ -139,7 +165,11 @@ function Making({ onClose }: { onClose: () => void }) {
       </label>
       <label className="flex flex-col gap-1">
         Counts
-        <select value={days} onChange={(event) => setDays(event.target.value)} className="h-8 rounded border bg-bg px-2">
+        <select
+          value={days}
+          onChange={(event) => setDays(event.target.value)}
+          className="h-8 rounded border bg-bg px-2"
+        >
           {LIVES.map(([value, label]) => (
             <option key={value} value={value}>
               {label}
@@ -163,7 +193,10 @@ function Made({ made, onClose }: { made: { name: string; key: string }; onClose:
   const curl = `curl -sS -H "Authorization: Bearer $FOLIOT_TOKEN" ${window.location.origin}/api/schedules`;
   return (
     <div className="flex flex-col gap-4 text-sm">
-      <p>This is the only time that {made.name} is shown. Foliot keeps a fingerprint of it, and cannot tell it to you again.</p>
+      <p>
+        This is the only time that {made.name} is shown. Foliot keeps a fingerprint of it, and cannot tell it to you
+        again.
+      </p>
       {[made.key, line, curl].map((text) => (
         <div key={text} className="flex items-center gap-2 rounded border bg-surface p-2">
           <code className="min-w-0 flex-1 font-mono text-xs break-all">{text}</code>

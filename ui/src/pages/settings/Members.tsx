@@ -11,11 +11,16 @@ import { SkeletonRows } from "@/parts/Skeleton";
 
 /** Who has been here, as keys and the audit log tell it. */
 export function Members() {
-  const { data, error, isPending, refetch } = useQuery({ queryKey: ["members"], queryFn: ({ signal }) => ask<{ items: Member[] }>("/api/members", { signal }), retry: false });
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ["members"],
+    queryFn: ({ signal }) => ask<{ items: Member[] }>("/api/members", { signal }),
+    retry: false,
+  });
   return (
     <Card title="Members" flush>
       <p className="border-b px-4 py-2 text-sm text-muted">
-        People come in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>; there is nobody to invite here. These have left a trace.
+        People come in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>;
+        there is nobody to invite here. These have left a trace.
       </p>
       {error ? (
         <div className="p-4">
@@ -34,7 +39,10 @@ export function Members() {
                 {one.last_action ? `${one.last_action.replaceAll("_", " ")} ` : ""}
                 <Instant at={one.last_seen_at} none="not seen yet" />
               </span>
-              <Go to={`/activity?user=${encodeURIComponent(one.user_id)}`} className="ml-auto text-xs text-accent hover:underline">
+              <Go
+                to={`/activity?user=${encodeURIComponent(one.user_id)}`}
+                className="ml-auto text-xs text-accent hover:underline"
+              >
                 What they did
               </Go>
             </li>

@@ -25,7 +25,11 @@ interface Secret {
 /** Values that actions use and nobody reads again. */
 export function Secrets() {
   const may = useMay("write:secret");
-  const secrets = useQuery({ queryKey: ["secrets"], queryFn: ({ signal }) => ask<Page<Secret>>("/api/secrets", { signal }), retry: false });
+  const secrets = useQuery({
+    queryKey: ["secrets"],
+    queryFn: ({ signal }) => ask<Page<Secret>>("/api/secrets", { signal }),
+    retry: false,
+  });
   const [writing, setWriting] = useState<string | null>(null);
   const [doomed, setDoomed] = useState<Secret | null>(null);
   const [act] = useAct();
@@ -35,7 +39,7 @@ export function Secrets() {
       flush
       aside={
         may ? (
-          <Button size="small" kind="primary" onClick={() => setWriting("")}>
+          <Button acts size="small" kind="primary" onClick={() => setWriting("")}>
             Set a secret
           </Button>
         ) : null
@@ -43,7 +47,11 @@ export function Secrets() {
     >
       {secrets.error ? (
         <div className="p-4">
-          <ErrorCard error={secrets.error} what="The secrets could not be read" onRetry={() => void secrets.refetch()} />
+          <ErrorCard
+            error={secrets.error}
+            what="The secrets could not be read"
+            onRetry={() => void secrets.refetch()}
+          />
         </div>
       ) : secrets.isPending ? (
         <SkeletonRows rows={3} />
@@ -54,14 +62,19 @@ export function Secrets() {
               <code className="w-48 min-w-0 truncate font-mono">{one.name}</code>
               <span className="text-xs text-muted">
                 version {one.version}, set by {one.created_by} <Instant at={one.created_at} />
-                {one.previous_until ? <> · the one before counts until <Instant at={one.previous_until} as="short" /></> : null}
+                {one.previous_until ? (
+                  <>
+                    {" "}
+                    · the one before counts until <Instant at={one.previous_until} as="short" />
+                  </>
+                ) : null}
               </span>
               {may ? (
                 <span className="ml-auto flex gap-2">
-                  <Button size="small" onClick={() => setWriting(one.name)}>
+                  <Button acts size="small" onClick={() => setWriting(one.name)}>
                     Replace
                   </Button>
-                  <Button size="small" kind="danger" onClick={() => setDoomed(one)}>
+                  <Button acts size="small" kind="danger" onClick={() => setDoomed(one)}>
                     Delete…
                   </Button>
                 </span>
@@ -71,13 +84,26 @@ export function Secrets() {
         </ul>
       ) : (
         <Empty icon={LockKeyhole} title="No secrets">
-          Actions name a secret instead of holding its value; <code className="font-mono">webhook_signing</code> signs webhooks.
+          Actions name a secret instead of holding its value; <code className="font-mono">webhook_signing</code> signs
+          webhooks.
         </Empty>
       )}
-      <Modal open={writing !== null} onClose={() => setWriting(null)} title={writing ? `Replace ${writing}` : "Set a secret"}>
+      <Modal
+        open={writing !== null}
+        onClose={() => setWriting(null)}
+        title={writing ? `Replace ${writing}` : "Set a secret"}
+      >
         {writing !== null ? <Writing name={writing} onClose={() => setWriting(null)} /> : null}
       </Modal>
-      <Confirm open={doomed !== null} onClose={() => setDoomed(null)} danger type={doomed?.name} title={`Delete ${doomed?.name ?? ""}?`} action="Delete" onConfirm={() => act(`/api/secrets/${encodeURIComponent(doomed?.name ?? "")}`, { method: "DELETE" }, "Deleted")}>
+      <Confirm
+        open={doomed !== null}
+        onClose={() => setDoomed(null)}
+        danger
+        type={doomed?.name}
+        title={`Delete ${doomed?.name ?? ""}?`}
+        action="Delete"
+        onConfirm={() => act(`/api/secrets/${encodeURIComponent(doomed?.name ?? "")}`, { method: "DELETE" }, "Deleted")}
+      >
         Actions that name it fail from now on, and say so.
       </Confirm>
     </Card>
@@ -93,16 +119,32 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
       className="flex flex-col gap-4 text-sm"
       onSubmit={(event) => {
         event.preventDefault();
-        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body: { value } }, `${name} is set`).then((done) => done && onClose());
+        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body: { value } }, `${name} is set`).then(
+          (done) => done && onClose(),
+        );
       }}
     >
       <label className="flex flex-col gap-1">
         Name
-        <input required disabled={Boolean(given)} value={name} onChange={(event) => setName(event.target.value)} placeholder="partner_token" className="h-8 rounded border bg-bg px-2 font-mono disabled:opacity-60" />
+        <input
+          required
+          disabled={Boolean(given)}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          placeholder="partner_token"
+          className="h-8 rounded border bg-bg px-2 font-mono disabled:opacity-60"
+        />
       </label>
       <label className="flex flex-col gap-1">
         Value; nobody can read it again
-        <input required type="password" autoComplete="new-password" value={value} onChange={(event) => setValue(event.target.value)} className="h-8 rounded border bg-bg px-2 font-mono" />
+        <input
+          required
+          type="password"
+          autoComplete="new-password"
+          value={value}
+          onChange={(event) => setValue(event.target.value)}
+          className="h-8 rounded border bg-bg px-2 font-mono"
+        />
       </label>
       <div className="flex justify-end gap-2">
         <Button onClick={onClose}>Leave it</Button>

@@ -14,7 +14,12 @@ interface Health {
   status: "ok" | "degraded" | "down";
   version: string;
   problems: string[];
-  database: { status: string; latency_ms: number | null; error: string | null; disk: { path?: string; bytes?: number; free?: number } | null };
+  database: {
+    status: string;
+    latency_ms: number | null;
+    error: string | null;
+    disk: { path?: string; bytes?: number; free?: number } | null;
+  };
   feed: { kind: string; connected: boolean; error: string | null } | null;
   broker: { url: string; publishing: boolean; error: string | null } | null;
   scrapyd: { url: string; status: string; running: number | null; pending: number | null; error: string | null }[];
@@ -25,14 +30,28 @@ interface InUse {
   used: Record<string, number>;
 }
 
-const LIMITS: Record<string, string> = { schedules: "Schedules", concurrent_runs: "Runs at once", streams: "Open streams" };
+const LIMITS: Record<string, string> = {
+  schedules: "Schedules",
+  concurrent_runs: "Runs at once",
+  streams: "Open streams",
+};
 
 /** What this Foliot is made of, and how it feels. */
 export function System() {
   const session = useSession();
   const house = useMay("read:house");
-  const health = useQuery({ queryKey: keys.health, queryFn: ({ signal }) => ask<Health>("/health/detailed", { signal }), refetchInterval: 10_000, enabled: house, retry: false });
-  const use = useQuery({ queryKey: ["limits"], queryFn: ({ signal }) => ask<InUse>("/api/limits", { signal }), retry: false });
+  const health = useQuery({
+    queryKey: keys.health,
+    queryFn: ({ signal }) => ask<Health>("/health/detailed", { signal }),
+    refetchInterval: 10_000,
+    enabled: house,
+    retry: false,
+  });
+  const use = useQuery({
+    queryKey: ["limits"],
+    queryFn: ({ signal }) => ask<InUse>("/api/limits", { signal }),
+    retry: false,
+  });
   return (
     <>
       <Card title="You">
@@ -40,7 +59,9 @@ export function System() {
           <Fact name="Name">{session?.user_id ?? "–"}</Fact>
           <Fact name="Tenant">{session?.tenant_id ?? "–"}</Fact>
           <Fact name="Role">{session?.role ?? "–"}</Fact>
-          <Fact name="Signed in by">{session?.mode === "local" ? "being on this machine" : "a token or an API key"}</Fact>
+          <Fact name="Signed in by">
+            {session?.mode === "local" ? "being on this machine" : "a token or an API key"}
+          </Fact>
         </dl>
       </Card>
       <Card title="Limits of the tenant">
@@ -58,7 +79,10 @@ export function System() {
                     </span>
                     {most === null ? null : (
                       <span aria-hidden className="h-1.5 max-w-60 flex-1 overflow-hidden rounded-full bg-line">
-                        <span className="block h-full bg-accent" style={{ width: `${Math.min((used / Math.max(most, 1)) * 100, 100)}%` }} />
+                        <span
+                          className="block h-full bg-accent"
+                          style={{ width: `${Math.min((used / Math.max(most, 1)) * 100, 100)}%` }}
+                        />
                       </span>
                     )}
                   </dd>
@@ -78,7 +102,9 @@ export function System() {
             <ul className="flex flex-col gap-2 text-sm">
               <Line good={health.data.database.status === "ok"} name="Database">
                 {health.data.database.error ?? `answers in ${health.data.database.latency_ms?.toFixed(1) ?? "–"} ms`}
-                {health.data.database.disk?.bytes ? ` · ${bytes(health.data.database.disk.bytes)}, ${bytes(health.data.database.disk.free ?? 0)} free` : ""}
+                {health.data.database.disk?.bytes
+                  ? ` · ${bytes(health.data.database.disk.bytes)}, ${bytes(health.data.database.disk.free ?? 0)} free`
+                  : ""}
               </Line>
               {health.data.feed ? (
                 <Line good={health.data.feed.connected} name="Wake-ups">
@@ -107,7 +133,14 @@ export function System() {
             <Skeleton className="h-16 w-full" />
           )}
           <p className="mt-4 text-xs text-muted">
-            For Prometheus: <a className="underline hover:text-ink" href="/metrics">/metrics</a> · every call: <a className="underline hover:text-ink" href="/docs">/docs</a>
+            For Prometheus:{" "}
+            <a className="underline hover:text-ink" href="/metrics">
+              /metrics
+            </a>{" "}
+            · every call:{" "}
+            <a className="underline hover:text-ink" href="/docs">
+              /docs
+            </a>
           </p>
         </Card>
       ) : null}

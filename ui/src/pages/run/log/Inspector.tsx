@@ -6,17 +6,26 @@ import { CopyButton } from "@/parts/CopyButton";
 import { useZone } from "@/prefs";
 import { absolute, number } from "@/time/moment";
 
+import { useLineCounts } from "./useLineCounts";
+import { wishOf } from "./wish";
+
 /** One line in full: all of its text, both clocks, its link. */
 export function Inspector({
+  id,
   line,
+  total,
   onClose,
   onSimilar,
 }: {
+  id: string;
   line: LogLine;
+  total: number;
   onClose: () => void;
   onSimilar: (text: string) => void;
 }) {
   const zone = useZone();
+  const text = similar(line.message);
+  const alike = useLineCounts(id, wishOf("debug", text, "", ""), total)?.count;
   const link = `${window.location.origin}${window.location.pathname}#L${line.seq}`;
   return (
     <aside
@@ -37,21 +46,29 @@ export function Inspector({
       <dl className="grid grid-cols-[64px_1fr] gap-y-1">
         <dt className="text-muted">level</dt>
         <dd className="uppercase">{line.level}</dd>
+        {line.category ? (
+          <>
+            <dt className="text-muted">category</dt>
+            <dd>{line.category}</dd>
+          </>
+        ) : null}
         <dt className="text-muted">at</dt>
         <dd>{absolute(line.at, zone, Date.now(), "milli")}</dd>
         <dt className="text-muted">UTC</dt>
         <dd className="font-mono break-all">{line.at}</dd>
         <dt className="text-muted">attempt</dt>
-        <dd>{line.attempt}</dd>
+        <dd>{line.attempt ?? "–"}</dd>
         <dt className="text-muted">length</dt>
         <dd>{number(line.message.length)} characters</dd>
       </dl>
       <div className="flex flex-wrap gap-2">
         <CopyButton size="small" text={line.message} label="Copy" />
         <CopyButton size="small" text={link} label="Copy link" />
-        <Button size="small" onClick={() => onSimilar(similar(line.message))}>
-          Find similar
-        </Button>
+        {text ? (
+          <Button size="small" onClick={() => onSimilar(text)} title={`Lines that say “${text}”`}>
+            Show similar{alike === undefined ? "" : ` ${number(alike)}`}
+          </Button>
+        ) : null}
       </div>
       <pre
         tabIndex={0}

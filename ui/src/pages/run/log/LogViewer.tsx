@@ -18,11 +18,14 @@ import { FINAL } from "@/words/states";
 
 import { Inspector } from "./Inspector";
 import { LogEmpty } from "./LogEmpty";
+import { LogKinds } from "./LogKinds";
 import { LogRow } from "./LogRow";
 import { LogToolbar } from "./LogToolbar";
 import { rowsOf } from "./rows";
+import { useLineCounts } from "./useLineCounts";
 import { useLog } from "./useLog";
 import { useMatches } from "./useMatches";
+import { narrows, wishOf } from "./wish";
 
 const LINE = 20;
 const NEAR = 240;
@@ -40,9 +43,18 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
   const [text, setText] = useState(find);
   const [level, setLevel] = useUrl("level", "debug");
   const [only, setOnly] = useUrl("only");
-  const log = useLog(run.id, level, only ? find : "");
+  const [attempt, setAttempt] = useUrl("attempt");
+  const [category, setCategory] = useUrl("category");
+  // What is shown, and what is searched for in it.
+  const view = useMemo(
+    () => wishOf(level, only ? find : "", attempt, category),
+    [level, only, find, attempt, category],
+  );
+  const search = useMemo(() => ({ ...view, grep: find }), [view, find]);
+  const log = useLog(run.id, view);
   const { ring, openTail, openAround, loadOlder, loadNewer } = log;
-  const matches = useMatches(run.id, find, level, ring.total);
+  const matches = useMatches(run.id, search, ring.total);
+  const counts = useLineCounts(run.id, view, ring.total);
 
   const [follow, setFollow] = useState(target === null);
   const [left, setLeft] = useState(0);
@@ -217,6 +229,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
         level={level}
         onLevel={setLevel}
       />
+      <LogKinds counts={counts} wish={view} onAttempt={setAttempt} onCategories={setCategory} />
       {log.error && rows.length ? (
         <ErrorCard bar error={log.error} what="The log could not be read on" onRetry={() => void openTail()} />
       ) : null}
@@ -268,7 +281,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
                 <ErrorCard error={log.error} what="The log could not be read" onRetry={() => void openTail()} />
               </div>
             ) : (
-              <LogEmpty run={run} pruned={ring.pruned} narrowed={level !== "debug" || (only === "1" && find !== "")} />
+              <LogEmpty run={run} pruned={ring.pruned} narrowed={narrows(view)} />
             )}
           </div>
           {!follow && (live || ring.detached) && rows.length ? (
@@ -283,11 +296,14 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
         </div>
         {line ? (
           <Inspector
+            id={run.id}
             line={line}
+            total={ring.total}
             onClose={() => setChosen(null)}
-            onSimilar={(wanted) => {
-              setText(wanted);
-              input.current?.focus();
+            onSimilar={(alike) => {
+              setText(alike);
+              setOnly("1");
+              wish.current = line.seq;
             }}
           />
         ) : null}

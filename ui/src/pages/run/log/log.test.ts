@@ -3,16 +3,17 @@ import { expect, test } from "vitest";
 import type { LogLine, LogPage } from "@/api/calls";
 
 import { EMPTY, newer, older, opened, told } from "./ring";
-import { rowsOf, wanted } from "./rows";
+import { rowsOf } from "./rows";
 import { pieces, SHOWN } from "./text";
+import { asked, narrows, toggled, type Wish, wanted, wishOf } from "./wish";
 
-const line = (seq: number, message = `line ${seq}`, level = "info", attempt = 1): LogLine => ({
-  seq,
-  at: "2026-11-16T00:00:00Z",
-  level,
-  message,
-  attempt,
-});
+const line = (
+  seq: number,
+  message = `line ${seq}`,
+  level = "info",
+  attempt = 1,
+  category: string | null = null,
+): LogLine => ({ seq, at: "2026-11-16T00:00:00Z", level, message, attempt, category });
 const span = (from: number, to: number): LogLine[] =>
   Array.from({ length: to - from + 1 }, (_, index) => line(from + index));
 const page = (items: LogLine[], more: Partial<LogPage> = {}): LogPage => ({
@@ -73,9 +74,29 @@ test("attempts and gaps have their marks", () => {
 });
 
 test("what arrives is judged as the server judges what it kept", () => {
-  expect(wanted(line(1, "Timeout"), "info", "TIME")).toBe(true);
-  expect(wanted(line(1, "x", "debug"), "info", "")).toBe(false);
-  expect(wanted(line(1, "x", "critical"), "error", "")).toBe(true);
+  const wish = (more: Partial<Wish>): Wish => ({ level: "debug", grep: "", attempt: null, categories: [], ...more });
+  expect(wanted(line(1, "Timeout"), wish({ level: "info", grep: "TIME" }))).toBe(true);
+  expect(wanted(line(1, "x", "debug"), wish({ level: "info" }))).toBe(false);
+  expect(wanted(line(1, "x", "critical"), wish({ level: "error" }))).toBe(true);
+  expect(wanted(line(1, "x", "info", 2), wish({ attempt: 2 }))).toBe(true);
+  expect(wanted(line(1, "x", "info", 1), wish({ attempt: 2 }))).toBe(false);
+  expect(wanted(line(1, "x", "info", 1, "retry"), wish({ categories: ["redirect", "retry"] }))).toBe(true);
+  expect(wanted(line(1, "x"), wish({ categories: ["retry"] }))).toBe(false);
+});
+
+test("a wish is asked as it stands in the address, and nothing asks for everything", () => {
+  expect(asked(wishOf("warning", "x", "2", "retry,redirect"))).toEqual({
+    level: "warning",
+    grep: "x",
+    attempt: 2,
+    category: "retry,redirect",
+  });
+  expect([narrows(wishOf("debug", "", "", "")), narrows(wishOf("debug", "", "nonsense", ""))]).toEqual([false, false]);
+  expect(narrows(wishOf("debug", "", "1", ""))).toBe(true);
+  expect([toggled(["retry"], "redirect"), toggled(["retry", "redirect"], "retry")]).toEqual([
+    "retry,redirect",
+    "redirect",
+  ]);
 });
 
 test("HTML stays text, colours become classes, other commands to a terminal are dropped", () => {

@@ -68,9 +68,3 @@ export function rowsOf(
   }
   return rows;
 }
-
-/** Whether a line that has just come belongs to what is shown. The server says the same of those it kept. */
-export function wanted(line: LogLine, level: string, grep: string): boolean {
-  if (severity(line.level) < severity(level)) return false;
-  return !grep || line.message.toLowerCase().includes(grep.toLowerCase());
-}

@@ -7,11 +7,11 @@ import type { Told } from "@/live/socket";
 import { duration, number } from "@/time/moment";
 
 import { EMPTY, newer, older, opened, type Ring, told } from "./ring";
-import { wanted } from "./rows";
+import { asked as query, wanted, type Wish } from "./wish";
 
 export interface Log {
   ring: Ring;
-  /** Lines that match the level and the text, over the whole log; null when everything is shown. */
+  /** Lines that are wished for, over the whole log; null when everything is shown. */
   matches: number | null;
   loading: boolean;
   error: unknown;
@@ -42,7 +42,7 @@ interface Gap {
 }
 
 /** The log of a run: the end of it at once, what is written as it is written, and any other part when it is asked for. */
-export function useLog(id: string, level: string, grep: string): Log {
+export function useLog(id: string, wish: Wish): Log {
   const [ring, setRing] = useState<Ring>(EMPTY);
   const [matches, setMatches] = useState<number | null>(null);
   const [loading, setLoading] = useState(true);
@@ -61,23 +61,22 @@ export function useLog(id: string, level: string, grep: string): Log {
   const busy = useRef(false);
 
   const read = useCallback(
-    (query: Query) =>
-      ask<LogPage>(`/api/runs/${id}/logs`, { query: { ...query, level: level === "debug" ? null : level, grep } }),
-    [id, level, grep],
+    (place: Query) => ask<LogPage>(`/api/runs/${id}/logs`, { query: { ...place, ...query(wish) } }),
+    [id, wish],
   );
 
   const open = useCallback(
-    async (query: Query) => {
+    async (place: Query) => {
       const turn = ++asked.current;
       setLoading(true);
       try {
-        const page = await read(query);
+        const page = await read(place);
         if (turn !== asked.current) return;
         const last = page.last_seq ?? -1;
         seen.current = Math.max(seen.current, last);
         setRing((before) => {
           // What was told while this was on its way is newer than the page.
-          const since = before.lines.filter((line) => line.seq > last && wanted(line, level, grep));
+          const since = before.lines.filter((line) => line.seq > last && wanted(line, wish));
           const fresh = opened(page);
           return fresh.detached ? fresh : { ...told(fresh, since), total: page.total + since.length };
         });
@@ -90,7 +89,7 @@ export function useLog(id: string, level: string, grep: string): Log {
         if (turn === asked.current) setLoading(false);
       }
     },
-    [read, level, grep],
+    [read, wish],
   );
 
   const flush = useCallback(() => {
@@ -99,7 +98,7 @@ export function useLog(id: string, level: string, grep: string): Log {
     waiting.current = [];
     if (!all.length) return;
     seen.current = all.at(-1)?.seq ?? seen.current;
-    const mine = all.filter((line) => wanted(line, level, grep));
+    const mine = all.filter((line) => wanted(line, wish));
     setRing((before) => ({ ...told(before, mine), total: before.total + all.length }));
     setMatches((before) => (before === null ? null : before + mine.length));
     const now = Date.now();
@@ -110,7 +109,7 @@ export function useLog(id: string, level: string, grep: string): Log {
       const text = `${duration(missed.away)} without connection, ${number(missed.count)} lines recovered`;
       setGaps((before) => new Map(before).set(missed.after, text));
     }
-  }, [level, grep]);
+  }, [wish]);
 
   const hear = useCallback((message: Told) => {
     if (message.type === "lines") {
@@ -143,12 +142,12 @@ export function useLog(id: string, level: string, grep: string): Log {
   }, []);
 
   const extend = useCallback(
-    async (query: Query, join: (ring: Ring, page: LogPage) => Ring) => {
+    async (place: Query, join: (ring: Ring, page: LogPage) => Ring) => {
       if (busy.current) return;
       busy.current = true;
       const turn = asked.current;
       try {
-        const page = await read(query);
+        const page = await read(place);
         if (turn === asked.current) setRing((before) => join(before, page));
       } catch (problem) {
         setError(problem);

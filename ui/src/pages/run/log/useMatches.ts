@@ -4,6 +4,9 @@ import { useCallback, useState } from "react";
 import type { LogPage } from "@/api/calls";
 import { ask } from "@/api/client";
 
+import { grownBy } from "./useLineCounts";
+import { asked, type Wish } from "./wish";
+
 export interface Matches {
   /** The true number, over the whole log. */
   count: number | null;
@@ -15,13 +18,12 @@ export interface Matches {
 }
 
 /** The search runs on the server, so that it counts what is not loaded too. */
-export function useMatches(id: string, find: string, level: string, total: number): Matches {
+export function useMatches(id: string, wish: Wish, total: number): Matches {
   const [at, setAt] = useState<number | null>(null);
-  const base = { grep: find, level: level === "debug" ? null : level };
-  // A growing log is counted again now and then, not with every line.
-  const grown = total < 5000 ? total : Math.floor(total / 500);
+  const find = wish.grep;
+  const base = asked(wish);
   const { data, error } = useQuery({
-    queryKey: ["run", id, "log", base, grown],
+    queryKey: ["run", id, "log", base, grownBy(total)],
     queryFn: ({ signal }) => ask<LogPage>(`/api/runs/${id}/logs`, { query: base, signal }),
     enabled: find !== "",
     placeholderData: (before, query) =>
@@ -33,7 +35,7 @@ export function useMatches(id: string, find: string, level: string, total: numbe
   const count = find ? (data?.matches ?? null) : null;
   const step = useCallback(
     async (by: 1 | -1, from: number) => {
-      const query = { grep: find, level: level === "debug" ? null : level, limit: 1 };
+      const query = { ...asked(wish), limit: 1 };
       const read = (more: object) => ask<LogPage>(`/api/runs/${id}/logs`, { query: { ...query, ...more } });
       let page = await read(by > 0 ? { after: from } : { before: from });
       // Beyond the last comes the first again.
@@ -42,7 +44,7 @@ export function useMatches(id: string, find: string, level: string, total: numbe
       setAt(found);
       return found;
     },
-    [id, find, level],
+    [id, wish],
   );
   return { count, index: place >= 0 && count !== null ? count - known.length + place + 1 : null, step, error };
 }

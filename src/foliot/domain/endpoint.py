@@ -1,0 +1,116 @@
+"""How the targets of webhooks fare, judged by the calls that were made lately."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from foliot.domain.run import RunState
+
+GOOD = frozenset({RunState.SUCCESS.value})
+SILENT = frozenset({"cancelled", "handed_back", "lost"})
+"""Outcomes of an attempt that say nothing about whom it called."""
+ANSWERED = "2xx"
+"""How calls that succeeded are counted among the codes."""
+UNKNOWN = "unknown"
+LONGEST = 500
+"""Characters of a host, and of a path, that are shown."""
+_URL = re.compile(r"(?P<scheme>https?)://(?P<place>[^/?#\s]+)(?P<path>/[^?#]*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One attempt to call a target."""
+
+    url: str
+    schedule_id: str | None
+    run_id: str
+    started_at: datetime
+    ended_at: datetime
+    outcome: str
+    error: Mapping[str, object] | None
+
+    @property
+    def good(self) -> bool:
+        return self.outcome in GOOD
+
+    @property
+    def code(self) -> str:
+        return ANSWERED if self.good else str((self.error or {}).get("code") or UNKNOWN)
+
+    @property
+    def took_ms(self) -> float:
+        return max((self.ended_at - self.started_at).total_seconds() * 1000, 0.0)
+
+
+@dataclass(slots=True, kw_only=True)
+class Endpoint:
+    """One target: what was called under one address, whatever its query."""
+
+    url: str
+    calls: list[Call] = field(default_factory=list)
+    """The oldest first."""
+
+    @property
+    def succeeded(self) -> int:
+        return sum(call.good for call in self.calls)
+
+    @property
+    def failed(self) -> int:
+        return len(self.calls) - self.succeeded
+
+    @property
+    def success_ratio(self) -> float:
+        return round(self.succeeded / len(self.calls), 4)
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """The most frequent first."""
+        found = Counter(call.code for call in self.calls)
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @property
+    def last(self) -> Call:
+        return self.calls[-1]
+
+    @property
+    def failing_since(self) -> datetime | None:
+        """Since when every call has failed; None when the last one succeeded."""
+        since = None
+        for call in reversed(self.calls):
+            if call.good:
+                break
+            since = call.started_at
+        return since
+
+    @property
+    def schedule_ids(self) -> Sequence[str]:
+        """Of those that called it, the latest first."""
+        return list(dict.fromkeys(call.schedule_id for call in reversed(self.calls) if call.schedule_id is not None))
+
+    def took_ms(self, share: float) -> float:
+        """The duration that this share of the calls did not exceed."""
+        took = sorted(call.took_ms for call in self.calls)
+        return took[max(math.ceil(share * len(took)) - 1, 0)]
+
+
+def endpoints(calls: Iterable[Call]) -> list[Endpoint]:
+    """Those that fail now first, then by how much fails, then by how much they are called."""
+    found: dict[str, Endpoint] = {}
+    for call in sorted(calls, key=lambda each: (each.ended_at, each.run_id)):
+        if call.outcome not in SILENT:
+            found.setdefault(call.url, Endpoint(url=call.url)).calls.append(call)
+    return sorted(found.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))
+
+
+def address(url: object) -> str | None:
+    """A URL without what may be secret or changes from call to call: user, password, query, fragment."""
+    found = _URL.match(url) if isinstance(url, str) else None
+    if found is None:
+        return None
+    host = found["place"].rpartition("@")[2]
+    return f"{found['scheme']}://{host}".lower()[:LONGEST] + (found["path"] or "/")[:LONGEST] if host else None

@@ -1,0 +1,98 @@
+"""Routes of what is asked of one schedule's instants: skip the next, make up for others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from foliot.domain.access import Thing, Verb
+from foliot.domain.reading import rfc3339
+from foliot.domain.schedule import Schedule
+from foliot.doors.rest import models, models_bulk, models_schedules, render
+from foliot.doors.rest.asking import Body, Cases, ScheduleId
+from foliot.doors.rest.bodies import body
+from foliot.doors.rest.bulks import view
+from foliot.doors.rest.models import CONFLICT, UNKNOWN
+from foliot.doors.rest.who import Who, permits
+from foliot.usecases.backfills import BackfillTrial
+from foliot.usecases.bulks import BulkView
+
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
+
+
+@router.post(
+    "/{schedule_id}/skip-next",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    openapi_extra=body(models_schedules.SkipRequest, required=False),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Skip the next instant",
+)
+async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """It makes no run, and stands in the ledger as skipped by whoever asked. Asking twice skips one."""
+    once = asked.once(200, _whole, render.etag)
+    return _answer(await cases.skipping.skip_next(caller, schedule_id, asked.document, once))
+
+
+@router.delete(
+    "/{schedule_id}/skip-next",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Do not skip it after all",
+)
+async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
+    """As long as the instant lies ahead; one that has passed is refused (409)."""
+    return _answer(await cases.skipping.undo(caller, schedule_id))
+
+
+@router.post(
+    "/{schedule_id}/backfill",
+    dependencies=[permits(Verb.WRITE, Thing.BULK)],
+    status_code=202,
+    response_model=models_bulk.Bulk,
+    openapi_extra=body(models_schedules.BackfillRequest),
+    responses={
+        **UNKNOWN,
+        **CONFLICT,
+        200: {"model": models_schedules.BackfillTrial, "description": "What it would do (`dry_run`)"},
+    },
+    summary="Make up for instants",
+)
+async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """One run for each instant of the stretch, as a bulk action; none gets two, however often this is asked."""
+    made = await cases.backfills.create(caller, schedule_id, asked.document, asked.once(202, _made, _located))
+    if isinstance(made, BackfillTrial):
+        return render.answer(_trial(made))
+    return render.answer(view(made), 202, _located(made))
+
+
+def _trial(one: BackfillTrial) -> dict[str, Any]:
+    return {
+        "dry_run": True,
+        "count": len(one.instants),
+        "named": one.named,
+        "left_out": dict(one.left_out),
+        "first": rfc3339(one.instants[0]) if one.instants else None,
+        "last": rfc3339(one.instants[-1]) if one.instants else None,
+        "sample": [render.instant(each) for each in one.sample],
+        "hosts": list(one.hosts),
+        "warnings": list(one.warnings),
+    }
+
+
+def _answer(schedule: Schedule) -> Response:
+    return render.answer(render.schedule(schedule), headers=render.etag(schedule))
+
+
+def _whole(schedule: Schedule) -> bytes:
+    return render.dumps(render.schedule(schedule))
+
+
+def _made(made: BulkView) -> bytes:
+    return render.dumps(view(made))
+
+
+def _located(made: BulkView) -> dict[str, str]:
+    return {"Location": f"/api/bulk/{made.bulk.id}"}

@@ -1,0 +1,126 @@
+"""Runs of schedules outside any instant, because somebody wants one now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.domain.access import Caller, Thing
+from foliot.domain.draft import Check, read_action
+from foliot.domain.errors import Conflict, FoliotError, Invalid
+from foliot.domain.ids import RUN
+from foliot.domain.limits import Limits
+from foliot.domain.reading import Fields
+from foliot.domain.run import MANUAL_QUEUE, Origin
+from foliot.domain.schedule import Schedule, Status
+from foliot.domain.trail import TrailEntry
+from foliot.ports import RUNS_TOPIC, Clock, Feed, RunRequest, RunView, Store, Transaction
+from foliot.usecases.limits import Limiter
+from foliot.usecases.together import small
+from foliot.usecases.trail import Change, entry, masked
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Who wants a run of which schedule, what it should do differently, and what their tenant may have."""
+
+    caller: Caller
+    schedule_id: str
+    raw: object
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is written down of one."""
+
+    run: RunRequest
+    told: TrailEntry
+    view: RunView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNow:
+    """Alone, or together with others."""
+
+    store: Store
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+    check: Check
+
+    async def one(self, tx: Transaction, wanted: Wanted, schedule: Schedule) -> RunView:
+        """A run of a schedule that is locked."""
+        now = self.clock.now()
+        begun = self._begin(wanted, schedule, now)
+        await tx.runs.add([begun.run], now, [begun.told])
+        return begun.view
+
+    async def several(self, tenant_id: str, group: Sequence[Wanted]) -> Sequence[RunView | Exception | None]:
+        """What many want at the same time; whoever's schedule is unknown, or held by another, is left to ask alone.
+
+        So is whoever changes a large action: the run carries the whole of it, however little is changed.
+        """
+        begun: list[_Begun] = []
+        answers: list[RunView | Exception | None] = []
+        try:
+            async with self.store.begin(tenant_id) as tx:
+                now = self.clock.now()
+                free = await tx.schedules.free(tenant_id, sorted({wanted.schedule_id for wanted in group}))
+                for wanted in group:
+                    schedule = free.get(wanted.schedule_id)
+                    if schedule is None or (wanted.raw and not small(schedule.action)):
+                        answers.append(None)
+                        continue
+                    try:
+                        begun.append(self._begin(wanted, schedule, now))
+                    except FoliotError as refused:
+                        answers.append(refused)
+                    else:
+                        answers.append(begun[-1].view)
+                if begun:
+                    await tx.runs.add([one.run for one in begun], now, [one.told for one in begun])
+        except BaseException:
+            self.limiter.undo_run(tenant_id, len(begun))
+            raise
+        if begun:
+            self.feed.wake(RUNS_TOPIC)
+        return answers
+
+    def _begin(self, wanted: Wanted, schedule: Schedule, now: datetime) -> _Begun:
+        if schedule.status is Status.DELETED:
+            raise Conflict(f"schedule {schedule.id} is deleted")
+        if schedule.fault is not None:
+            raise Conflict(f"schedule {schedule.id} is damaged ({schedule.fault}): resume or replace it first")
+        caller, spec = wanted.caller, schedule.spec
+        run = RunRequest(
+            id=self.new_id(RUN),
+            tenant_id=caller.tenant_id,
+            user_id=caller.user_id,
+            kind=spec.kind,
+            origin=Origin.MANUAL,
+            queue=MANUAL_QUEUE,
+            priority=spec.priority,
+            max_attempts=spec.retry.max_attempts,
+            timeout_seconds=spec.timeout_seconds,
+            schedule_id=schedule.id,
+            version=schedule.version,
+            action=self._override(schedule, wanted.raw),
+        )
+        became = masked({"run_id": run.id} | ({} if run.action is None else {"action": run.action}))
+        told = entry(caller, now, Change("run_now", Thing.SCHEDULE, schedule.id, became=became))
+        self.limiter.run(caller, wanted.limits)
+        return _Begun(run, told, run.made(now, schedule.name))
+
+    def _override(self, schedule: Schedule, raw: object) -> dict[str, Any] | None:
+        fields = Fields.of("", raw)
+        payload = fields.value("payload")
+        fields.finish()
+        if payload is None:
+            return None
+        if not isinstance(payload, Mapping):
+            raise Invalid("payload", "must be an object", got=payload)
+        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, self.check)

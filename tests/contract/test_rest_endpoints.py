@@ -1,0 +1,147 @@
+"""How the targets of webhooks fare, read off the newest runs on every database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from foliot.domain.access import LOCAL
+from foliot.domain.run import RunState
+from foliot.doors.rest import create_app
+from foliot.doors.rest.endpoints import EndpointList
+from foliot.ports import Ending, Page
+from foliot.store.database import Database
+from foliot.usecases import endpoints
+from tests.asgi import Client
+from tests.givens import statements
+from tests.world import EVERY_MINUTE, World
+
+GOOD, DOWN = "https://good.example/hook", "https://down.example:8443/in"
+REFUSED = {"code": "connect", "message": "connection refused"}
+BUSY = {"code": "http_503", "message": "the target answered 503"}
+
+
+@pytest.fixture
+def world(store: Database) -> World:
+    return World.on(store)
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return Client(create_app(world.cases))
+
+
+def hook(url: str, **more: Any) -> dict[str, Any]:
+    return {**EVERY_MINUTE, "action": {"kind": "webhook", "url": url}, "overlap": "allow_all", **more}
+
+
+async def waiting(world: World, schedule_id: str) -> list[str]:
+    """Its runs that nobody has begun, the oldest first."""
+    runs = await world.cases.runs.list(LOCAL, Page(500), schedule_id=schedule_id)
+    return sorted(run.id for run in runs if run.state is RunState.QUEUED)
+
+
+async def call(world: World, run_id: str, took_ms: int, outcome: str, error: Mapping[str, Any] | None = None) -> None:
+    (claimed,) = await world.claim(run_id)
+    world.clock.advance(took_ms / 1000)
+    states = {"success": RunState.SUCCESS, "retry": RunState.RETRYING, "cancelled": RunState.CANCELLED}
+    state, now = states.get(outcome, RunState.FAILED), world.clock.now()
+    ending = Ending(
+        fence=claimed.fence,
+        state=state,
+        outcome="failed" if outcome == "retry" else outcome,
+        at=now,
+        error=error,
+        ready_at=now + timedelta(hours=1) if state is RunState.RETRYING else None,
+    )
+    async with world.store.begin() as tx:
+        await tx.claims.finish([ending], now)
+
+
+async def listed(client: Client) -> dict[str, Any]:
+    answer = await client.get("/api/endpoints")
+    assert answer.status == 200, answer.text
+    EndpointList.model_validate(answer.json)
+    return dict(answer.json)
+
+
+async def test_a_target_is_judged_by_its_calls_and_the_worst_stands_first(world: World, client: Client) -> None:
+    good = await world.schedule(hook(f"{GOOD}?key=s3cret"), name="Good one")
+    down = await world.schedule(hook(DOWN.replace("https://", "https://user:pa55@")), name="Down")
+    also = await world.schedule(hook(GOOD), name="The same target")
+    assert (await listed(client))["items"] == []
+    await world.pass_time(4)
+    for run_id, took in zip(await waiting(world, good.id), (10, 20, 30, 400), strict=True):
+        await call(world, run_id, took, "success")
+    busy, fine, *_ = await waiting(world, also.id)
+    await call(world, busy, 50, "failed", BUSY)
+    await call(world, fine, 60, "success")
+    first, second, third, fourth = await waiting(world, down.id)
+    await call(world, first, 5, "success")
+    began = world.clock.now()
+    await call(world, second, 5, "failed", REFUSED)
+    await call(world, third, 5, "retry", REFUSED)
+    await call(world, fourth, 5, "lost", {"code": "lost", "message": "our worker is gone"})
+
+    found = await listed(client)
+
+    bad, fares = found["items"]
+    assert (found["total"], found["whole"]) == (2, True)
+    assert (bad["url"], bad["calls"], bad["failed"], bad["success_ratio"]) == (DOWN, 3, 2, 0.3333)
+    assert bad["codes"] == {"connect": 2, "2xx": 1}
+    assert bad["failing_since"] == began.isoformat().replace("+00:00", "Z")
+    assert (bad["last_error"], bad["last_run_id"]) == ("connection refused", third)
+    assert bad["schedules"] == [{"id": down.id, "name": "Down"}]
+    assert (fares["url"], fares["calls"], fares["succeeded"]) == (GOOD, 6, 5)
+    assert fares["codes"] == {"2xx": 5, "http_503": 1}
+    assert (fares["p50_ms"], fares["p95_ms"]) == (30.0, 400.0)
+    assert (fares["failing_since"], fares["last_error"], fares["schedule_count"]) == (None, None, 2)
+    assert [one["name"] for one in fares["schedules"]] == ["The same target", "Good one"]
+
+
+async def test_a_run_is_counted_where_it_went(world: World, client: Client) -> None:
+    moved = await world.schedule(hook(GOOD))
+    await world.pass_time(1)
+    (before,) = await waiting(world, moved.id)
+    await call(world, before, 1, "success")
+    await world.cases.schedules.patch(LOCAL, moved.id, {"action": {"kind": "webhook", "url": DOWN}})
+    elsewhere = await world.cases.schedules.run_now(LOCAL, moved.id, {"payload": {"url": "https://third.example"}})
+    await call(world, elsewhere.id, 1, "success")
+    await world.pass_time(1)
+    (after,) = await waiting(world, moved.id)
+    await call(world, after, 1, "success")
+
+    urls = {one["url"]: one["last_run_id"] for one in (await listed(client))["items"]}
+
+    assert urls == {GOOD: before, DOWN: after, "https://third.example/": elsewhere.id}
+
+
+async def test_a_look_is_bounded_and_says_so(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = await world.schedule(hook(GOOD))
+    await world.pass_time(4)
+    for run_id in await waiting(world, one.id):
+        await call(world, run_id, 1, "success")
+
+    with statements(world.store) as said:
+        assert (await listed(client))["items"][0]["calls"] == 4
+    assert len(said) <= 8, said
+    monkeypatch.setattr(endpoints, "MOST_RUNS", 3)
+    found = await listed(client)
+    assert (found["whole"], found["items"][0]["calls"]) == (False, 3)
+    monkeypatch.setattr(endpoints, "MOST_RUNS", 4)
+    assert (await listed(client))["whole"] is True
+    world.clock.advance(timedelta(hours=25))
+    assert (await listed(client))["items"] == []
+
+
+async def test_another_tenants_targets_are_not_shown(world: World, client: Client) -> None:
+    one = await world.schedule(hook(GOOD))
+    await world.pass_time(1)
+    (run_id,) = await waiting(world, one.id)
+    await call(world, run_id, 1, "success")
+    await world.sql("UPDATE runs SET tenant_id = 'other' WHERE id = :id", id=run_id)
+
+    assert (await listed(client))["items"] == []

@@ -1,0 +1,82 @@
+"""Who fetches does not run ahead of who reads, and tells only what is news."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from foliot.actions.articles.scraper import Readers
+from foliot.domain.retry import RetryPolicy
+from foliot.domain.run import Fence
+from foliot.engine.fetches import Fetch, ending
+from foliot.engine.gatherer import CROWDED, LINGER, SHORTEST, Gatherer, Gathering
+from foliot.feed.memory import MemoryFeed
+from foliot.ports.articles import Extracted, Taken
+from foliot.testing import StoppedClock
+
+NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
+
+
+def taken(number: int = 1, **changes: Any) -> Taken:
+    fence = Fence(f"art_{number}", 1, "tok_1")
+    return Taken(
+        fence=fence, tenant_id="acme", url="https://news.test/", host="news.test", attempt=1, start_at=NOW, **changes
+    )
+
+
+async def test_pages_wait_for_a_reader_and_more_than_enough_of_them_are_a_crowd() -> None:
+    readers = Readers(2)
+    done = asyncio.Event()
+
+    async def read() -> None:
+        async with readers:
+            await done.wait()
+
+    pages = [asyncio.create_task(read()) for _ in range(7)]
+    await asyncio.sleep(0)
+    assert readers.crowded
+    pages.pop().cancel()
+    await asyncio.sleep(0)
+    assert not readers.crowded, "two are read, and four wait for them"
+    done.set()
+    await asyncio.gather(*pages)
+    async with readers, readers:
+        assert not readers.crowded
+
+
+@pytest.mark.parametrize(
+    ("under_way", "crowded", "rest"),
+    [(5, False, LINGER), (5, True, CROWDED), (4, True, SHORTEST), (4, False, SHORTEST)],
+)
+async def test_few_are_not_worth_a_take_while_others_wait_to_be_read(
+    under_way: int, crowded: bool, rest: float
+) -> None:
+    """Half of the slots are."""
+    nobody: Any = None
+    how = Gathering(scraper=nobody, slots=8, crowded=lambda: crowded)
+    gatherer = Gatherer(
+        clock=StoppedClock(NOW),
+        store=nobody,
+        feed=MemoryFeed(),
+        how=how,
+        worker="worker",
+        lease=timedelta(minutes=1),
+        longest_rest=9,
+        fetches={str(at): Fetch(taken(at), 0) for at in range(under_way)},
+    )
+    began = asyncio.get_running_loop().time()
+    gatherer._took_at = began + 10  # far enough away for the slowest machine
+
+    took = await gatherer.run_once()
+
+    assert took.taken == 0
+    assert 0 <= 10 + rest - took.rest <= asyncio.get_running_loop().time() - began + 1e-6
+
+
+@pytest.mark.parametrize("slowed", [True, False])
+def test_a_good_word_is_for_hosts_that_were_slowed_down(slowed: bool) -> None:
+    told = ending(taken(slowed=slowed), Extracted(title="T"), NOW, RetryPolicy(delay_seconds=5), 3)
+    assert told.news.well is slowed

@@ -1,0 +1,231 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import type { BackfillRequest, BackfillTrial, Bulk, Schedule } from "@/api/calls";
+import { ask, freshKey } from "@/api/client";
+import { Button } from "@/parts/Button";
+import { Modal } from "@/parts/Confirm";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Segments } from "@/parts/Segments";
+import { Skeleton } from "@/parts/Skeleton";
+import { useZone } from "@/prefs";
+import { number, short } from "@/time/moment";
+import { city } from "@/time/zone";
+
+import { Going } from "../bulk/Going";
+import { inputOf, instantOf } from "../editor/form";
+import { useSettled } from "../letters/useSettled";
+import { reasonOf } from "./honest";
+
+const WEEK = 7 * 86_400_000;
+const RATES = ["1", "5", "20", "50"] as const;
+
+/** Makes up for instants that lie behind: says first how many runs that would make, then makes them at a bounded pace. */
+export function BackfillDialog({
+  schedule,
+  open,
+  onClose,
+}: {
+  schedule: Schedule;
+  open: boolean;
+  onClose: () => void;
+}) {
+  return (
+    <Modal open={open} onClose={onClose} title={`Backfill ${schedule.name}`} wide>
+      {open ? <Steps schedule={schedule} onClose={onClose} /> : null}
+    </Modal>
+  );
+}
+
+function Steps({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
+  const [bulk, setBulk] = useState<string | null>(null);
+  return bulk ? (
+    <Going id={bulk} onClose={onClose} />
+  ) : (
+    <Asking schedule={schedule} onClose={onClose} onStarted={(made) => setBulk(made.id)} />
+  );
+}
+
+function Asking({
+  schedule,
+  onClose,
+  onStarted,
+}: {
+  schedule: Schedule;
+  onClose: () => void;
+  onStarted: (bulk: Bulk) => void;
+}) {
+  const viewer = useZone();
+  const [from, setFrom] = useState(() => inputOf(new Date(Date.now() - WEEK).toISOString(), viewer));
+  const [to, setTo] = useState("");
+  const [which, setWhich] = useState<"missing" | "all">("missing");
+  const [rate, setRate] = useState<(typeof RATES)[number]>("5");
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const [key, setKey] = useState(freshKey);
+  const start = instantOf(from, viewer);
+  const request: BackfillRequest | null = start
+    ? { from: start, to: to ? (instantOf(to, viewer) ?? null) : null, which, rate: Number(rate), limit: 10_000 }
+    : null;
+  const asked = JSON.stringify(request);
+  const settled = useSettled(asked);
+  const trial = useQuery({
+    queryKey: ["rehearsal", schedule.id, settled],
+    queryFn: ({ signal }) =>
+      ask<BackfillTrial>(`/api/schedules/${schedule.id}/backfill`, {
+        method: "POST",
+        body: { ...(JSON.parse(settled) as object), dry_run: true },
+        signal,
+      }),
+    enabled: settled !== "null",
+    placeholderData: (before) => before,
+    staleTime: 0,
+    retry: false,
+  });
+  const count = trial.data?.count ?? 0;
+  const ready = settled === asked && !trial.isPlaceholderData && !trial.error && count > 0;
+  const begin = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      onStarted(
+        await ask<Bulk>(`/api/schedules/${schedule.id}/backfill`, {
+          method: "POST",
+          body: { ...request, to: request?.to ?? new Date().toISOString(), expect: count },
+          once: key,
+        }),
+      );
+    } catch (refused) {
+      setError(refused);
+      setKey(freshKey());
+      void trial.refetch();
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (ready) void begin();
+      }}
+    >
+      <p className="text-sm text-muted">
+        One run for each instant of the stretch. Each is told its instant, follows the settings of now, and counts as
+        open while it goes on. No instant gets two, however often you ask.
+      </p>
+      <div className="grid gap-3 text-sm sm:grid-cols-2">
+        <Moment label={`From (${city(viewer)})`} value={from} onChange={setFrom} required />
+        <Moment label={`To, or empty for now (${city(viewer)})`} value={to} onChange={setTo} />
+      </div>
+      <div className="flex flex-wrap items-center gap-x-6 gap-y-3 text-sm">
+        <span className="flex items-center gap-2">
+          Instants
+          <Segments
+            label="Which instants"
+            value={which}
+            onChange={setWhich}
+            choices={[
+              ["missing", "Without success"],
+              ["all", "All"],
+            ]}
+          />
+        </span>
+        <span className="flex items-center gap-2">
+          A second
+          <Segments
+            label="How many a second"
+            value={rate}
+            onChange={setRate}
+            choices={RATES.map((one) => [one, one] as const)}
+          />
+        </span>
+      </div>
+      {trial.error ? (
+        <ErrorCard error={trial.error} what="This cannot be made up for" onRetry={() => void trial.refetch()} />
+      ) : null}
+      {error ? <ErrorCard error={error} what="Nothing was begun" bar /> : null}
+      {trial.error ? null : trial.data ? (
+        <div className={trial.isPlaceholderData || settled !== asked ? "opacity-60" : undefined}>
+          <Told trial={trial.data} zone={viewer} />
+        </div>
+      ) : (
+        <Skeleton className="h-20 w-full" />
+      )}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Leave it as it is</Button>
+        <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
+          {count ? `Make ${number(count)} ${count === 1 ? "run" : "runs"}` : "Make runs"}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+function Moment({
+  label,
+  value,
+  onChange,
+  required,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  required?: boolean;
+}) {
+  return (
+    <label className="flex flex-col gap-1">
+      {label}
+      <input
+        type="datetime-local"
+        step={1}
+        value={value}
+        required={required}
+        onChange={(event) => onChange(event.target.value)}
+        className="h-8 rounded border bg-bg px-2"
+      />
+    </label>
+  );
+}
+
+/** What the server says it would do. */
+function Told({ trial, zone }: { trial: BackfillTrial; zone: string }) {
+  const now = Date.now();
+  const left = Object.entries(trial.left_out).map(([why, count]) => `${number(count ?? 0)} ${why}`);
+  return (
+    <div className="flex flex-col gap-2 rounded-lg border p-3 text-sm">
+      <p>
+        <span className="font-medium">
+          {number(trial.count)} {trial.count === 1 ? "run" : "runs"}
+        </span>{" "}
+        for {number(trial.named)} {trial.named === 1 ? "instant" : "instants"}
+        {left.length ? <span className="text-muted"> · left out: {left.join(", ")}</span> : null}
+        {trial.hosts.length ? <span className="text-muted"> · to {trial.hosts.join(", ")}</span> : null}
+      </p>
+      {trial.sample.length ? (
+        <ul className="text-muted">
+          {trial.sample.map((one) => (
+            <li key={one.at} className="flex gap-2">
+              <time dateTime={one.at} className="shrink-0 font-mono text-xs leading-5 text-ink">
+                {short(one.at, zone, now)}
+              </time>
+              <span className="min-w-0 truncate">
+                {one.outcome === "ran" ? one.reason.replace("_", " ") : `${one.outcome}: ${reasonOf(one)}`}
+              </span>
+            </li>
+          ))}
+          {trial.count > trial.sample.length ? <li>… and {number(trial.count - trial.sample.length)} more</li> : null}
+        </ul>
+      ) : (
+        <p className="text-muted">
+          {trial.named ? "Nothing is missing in this stretch." : "The schedule has no instant in this stretch."}
+        </p>
+      )}
+      {trial.warnings.map((warning) => (
+        <p key={warning} className="text-attention-ink">
+          {warning}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -17,7 +17,6 @@ from foliot.actions.articles import extraction
 from foliot.actions.pipeline import RunPipeline
 from foliot.domain.errors import Invalid
 from foliot.domain.pipeline import Definition
-from foliot.pipelines import reader
 from foliot.pipelines.catalogue import Catalogue
 from foliot.pipelines.loading import load
 from foliot.ports import Egress, Store
@@ -26,6 +25,7 @@ from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
 from foliot.settings import Settings
 from foliot.sinks.files import LocalFiles
 from foliot.store.foreign import SqlShelf
+from foliot.tasks import reader
 from foliot.tasks.builtin import extraction as prices
 from foliot.workers.pool import ProcessPool
 
@@ -93,7 +93,7 @@ def outside(
         collections=LateMongo(),
         wallet=wallet,
         apart=apart,
-        article=extraction.read,
+        article=extraction.extract,
         price=prices.price_on,
         price_text=prices.read_text,
     )

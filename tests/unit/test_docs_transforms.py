@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sqlite3
 import sys
@@ -110,6 +111,16 @@ async def test_the_examples_of_the_sinks_write(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "news.db") as db:
         assert db.execute("SELECT count(*) FROM entries").fetchone() == (2,)
     db.close()
+
+
+@pytest.mark.parametrize("name", ["ArticleExtractor", "HtmlParser", "PriceExtractor"])
+async def test_what_bounds_a_reader_does_not_bound_whoever_tries_a_pipeline(name: str, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_AS), gc.get_threshold()
+
+    await run(name, tmp_path)
+
+    assert (resource.getrlimit(resource.RLIMIT_AS), gc.get_threshold()) == before
 
 
 @pytest.mark.parametrize("name", ["MongoSink", "DiscordSink"])

@@ -213,6 +213,7 @@ def test_next_times_are_those_of_stockholm_across_both_clock_changes(after: date
     ],
 )
 def test_what_is_wrong_is_refused_by_line_and_the_next_pipeline_is_read(text: str, line: int, said: str) -> None:
+    one('    schedule: {cron: "0 0 * * *"}\n    chain: [{class: JsonParser}]\n')  # So that what reads is loaded.
     before = set(sys.modules)
 
     fault = refused(text)

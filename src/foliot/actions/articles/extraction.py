@@ -5,7 +5,6 @@ Pages are strangers' work: one that takes for ever or brings its reader down cos
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,8 +17,6 @@ from foliot.actions.articles.heading import Heading
 
 MOST_TEXT = 2 * 1024 * 1024
 MOST_LINE = 1000
-MOST_MEMORY = 2 * 1024 * 1024 * 1024
-"""Bytes that one reader may hold."""
 SIGN_IN, NO_TEXT = "sign_in", "no_text"
 _LITTLE = 600
 """Characters; a page with a field for a password and no more text than this is a door, not an article."""
@@ -29,28 +26,17 @@ _UNKEPT = re.compile("[\x00\ud800-\udfff]")
 _RENEW = 500
 """The library remembers what it has seen; after so many pages it forgets."""
 
-_read = 0
-
-
-def read(body: bytes, content_type: str, url: str) -> dict[str, Any]:
-    """As `extract`, in a process that exists for nothing else."""
-    global _read  # noqa: PLW0603 -- one for each process
-    if _read == 0:
-        _bound_memory()
-    _read += 1
-    if _read == 2:
-        # Everything is loaded, and stays: looking through it for garbage would take as long as reading does.
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 100)
-    if _read % _RENEW == 0:
-        from trafilatura.meta import reset_caches
-
-        reset_caches()
-    return extract(body, content_type, url)
+_pages = 0
 
 
 def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
     """What the page says; `missing` says why there is nothing to read in it."""
+    global _pages  # noqa: PLW0603 -- one for each process
+    _pages += 1
+    if _pages % _RENEW == 0:
+        from trafilatura.meta import reset_caches
+
+        reset_caches()
     page = decoded(body, content_type)
     if content_type.lower().startswith("text/plain"):
         return {"title": None, "content": _clean(page).strip()[:MOST_TEXT]}
@@ -140,17 +126,6 @@ def _date(tree: Any, page: str) -> str | None:
     if date is None or not date.endswith("-01-01") or date in page:
         return date
     return date if _NEW_YEAR.search(page) else None
-
-
-def _bound_memory() -> None:
-    """No page takes all the memory there is."""
-    try:
-        import resource
-    except ImportError:
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    limit = MOST_MEMORY if most == resource.RLIM_INFINITY else min(MOST_MEMORY, most)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, most))
 
 
 def _clean(text: str) -> str:

@@ -18,6 +18,7 @@ from foliot.domain.run import Problem
 from foliot.ports import Clock
 from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
 from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
+from foliot.tasks import reader
 
 READING = timedelta(seconds=30)
 """For reading one page."""
@@ -101,10 +102,14 @@ class PageScraper:
     async def _read(self, taken: Taken, fetched: Fetched) -> Extracted | Missed:
         reply = fetched.reply
         call = Call(
-            module="foliot.actions.articles.extraction",
-            function="read",
+            module=reader.__name__,
+            function=reader.read.__name__,
             task="",
-            parameters={"content_type": header(reply.headers, "content-type"), "url": fetched.url},
+            parameters={
+                "module": "foliot.actions.articles.extraction",
+                "function": "extract",
+                "parameters": {"content_type": header(reply.headers, "content-type"), "url": fetched.url},
+            },
             attempt=_attempt(taken),
             body=reply.body,
         )

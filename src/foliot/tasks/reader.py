@@ -1,14 +1,16 @@
-"""The inside of a process that reads what strangers wrote: it may hold only so much memory."""
+"""The inside of a process that exists to read what strangers wrote: it may hold only so much memory."""
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Bytes that one reader may hold."""
+
+_read = 0
 
 
 def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes = b"") -> Any:
@@ -16,16 +18,22 @@ def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes 
 
     No bytes do not come over at all.
     """
-    bound_memory()
+    global _read  # noqa: PLW0603 -- one for each process
+    if _read == 0:
+        _bound_memory()
+    elif _read == 1:
+        # Everything is loaded, and stays: looking through it for garbage would take as long as reading does.
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 100)
+    _read += 1
     made: Any = importlib.import_module(module)
     for part in function.split("."):
         made = getattr(made, part)
     return made(body=body, **parameters)
 
 
-@cache
-def bound_memory() -> None:
-    """No page takes all the memory there is. Once for each process."""
+def _bound_memory() -> None:
+    """No page takes all the memory there is."""
     try:
         import resource
     except ImportError:

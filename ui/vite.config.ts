@@ -4,12 +4,14 @@ import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
+import { early } from "./early.ts";
+
 /** Where the API listens while one works on the pages (`make ui`). */
 const api = process.env.FOLIOT_UI_API ?? "http://127.0.0.1:8000";
 const proxied = ["/api", "/jobs", "/crawl", "/docs", "/openapi.json", "/metrics", "/health", "/ws"];
 
 export default defineConfig({
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), early()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   server: {
     host: "127.0.0.1",
@@ -29,6 +31,12 @@ export default defineConfig({
     assetsInlineLimit: 0,
     manifest: true,
     target: "es2023",
+    rolldownOptions: {
+      output: {
+        // Many small files take longer to come, and to be read, than a few that hold a little too much.
+        codeSplitting: { groups: [{ name: "shared", minShareCount: 3 }] },
+      },
+    },
   },
   test: { include: ["src/**/*.test.ts"], environment: "node", isolate: false },
 });

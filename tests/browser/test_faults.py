@@ -16,11 +16,12 @@ def test_a_file_that_cannot_be_read_is_told_where_nothing_is_loaded(tmp_path: Pa
     file = tmp_path / "pipelines.yml"
     file.write_text(BROKEN)
     with a_house(tmp_path / "home", "--pipelines", str(file)) as house:
-        told = house.foliot("pipeline", "list")["faults"]
         page = tab(house).go("/pipelines")
 
         alert = page.get_by_role("alert")
+        # The file is read soon after the server is up.
         expect(alert).to_have_count(1)
+        told = house.foliot("pipeline", "list")["faults"]
         expect(alert).to_contain_text(f"{file}:{told[0]['line']}:{told[0]['column']}")
         expect(alert).to_contain_text(told[0]["message"])
         expect(page.get_by_text("their file is not in order")).to_be_visible()

@@ -7,6 +7,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -26,9 +27,9 @@ def closed() -> Iterator[str]:
         yield f"http://127.0.0.1:{held.getsockname()[1]}/"
 
 
-@pytest.fixture(scope="module")
-def house(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    with a_house(tmp_path_factory.mktemp("newcomer") / "home", "--demo") as made:
+@pytest.fixture
+def house(browser: Browser, tmp_path: Path) -> Iterator[House]:
+    with a_house(tmp_path / "home", "--demo") as made:
         yield made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -31,7 +32,7 @@ PAGES = {
     "system": "/settings/system",
     "welcome": "/welcome",
 }
-LOOKS = [("light", WIDE), ("dark", NARROW)]
+LOOKS: list[tuple[Literal["light", "dark"], tuple[int, int]]] = [("light", WIDE), ("dark", NARROW)]
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +50,16 @@ def things(demo: House) -> dict[str, str]:
 def test_a_page_is_for_everybody(
     demo: House, tab: Open, things: dict[str, str], name: str, picture: Callable[[Page, str], Path]
 ) -> None:
-    for theme, size in LOOKS:
-        page = tab(demo, theme=theme, size=size).go(PAGES[name].format(**things))
+    opened = tab(demo)
+    for theme, (width, height) in LOOKS:
+        opened.page.emulate_media(color_scheme=theme)
+        opened.page.set_viewport_size({"width": width, "height": height})
+        page = opened.go(PAGES[name].format(**things))
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        page.wait_for_load_state("networkidle")
         expect(page.locator("[aria-busy=true]")).to_have_count(0)
         expect(page.get_by_role("status", name="Loading")).to_have_count(0)
-        picture(page, f"{name}-{theme}-{size[0]}")
+        picture(page, f"{name}-{theme}-{width}")
 
         assert serious(page) == [], (name, theme)
-        assert overflow(page) <= 0, (name, size)
+        assert overflow(page) <= 0, (name, width)
         assert page.get_by_text("being built").count() == 0

@@ -65,6 +65,21 @@ export function pathOf(path: string, query?: Query): string {
   return text ? `${path}?${text}` : path;
 }
 
+declare global {
+  interface Window {
+    /** What `early.js` has asked already. */
+    foliotEarly?: Record<string, Promise<Response>>;
+  }
+}
+
+/** The answer to a question that was asked before this code was there; each is used once. */
+function taken(path: string): Promise<Response> | undefined {
+  const early = globalThis.window?.foliotEarly;
+  const answer = early?.[path];
+  if (early) delete early[path];
+  return answer;
+}
+
 async function send(path: string, asking: Asking): Promise<Response> {
   const method = asking.method ?? "GET";
   const asked: Asked = { method, path: pathOf(path, asking.query), body: asking.body };
@@ -76,13 +91,15 @@ async function send(path: string, asking: Asking): Promise<Response> {
   }
   let answer: Response;
   try {
-    answer = await fetch(asked.path, {
-      method,
-      headers,
-      body: asking.body === undefined ? undefined : JSON.stringify(asking.body),
-      signal: asking.signal,
-      credentials: "same-origin",
-    });
+    const early = method === "GET" ? taken(asked.path) : undefined;
+    answer = await (early ??
+      fetch(asked.path, {
+        method,
+        headers,
+        body: asking.body === undefined ? undefined : JSON.stringify(asking.body),
+        signal: asking.signal,
+        credentials: "same-origin",
+      }));
   } catch (error) {
     if (asking.signal?.aborted) throw error;
     found(false);

@@ -17,11 +17,31 @@ const ADDRESS: Record<string, (value: string) => string> = {
   queue: (value) => `/queues?queue=${encodeURIComponent(value)}`,
 };
 
+interface Line {
+  /** The same for the same thing, whatever is typed. */
+  value: string;
+  label: string;
+  hint: string;
+  /** By what it is found besides its label. */
+  words?: string;
+  act: () => void;
+}
+
+/** What is there without asking: each typed word stands somewhere in it. */
+function matching(lines: Line[], text: string): Line[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return lines.filter((line) => {
+    const said = `${line.label} ${line.words ?? ""}`.toLowerCase();
+    return words.every((word) => said.includes(word));
+  });
+}
+
 /** ⌘K: any page, schedule, run, pipeline or queue, and the commands. */
 export default function Palette({ open, onClose }: { open: boolean; onClose: () => void }) {
   const go = useGo();
   const [text, setText] = useState("");
   const [asked, setAsked] = useState("");
+  const [chosen, setChosen] = useState("");
   useEffect(() => {
     const timer = window.setTimeout(() => setAsked(text.trim()), 120);
     return () => window.clearTimeout(timer);
@@ -34,23 +54,64 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     placeholderData: (before) => before,
     retry: false,
   });
-  const found = asked ? (data?.items ?? []).filter((one) => ADDRESS[one.field]) : [];
-  const act = (what: () => void) => () => {
-    onClose();
-    setText("");
-    what();
-  };
+  const still = asked !== "" && text.trim().startsWith(asked);
+  const found: Line[] = (still ? (data?.items ?? []) : []).flatMap((one) => {
+    const address = ADDRESS[one.field];
+    const hint = `${one.field}${one.hint ? ` · ${one.hint}` : ""}`;
+    return address
+      ? [{ value: `${one.field}:${one.value}`, label: one.label, hint, act: () => go(address(one.value)) }]
+      : [];
+  });
+  const commands: Line[] = [
+    { value: "new", label: "New schedule", words: "create", hint: "n", act: () => go("/schedules/new") },
+    {
+      value: "failed",
+      label: "Failed runs of the last 24 hours",
+      words: "today",
+      hint: "",
+      act: () => go("/runs?q=state%3Afailed%2Cdead_letter%20since%3A24h"),
+    },
+    { value: "key", label: "Create an API key", words: "copy", hint: "", act: () => go("/settings/keys") },
+    {
+      value: "theme",
+      label: "Switch the theme",
+      words: "dark light",
+      hint: "t",
+      act: () => setPrefs({ theme: themeNow() === "dark" ? "light" : "dark" }),
+    },
+  ];
+  const places: Line[] = PLACES.map((place) => ({
+    value: place.to,
+    label: place.label,
+    words: "go",
+    hint: `g ${place.key}`,
+    act: () => go(place.to),
+  }));
+  const groups = [
+    { heading: "Found", lines: found },
+    { heading: "Commands", lines: matching(commands, text) },
+    { heading: "Pages", lines: matching(places, text) },
+  ].filter((group) => group.lines.length > 0);
+  // Something is always chosen: what was, while it is there, else the first.
+  const values = groups.flatMap((group) => group.lines.map((line) => line.value));
+  const now = values.includes(chosen) ? chosen : (values[0] ?? "");
   return (
     <Command.Dialog
       open={open}
-      onOpenChange={(now) => (now ? undefined : onClose())}
+      onOpenChange={(opened) => (opened ? undefined : onClose())}
       label="Search or run a command"
+      shouldFilter={false}
+      value={now}
+      onValueChange={setChosen}
       overlayClassName="fixed inset-0 z-40 bg-veil"
       contentClassName="fixed top-[12vh] left-1/2 z-50 w-[calc(100vw-24px)] max-w-xl -translate-x-1/2 animate-appear overflow-hidden rounded-lg bg-raised shadow-overlay"
     >
       <Command.Input
         value={text}
-        onValueChange={setText}
+        onValueChange={(typed) => {
+          setText(typed);
+          setChosen("");
+        }}
         placeholder="Search or run a command…"
         className="h-12 w-full border-b bg-transparent px-4 text-base outline-none"
       />
@@ -58,76 +119,30 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
         <Command.Empty className="p-4 text-center text-muted">
           Nothing of this name. Ids are found by their beginning.
         </Command.Empty>
-        {found.length ? (
-          <Group heading="Found">
-            {found.map((one) => (
-              <Line
-                key={`${one.field}:${one.value}`}
-                value={`${text} ${one.field} ${one.value} ${one.label}`}
-                label={one.label}
-                hint={`${one.field}${one.hint ? ` · ${one.hint}` : ""}`}
-                onSelect={act(() => go((ADDRESS[one.field] as (value: string) => string)(one.value)))}
-              />
+        {groups.map((group) => (
+          <Command.Group
+            key={group.heading}
+            heading={group.heading}
+            className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted"
+          >
+            {group.lines.map((line) => (
+              <Command.Item
+                key={line.value}
+                value={line.value}
+                onSelect={() => {
+                  onClose();
+                  setText("");
+                  line.act();
+                }}
+                className="flex cursor-pointer items-center gap-3 rounded px-2 py-1.5 data-[selected=true]:bg-accent-tint"
+              >
+                <span className="truncate">{line.label}</span>
+                <span className="ml-auto text-xs whitespace-nowrap text-muted">{line.hint}</span>
+              </Command.Item>
             ))}
-          </Group>
-        ) : null}
-        <Group heading="Commands">
-          <Line value="new schedule create" label="New schedule" hint="n" onSelect={act(() => go("/schedules/new"))} />
-          <Line
-            value="failed runs today"
-            label="Failed runs of the last 24 hours"
-            hint=""
-            onSelect={act(() => go("/runs?q=state%3Afailed%2Cdead_letter%20since%3A24h"))}
-          />
-          <Line
-            value="api key create copy"
-            label="Create an API key"
-            hint=""
-            onSelect={act(() => go("/settings/keys"))}
-          />
-          <Line
-            value="theme dark light"
-            label="Switch the theme"
-            hint="t"
-            onSelect={act(() => setPrefs({ theme: themeNow() === "dark" ? "light" : "dark" }))}
-          />
-        </Group>
-        <Group heading="Pages">
-          {PLACES.map((place) => (
-            <Line
-              key={place.to}
-              value={`go ${place.label}`}
-              label={place.label}
-              hint={`g ${place.key}`}
-              onSelect={act(() => go(place.to))}
-            />
-          ))}
-        </Group>
+          </Command.Group>
+        ))}
       </Command.List>
     </Command.Dialog>
-  );
-}
-
-function Group({ heading, children }: { heading: string; children: React.ReactNode }) {
-  return (
-    <Command.Group
-      heading={heading}
-      className="[&_[cmdk-group-heading]]:px-2 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-xs [&_[cmdk-group-heading]]:text-muted"
-    >
-      {children}
-    </Command.Group>
-  );
-}
-
-function Line({ value, label, hint, onSelect }: { value: string; label: string; hint: string; onSelect: () => void }) {
-  return (
-    <Command.Item
-      value={value}
-      onSelect={onSelect}
-      className="flex cursor-pointer items-center gap-3 rounded px-2 py-1.5 data-[selected=true]:bg-accent-tint"
-    >
-      <span className="truncate">{label}</span>
-      <span className="ml-auto text-xs whitespace-nowrap text-muted">{hint}</span>
-    </Command.Item>
   );
 }

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 
 import type { Page } from "@/api/calls";
 import { ask, type Query } from "@/api/client";
+import { FIRST } from "@/lists";
 import { useLiveState, useTopic } from "@/live/live";
 
 import { meet } from "./meeting";
@@ -32,8 +33,6 @@ export interface LiveList<T> {
 const SHOWN_PACE = 1000;
 const HIDDEN_PACE = 10_000;
 const POLL = 10_000;
-
-const FIRST = 50;
 
 /** How a list is asked for: the same for whoever asks before the page is there. */
 export const listQuery = <T>(path: string, query: Query, limit = FIRST) =>

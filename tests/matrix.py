@@ -33,10 +33,10 @@ from foliot.store.database import Database
 from foliot.usecases.bulks import BulkView
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
-from tests.world import EVERY_MINUTE, KEYRING, World
+from tests.world import EVERY_MINUTE, KEYRING, URL, World
 
 OURS, THEIRS = "acme", "other"
-_ID = re.compile(r"\b(?:sch|run|key|aud|blk)_[0-9a-f]{32}\b")
+_ID = re.compile(r"\b(?:sch|run|key|aud|blk|art)_[0-9a-f]{32}\b")
 _SMALL = ((Verb.READ, Thing.SCHEDULE), (Verb.READ, Thing.RUN), (Verb.READ, Thing.DEAD_LETTER))
 _CRAWL = {"spider": "matrix", "start_urls": ["https://example.com/"]}
 _DRAFT = {**EVERY_MINUTE, "name": "Made by the matrix"}
@@ -58,7 +58,10 @@ class Things:
     job_id: str
     ended_job_id: str
     bulk_id: str
+    article_job_id: str
+    article_id: str
     fingerprint: str = "0" * 12
+    entry_id: str = f"aud_{'f' * 32}"
     # Everybody has the same of these.
     task: str = "greet"
     preset: str = "price-monitoring"
@@ -67,9 +70,10 @@ class Things:
     @classmethod
     def unknown(cls) -> Things:
         """Names that belong to nobody."""
-        first, second, third, job, ended = (new_id("run") for _ in range(5))
+        first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
-        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, new_id("blk"))
+        rest = (new_id("blk"), articles, new_id("art"))
+        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,8 @@ class Route:
         chosen = {"run_id": {"/api/runs/{run_id}/retry": things.ended_id}.get(self.path, things.run_id)}
         # The log of a job that goes on would go on too.
         chosen["job_id"] = things.job_id if self.method == "DELETE" else things.ended_job_id
+        if "{article_id}" in self.path:
+            chosen["job_id"] = things.article_job_id
         # What a route cannot do without, although its path does not name it.
         asked = {"/api/schedules/health": f"?ids={things.schedule_id}"}.get(self.path, "")
         return re.sub(r"{(\w+)}", lambda found: chosen.get(found[1]) or getattr(things, found[1]), self.path) + asked
@@ -106,6 +112,7 @@ class Route:
             },
             "POST /crawl": _CRAWL,
             "POST /jobs/submit": {"articles": [{"url": "https://example.com/matrix"}]},
+            "POST /api/endpoints/test": {"url": URL, "schedule_id": things.schedule_id},
             "POST /api/dead-letters/replay": {"ids": [things.letter_id]},
             "POST /api/bulk": {"action": "retry", "ids": [things.ended_id]},
             "POST /api/keys": {"name": "matrix", "role": "viewer"},
@@ -246,6 +253,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
     house = f"node-of-{tenant_id}", f"queue-of-{tenant_id}"
     jobs = [await _crawl(world, admin, depth) for depth in range(2)]
     await world.finish(jobs[1])
+    article_job_id, article_id = await _article(world, admin)
     return Things(
         schedule.id,
         waiting,
@@ -259,8 +267,18 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         jobs[1].fence.run_id,
         bulk_id=await _bulk(world, admin, ended),
         fingerprint=(await cases.runs.get(admin, letter)).fingerprint or "",
+        entry_id=await _edit(world, admin, schedule.id),
+        article_job_id=article_job_id,
+        article_id=article_id,
         pipeline=await _pipeline(world, tenant_id),
     )
+
+
+async def _article(world: World, admin: Caller) -> tuple[str, str]:
+    """A job of one article, and that article."""
+    made = await world.cases.articles.submit(admin, {"articles": [{"url": f"https://{admin.tenant_id}.example/"}]})
+    (item,) = await world.cases.articles.items(admin, made.run.id, after=0, limit=1)
+    return made.run.id, item.article_id
 
 
 async def _pipeline(world: World, tenant_id: str) -> str:
@@ -286,6 +304,12 @@ async def _pipeline(world: World, tenant_id: str) -> str:
             )
         )
     return name
+
+
+async def _edit(world: World, admin: Caller, schedule_id: str) -> str:
+    """An edit that can be taken back."""
+    await world.cases.schedules.patch(admin, schedule_id, {"description": "edited"})
+    return (await world.cases.trail.list(admin, Page(1), verb="patch"))[0].id
 
 
 async def _bulk(world: World, admin: Caller, run_id: str) -> str:

@@ -1,18 +1,26 @@
-"""Wires the file of pipelines: how it is read, and who brings the store in step with it."""
+"""Wires the file of pipelines: how it is read, and who brings the store in step with it.
+
+Its readers are imported where there is such a file: YAML takes its time.
+"""
 
 from __future__ import annotations
 
-from foliot.pipelines.book.reading import Reader
-from foliot.pipelines.book.watching import PipelineFile
+from typing import TYPE_CHECKING
+
 from foliot.pipelines.catalogue import Catalogue
 from foliot.ports import Store
 from foliot.settings import Settings
 from foliot.usecases.declaring import Declaring
 from foliot.usecases.reconciling import Reconciler
 
+if TYPE_CHECKING:
+    from foliot.pipelines.book.reading import Reader
+
 
 def reader(settings: Settings, catalogue: Catalogue) -> Reader:
     """Reads by the transforms of this process, and in its time zone."""
+    from foliot.pipelines.book.reading import Reader
+
     return Reader(catalogue=catalogue, zone=settings.timezone)
 
 
@@ -20,6 +28,8 @@ def booking(settings: Settings, store: Store, declaring: Declaring, catalogue: C
     """Who looks after the pipelines; None when no file defines any."""
     if settings.pipelines is None:
         return None
+    from foliot.pipelines.book.watching import PipelineFile
+
     return Reconciler(
         store=store,
         book=PipelineFile(path=settings.pipelines, reader=reader(settings, catalogue)),

@@ -221,6 +221,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         reach=feed.reach,
         crawlers=crawl.seen,
         site=site_of(demo),
+        signs_by_setting=standing is not None,
     )
     fires = engine and role is not Role.WORKER
     copies = copying(settings, store, clock) if fires else None

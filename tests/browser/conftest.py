@@ -137,12 +137,16 @@ def tab(browser: Browser) -> Iterator[Open]:
     """Opens a tab on a house: `tab(demo, size=NARROW, theme="dark")`. Each is looked at when the test is over."""
     opened: list[Tab] = []
 
-    def make(house: House, *, size: tuple[int, int] = WIDE, theme: str = "light", zone: str = ZONE) -> Tab:
+    def make(
+        house: House, *, size: tuple[int, int] = WIDE, theme: str = "light", zone: str = ZONE, finger: bool = False
+    ) -> Tab:
         context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme="dark" if theme == "dark" else "light",
             timezone_id=zone,
             reduced_motion="reduce",
+            has_touch=finger,
+            is_mobile=finger,
         )
         context.set_default_timeout(PATIENCE)
         made = Tab(context.new_page(), house.environ["FOLIOT_URL"])

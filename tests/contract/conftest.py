@@ -11,9 +11,12 @@ import pytest
 from sqlalchemy import make_url
 from structlog.testing import capture_logs
 
+from foliot.doors.rest import create_app
 from foliot.store.database import Database
 from foliot.store.migrate import migrate
+from tests.asgi import Client
 from tests.services import wait_for
+from tests.world import World
 
 MIGRATED: set[str] = set()
 """Databases of this process on servers that have their tables: to look again costs more than most tests."""
@@ -38,6 +41,16 @@ async def store(database_url: str, migrated_sqlite: Path) -> AsyncIterator[Datab
     opened = Database(database_url, bind_clock=True)
     yield opened
     await opened.close()
+
+
+@pytest.fixture
+def world(store: Database) -> World:
+    return World.on(store)
+
+
+@pytest.fixture
+def client(world: World) -> Client:
+    return Client(create_app(world.cases))
 
 
 @pytest.fixture(autouse=True)

@@ -14,7 +14,6 @@ from foliot.domain.errors import Conflict, NotFound
 from foliot.domain.run import Failed, Origin, Problem, RunState, Succeeded
 from foliot.engine.executor import conclude
 from foliot.ports import Page, RunView
-from foliot.store.database import Database
 from foliot.usecases.once import AnsweredBefore, Once
 from tests.givens import HOUR, NOON, ask, claim, request, sql, statements
 from tests.world import HOURLY, World
@@ -26,11 +25,6 @@ ABOUT = re.compile(r"\b(runs|attempts|requests)\b")
 def asked(seen: list[str]) -> list[str]:
     """The statements about runs and keys; who asks, and what they may, costs its own few whatever is asked."""
     return [one for one in seen if ABOUT.search(one)]
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
 
 
 async def letters(world: World, count: int, **changes: Any) -> list[str]:

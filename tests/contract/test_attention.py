@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.attention import Item, Kind
 from foliot.domain.run import RunState
@@ -15,7 +13,6 @@ from foliot.doors.rest import create_app
 from foliot.doors.rest.models import Preview, Problem
 from foliot.doors.rest.models_time import AttentionList, CalendarModel, ScheduleHealths, TimelineModel
 from foliot.ports import Page
-from foliot.store.database import Database
 from foliot.usecases.attention import EACH
 from tests.asgi import Client
 from tests.givens import HOUR, NOON, keep, schedule, statements
@@ -23,11 +20,6 @@ from tests.world import HOURLY, World
 
 ERROR = {"code": "http_429", "message": "HTTP 429 from shop.test"}
 ADA = Caller(LOCAL.tenant_id, "ada", Role.VIEWER)
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
 
 
 async def check(world: World, caller: Caller = LOCAL) -> dict[Kind, list[Item]]:

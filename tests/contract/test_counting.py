@@ -30,11 +30,6 @@ MADE = [NOON - TICK, NOON, NOON + TICK, NOON + HOUR - TICK, NOON + HOUR, NOON + 
 """On the edges of hours, beside them, and between."""
 
 
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
 async def crowd(store: Database) -> list[tuple[datetime, RunState]]:
     """A run in every state at every moment, for two tenants; and what one of them should be told."""
     told = [(at, state) for at in MADE for state in RunState]

@@ -13,15 +13,9 @@ from foliot.ports.crawls import Items
 from foliot.store import crawl_items as module
 from foliot.store.crawl_tables import crawl_items
 from foliot.store.crawls import write_items
-from foliot.store.database import Database
 from tests.contract.test_crawls import MINE, crawl
 from tests.givens import statements
 from tests.world import World
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
 
 
 @pytest.fixture

@@ -38,11 +38,6 @@ SEO: dict[str, Any] = {
 MINE = LOCAL.tenant_id
 
 
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
 async def crawl(world: World, caller: Caller = LOCAL, **changes: Any) -> Crawled:
     return await world.cases.crawls.request(caller, {**SEO, **changes})
 

@@ -182,8 +182,28 @@ async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(sta
     assert len(moved) == 13
     assert moved["nightly-prices"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices"
     assert moved["partner-sync"].status is Status.PAUSED
-    assert moved["quick-check"].action["url"].startswith("http://127.0.0.1:8000")
+    assert moved["quick-check"].description == "mine now"
+    assert moved["quick-check"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop", "what was edited still calls us"
     assert proof.holes == []
+
+
+async def test_at_another_port_what_was_under_way_and_what_is_repeated_calls_the_new_one(start: Start) -> None:
+    """Neither a run that waits, nor one of last week, nor a page that an article waits for is where it was."""
+    async with start() as app:
+        waiting = {one.schedule_name: one for one in await app.usecases.runs.list(LOCAL, Page(100), status="queued")}
+        (failed, *_) = await app.usecases.runs.list(LOCAL, Page(1), status="failed")
+        as_asked = await app.usecases.runs.retry(LOCAL, failed.id)
+    async with start("http://127.0.0.1:8001") as app:
+        runs = {one.id: one for one in await app.usecases.runs.list(LOCAL, Page(100))}
+        async with app.store.begin() as tx:
+            claimed = await tx.claims.claim(list(runs), "worker", timedelta(seconds=30), app.clock.now())
+        again = await app.usecases.runs.list(LOCAL, Page(100), status="running,queued")
+
+    assert {"shop-prices", "news-articles"} <= set(waiting)
+    assert runs[waiting["news-articles"].id].state is RunState.CANCELLED
+    assert [one.schedule_name for one in again].count("news-articles") == 1, "asked for anew, where it is now"
+    assert as_asked.id in {one.fence.run_id for one in claimed}
+    assert not [one for one in claimed if ":8000/" in str(one.config)]
 
 
 async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) -> None:
@@ -259,11 +279,17 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
     try:
         assert app.demo is not None
         assert await app.demo.furnish() == 12
+        assert await replace(app.demo, base="http://127.0.0.1:8001").furnish() == 0
+        (failed, *_) = await app.usecases.runs.list(LOCAL, Page(1), status="failed")
+        again = await app.usecases.runs.retry(LOCAL, failed.id)
+        async with app.store.begin() as tx:
+            (claimed,) = await tx.claims.claim([again.id], "worker", timedelta(seconds=30), app.clock.now())
         proof = await app.usecases.audit.prove(LOCAL)
         gone = await app.usecases.demo.remove(LOCAL)
     finally:
         await app.store.close()
 
+    assert claimed.config["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices", "a run of the past calls where we are"
     assert proof.holes == []
     assert gone.schedules == 12
 

@@ -130,6 +130,10 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
         lambda tx: tx.runs.find(TENANT, Page(10), schedule_id="sch_1"),
     ),
+    "the runs beside one": (
+        "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
+        lambda tx: tx.runs.neighbours(TENANT, "sch_1", "run_1"),
+    ),
     "the ended runs of a queue": ("ix_runs_queue", lambda tx: tx.runs.find(TENANT, Page(10), queue="q1")),
     "the ended runs of a kind": ("ix_runs_kind", lambda tx: tx.runs.find(TENANT, Page(10), kind="rare")),
     "when runs were made": ("ix_runs_made", lambda tx: tx.history.counts(TENANT, Stretch(NOON, NOON + 9 * HOUR, 3600))),

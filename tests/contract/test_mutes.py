@@ -12,22 +12,11 @@ from foliot.domain.errors import Forbidden, NotFound
 from foliot.domain.run import RunState
 from foliot.doors.rest import create_app, models_search
 from foliot.engine.hauler import Hauler
-from foliot.store.database import Database
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
 REFUSED = {"code": "http_500", "message": "POST https://api.partner.io/hook answered 500"}
 LIMITED = {"code": "http_429", "message": "POST https://shop.test/ answered 429"}
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 async def letters(world: World, *errors: dict[str, Any]) -> list[str]:

@@ -18,7 +18,6 @@ from foliot.domain.timeline import Grouping
 from foliot.domain.trigger import Every
 from foliot.ports import Page
 from foliot.store.columns import moment_out
-from foliot.store.database import Database
 from foliot.usecases import calendar
 from foliot.usecases.calendar import Asked, Month
 from foliot.usecases.timeline import MOST_GROUPS, Strip
@@ -28,11 +27,6 @@ from tests.world import HOURLY, World
 THEM = Caller("other", "eve", Role.ADMIN)
 ERROR = {"code": "http_500", "message": "no, says 127.0.0.1"}
 EVERYTHING = Query()
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
 
 
 async def history(world: World) -> tuple[Schedule, Schedule]:

@@ -10,25 +10,14 @@ import pytest
 from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.errors import Forbidden, Invalid
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models_bulk
+from foliot.doors.rest import models_bulk
 from foliot.engine.hauler import Hauler
 from foliot.ports import Claimed
-from foliot.store.database import Database
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, URL, Webhook, World
 
 BOOM = {"code": "http_500", "message": "answered 500"}
 MENDED = "https://mended.example/hook"
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 async def letter(world: World, client: Client, schedule_id: str, payload: dict[str, Any] | None = None) -> str:

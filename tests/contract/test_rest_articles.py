@@ -120,6 +120,7 @@ async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Clien
         "image": None,
         "scraped_at": "",
         "cached": False,
+        "previous_scraped_at": None,
     }
     assert [(one["url"], one["error"], one["code"]) for one in whole["failed_articles"]] == [
         ("https://news.test/1", "There is no such page.", "http_404")
@@ -219,3 +220,46 @@ async def test_a_page_of_a_thousand_bytes_each_is_accepted_beyond_a_mebibyte(cli
     many = [{"url": f"https://news.test/{at}?{'x' * 400}"} for at in range(3000)]
 
     assert (await client.post("/jobs/submit", {"articles": many})).status == 201
+
+
+async def test_an_article_that_changed_has_what_it_said_before(client: Client, world: World) -> None:
+    first = await submit(client, 2)
+    await gather(world, title="Old")
+    (before, _) = (await client.get(f"/jobs/{first}/results")).json["results"]
+    fresh = (await client.get(f"/jobs/{first}/results/{before['article_id']}")).json
+    world.clock.advance(3600)
+    second = await submit(client, 2, ignore_cache=True)
+    await gather(world, title="New")
+    (now, _) = (await client.get(f"/jobs/{second}/results")).json["results"]
+    answer = await client.get(f"/jobs/{second}/results/{now['article_id']}")
+    lines = await client.get(f"/jobs/{second}/results", accept="application/x-ndjson")
+    table = await client.get(f"/jobs/{second}/results?format=csv")
+
+    models_articles.WholeArticle.model_validate(answer.json)
+    assert (before["previous_scraped_at"], fresh["previous"]) == (None, None)
+    assert now["previous_scraped_at"] == before["scraped_at"] != now["scraped_at"]
+    assert answer.json == now | {
+        "previous": {"title": "Old", "content": before["content"], "scraped_at": before["scraped_at"]}
+    }
+    told = [orjson.loads(line)["previous_scraped_at"] for line in lines.text.splitlines()]
+    rows = [row["previous_scraped_at"] for row in csv.DictReader(StringIO(table.text))]
+    assert told == rows == [before["scraped_at"]] * 2
+
+
+async def test_an_article_is_found_through_a_job_that_asked_for_it_alone(client: Client, world: World) -> None:
+    job, other = (
+        await submit(client, 1),
+        (await client.post("/jobs/submit", {"articles": [{"url": "https://b.test/"}]})),
+    )
+    await gather(world)
+    (one,) = (await client.get(f"/jobs/{job}/results")).json["results"]
+    crawl = (await client.post("/crawl", {"spider": "seo", "start_urls": ["https://a.test/"]})).json["job_id"]
+
+    assert (await client.get(f"/jobs/{job}/results/{one['article_id']}")).status == 200
+    for job_id, article_id in [
+        (other.json["job_id"], one["article_id"]),
+        (crawl, one["article_id"]),
+        (job, "art_" + "0" * 32),
+        (job, "nonsense"),
+    ]:
+        is_problem(await client.get(f"/jobs/{job_id}/results/{article_id}"), 404, "not_found")

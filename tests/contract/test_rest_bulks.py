@@ -15,23 +15,12 @@ from foliot.doors.rest import create_app, models_bulk
 from foliot.engine.hauler import LEASE, Hauler
 from foliot.ports import Transaction
 from foliot.ports.hands import Done
-from foliot.store.database import Database
 from foliot.usecases.bulk_hands import BulkHands
 from foliot.usecases.bulks import Bulks
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World, open_world
 
 BOOM = {"code": "http_500", "message": "POST https://api.partner.io/hook answered 500"}
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 @pytest.fixture

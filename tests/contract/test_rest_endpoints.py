@@ -10,10 +10,8 @@ import pytest
 
 from foliot.domain.access import LOCAL
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app
 from foliot.doors.rest.endpoints import EndpointList
 from foliot.ports import Ending, Page
-from foliot.store.database import Database
 from foliot.usecases import endpoints
 from tests.asgi import Client
 from tests.givens import statements
@@ -22,16 +20,6 @@ from tests.world import EVERY_MINUTE, World
 GOOD, DOWN = "https://good.example/hook", "https://down.example:8443/in"
 REFUSED = {"code": "connect", "message": "connection refused"}
 BUSY = {"code": "http_503", "message": "the target answered 503"}
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 def hook(url: str, **more: Any) -> dict[str, Any]:

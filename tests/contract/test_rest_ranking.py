@@ -8,23 +8,12 @@ import pytest
 
 from foliot.domain.ranking import Record, flakiest, slowest, two_digits
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models_schedules
-from foliot.store.database import Database
+from foliot.doors.rest import models_schedules
 from foliot.usecases import rankings
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
 BOOM = {"code": "http_500", "message": "answered 500"}
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 async def live(world: World, client: Client, name: str, took: list[float], failed: int = 0) -> str:

@@ -9,22 +9,11 @@ import pytest
 
 from foliot.domain.event import EventType, Line
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models_logs
+from foliot.doors.rest import models_logs
 from foliot.ports import Claimed
-from foliot.store.database import Database
 from foliot.usecases import logs as logs_module
 from tests.asgi import Client
 from tests.world import World
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 async def running(world: World) -> Claimed:

@@ -13,7 +13,7 @@ import pytest
 from foliot.domain.event import EventType, Line
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models
+from foliot.doors.rest import create_app, models, models_search
 from foliot.doors.rest import streams as streams_module
 from foliot.ports import run_topic
 from tests.asgi import Answer, Client
@@ -65,6 +65,23 @@ async def test_a_run_tells_its_life(world: World, client: Client) -> None:
     assert (seen["worker"], seen["attempt"], seen["max_attempts"]) == ("worker-1", 1, 4)
     assert [(one["number"], one["outcome"]) for one in seen["attempts"]] == [(1, "success")]
     assert seen["links"]["schedule"] == f"/api/schedules/{run['schedule_id']}"
+
+
+async def test_a_run_names_the_runs_beside_it(world: World, client: Client) -> None:
+    made = await created(client)
+    await world.pass_time(3)
+    newest, middle, oldest = [run["id"] for run in (await client.get("/api/runs")).json["items"]]
+    alone = (await client.post(f"/api/schedules/{made['id']}/run-now")).json["id"]
+
+    async def beside(run_id: str) -> tuple[str | None, str | None]:
+        answer = await client.get(f"/api/runs/{run_id}/neighbours")
+        models_search.Neighbours.model_validate(answer.json)
+        return answer.json["before"], answer.json["after"]
+
+    assert await beside(oldest) == (None, middle)
+    assert await beside(middle) == (oldest, newest)
+    assert await beside(alone) == (newest, None)
+    assert (await client.get(f"/api/runs/{UNKNOWN_RUN}/neighbours")).status == 404
 
 
 async def _finish(world: World, claimed: Any, state: RunState, **more: Any) -> None:

@@ -10,21 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.cli.schedule_acts import read_documents
-from foliot.doors.rest import create_app, yaml_text
-from foliot.store.database import Database
+from foliot.domain.access import LOCAL
+from foliot.doors.rest import yaml_text
 from tests.asgi import Client
 from tests.contract.test_rest_bulks import hauler, make, read, work
 from tests.world import EVERY_MINUTE, HOURLY, World
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 async def tags(client: Client) -> dict[str, list[str]]:
@@ -127,6 +117,34 @@ async def test_what_is_written_down_makes_the_same_schedules_again(world: World,
     again = read_documents("it", (await client.get(f"/api/schedules/export?format={form}")).text)
     states = [{**one, "status": "", "paused_reason": ""} for one in again]
     assert sorted(states[:3], key=repr) == sorted(states[3:], key=repr)
+
+
+async def test_one_that_is_made_or_replaced_paused_never_fires(world: World, client: Client) -> None:
+    """In one step: nobody sees it awake, so no instant that comes due meanwhile makes a run."""
+    asleep = {**EVERY_MINUTE, "paused": True, "paused_reason": "waiting"}
+    made = await client.post("/api/schedules", {**asleep, "name": "made"})
+    awake = await world.schedule(EVERY_MINUTE, name="replaced")
+    put = await client.put(f"/api/schedules/{awake.id}", {**asleep, "name": "replaced"})
+    await world.pass_time(3)
+
+    for answer in (made, put):
+        assert answer.status in {200, 201}, answer.json
+        assert (answer.json["status"], answer.json["paused_reason"]) == ("paused", "waiting")
+    assert (await client.get("/api/runs")).json["items"] == []
+    trail = (await client.get(f"/api/audit?thing_id={made.json['id']}")).json["items"]
+    assert sorted(one["verb"] for one in trail) == ["create", "pause"]
+    assert (await world.cases.audit.prove(LOCAL)).holes == []
+
+
+async def test_what_an_answer_says_of_its_state_is_no_wish(world: World, client: Client) -> None:
+    made = await client.post("/api/schedules", {**EVERY_MINUTE, "paused": True, "paused_reason": "waiting"})
+    copy = await client.post("/api/schedules", made.json)
+    await client.post(f"/api/schedules/{made.json['id']}/resume")
+    sent_back = await client.put(f"/api/schedules/{made.json['id']}", made.json)
+
+    assert (copy.json["status"], sent_back.json["status"]) == ("active", "active")
+    for wrong in ({"paused": "yes"}, {"paused": True, "paused_reason": "x" * 501}):
+        assert (await client.post("/api/schedules", {**EVERY_MINUTE, **wrong})).status == 422
 
 
 async def test_what_cannot_be_read_is_not_written_down_as_something_else(world: World, client: Client) -> None:

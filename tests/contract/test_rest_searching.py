@@ -20,7 +20,6 @@ from foliot.domain.query import Query, Term
 from foliot.domain.run import RunState
 from foliot.doors.rest import create_app, models, models_search, run_export
 from foliot.store import tables
-from foliot.store.database import Database
 from foliot.store.sieve import Sieve
 from tests.asgi import Answer, Client
 from tests.world import EVERY_MINUTE, World, open_world
@@ -28,16 +27,6 @@ from tests.world import EVERY_MINUTE, World, open_world
 REFUSED = {"code": "connect", "message": "connection to api.partner.io:443 refused after 31 ms"}
 REFUSED_AGAIN = {"code": "connect", "message": "connection to api.partner.io:443 refused after 7 ms"}
 TEAPOT = {"code": "http_418", "message": "the target answered 418"}
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 @pytest.fixture

@@ -5,26 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-import pytest
-
 from foliot.domain.access import LOCAL
-from foliot.doors.rest import create_app, models
-from foliot.store.database import Database
+from foliot.doors.rest import models
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
 ME = LOCAL.user_id
 NEXT, AFTER = "2027-01-04T12:01:00Z", "2027-01-04T12:02:00Z"
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
-
-
-@pytest.fixture
-def client(world: World) -> Client:
-    return Client(create_app(world.cases))
 
 
 async def ask(

@@ -11,12 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from sqlalchemy import text, update
+from sqlalchemy import select, text, update
 
 from foliot.domain.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
 from foliot.domain.run import Problem, RunState
 from foliot.ports.articles import Extracted, News, Scraped, Taken, Told, Wish
 from foliot.store import article_jobs
+from foliot.store.article_tables import articles
 from foliot.store.database import Database
 from foliot.store.tables import runs
 from foliot.usecases.again import again
@@ -494,3 +495,55 @@ async def test_ten_thousand_are_a_few_statements(store: Database) -> None:
 
     assert made == Counts(total=10_000)
     assert len(sent) <= (7 if store.dialect.name != "mysql" else 30)
+
+
+async def reread(store: Database, at: datetime, **said: Any) -> tuple[list[Any], int]:
+    """Fetched anew at this moment: how its row stands then, and by how many statements. No words: it is as it was."""
+    await submit(store, [wish(1)], now=at, max_age=timedelta())
+    (one,) = await take(store, now=at)
+    page = Extracted(**said) if said else None
+    ending = Scraped(fence=one.fence, host=one.host, at=at, page=page, unchanged=page is None)
+    with statements(store) as sent:
+        await settle(store, [ending], now=at)
+    [row] = await look(store, "SELECT title, content, previous_title, previous_content FROM articles")
+    return list(row), len(sent)
+
+
+async def previous_at(store: Database) -> datetime | None:
+    async with store.read() as tx:
+        at: datetime | None = (await tx.conn.execute(select(articles.c.previous_scraped_at))).scalar_one()
+    return at
+
+
+async def test_what_a_page_said_before_it_changed_is_kept_once(store: Database) -> None:
+    await submit(store, [wish(1)])
+    await know(store)
+    hours = [NOON + timedelta(hours=at) for at in range(1, 8)]
+
+    row, few = await reread(store, hours[0], title="A", content="one")
+    assert row == ["A", "one", None, None]
+    assert await reread(store, hours[1]) == (row, few)
+    assert await previous_at(store) is None
+    assert await reread(store, hours[2], title="A", content="two") == (["A", "two", "A", "one"], few)
+    assert await previous_at(store) == hours[1], "until then it was known to say so"
+    assert await reread(store, hours[3], title="A", content="two") == (["A", "two", "A", "one"], few)
+    assert await previous_at(store) == hours[1]
+    assert await reread(store, hours[4], title="B", content="two") == (["B", "two", "A", "two"], few)
+    assert await reread(store, hours[5], title="B", content="TWO") == (["B", "TWO", "B", "two"], few), "letters count"
+    assert await reread(store, hours[6], title=None, content="TWO") == ([None, "TWO", "B", "TWO"], few)
+    assert await previous_at(store) == hours[5]
+
+
+async def test_each_of_a_batch_keeps_its_own(store: Database) -> None:
+    wishes = [wish(at) for at in range(12)]
+    await submit(store, wishes)
+    await know(store)
+    await settle(store, [good(one) for one in await take(store)])
+    later = NOON + timedelta(hours=1)
+    await submit(store, wishes, now=later, max_age=timedelta())
+    endings = [good(one, title="Title" if one.url.endswith("/3") else "Other") for one in await take(store, now=later)]
+    await settle(store, endings, now=later)
+
+    rows = await look(store, "SELECT url, title, previous_title, previous_content FROM articles")
+    kept = {row.url: (row.previous_title, row.previous_content) for row in rows}
+    assert kept == {one.url: ("Title", f"Text of {one.url}") for one in wishes} | {wishes[3].url: (None, None)}

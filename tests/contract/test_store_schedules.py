@@ -209,6 +209,19 @@ async def test_runs_are_found_by_what_they_are(store: Database) -> None:
         assert await tx.runs.open_ids(one.id, waiting_only=True) == [of_schedule["id"]]
 
 
+async def test_a_run_knows_its_neighbours_however_many_there_are(store: Database) -> None:
+    one, other = schedule(), schedule()
+    await keep(store, one, other)
+    made = await ask(store, NOON, *(request(schedule_id=one.id, version=1) for _ in range(150)))
+    await ask(store, NOON, request(schedule_id=other.id, version=1))
+
+    async with store.read() as tx:
+        assert await tx.runs.neighbours(TENANT, one.id, made[0]) == (None, made[1])
+        assert await tx.runs.neighbours(TENANT, one.id, made[20]) == (made[19], made[21])
+        assert await tx.runs.neighbours(TENANT, one.id, made[-1]) == (made[-2], None), "another schedule's is none"
+        assert await tx.runs.neighbours("other", one.id, made[20]) == (None, None)
+
+
 async def test_the_waiting_runs_of_a_schedule_are_told_from_the_running(store: Database) -> None:
     one = schedule()
     await keep(store, one)

@@ -17,7 +17,6 @@ from foliot.domain.limits import Limits
 from foliot.ports import Page, RunRequest, RunView
 from foliot.store.access_tables import trail
 from foliot.store.crawl_tables import crawl_requests
-from foliot.store.database import Database
 from foliot.store.runs import SqlRuns
 from foliot.store.schedules import SqlSchedules
 from foliot.store.tables import runs
@@ -28,11 +27,6 @@ from tests.givens import statements
 from tests.world import HOURLY, World
 
 MINE = LOCAL.tenant_id
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
 
 
 async def crawl(world: World, number: int, **changes: Any) -> Crawled:

@@ -13,7 +13,6 @@ from foliot.domain.errors import Forbidden, NotFound
 from foliot.domain.run import RunState
 from foliot.domain.trail import TrailEntry
 from foliot.ports import Page
-from foliot.store.database import Database
 from foliot.store.trail import entry_columns
 from foliot.usecases.once import AnsweredBefore, Once
 from tests.givens import statements
@@ -22,11 +21,6 @@ from tests.world import EVERY_MINUTE, HOURLY, URL, World
 ADA = Caller("acme", "ada", Role.ADMIN, key_id="key_1")
 BOB = Caller("other", "bob", Role.ADMIN, door=Door.CLI)
 BOOM = {"code": "http_500", "message": "the target answered 500"}
-
-
-@pytest.fixture
-def world(store: Database) -> World:
-    return World.on(store)
 
 
 async def told(world: World, caller: Caller = ADA, **wanted: Any) -> list[TrailEntry]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import pty
@@ -23,7 +24,7 @@ from typer.testing import CliRunner
 
 import foliot
 from foliot.cli import following, process
-from foliot.cli.app import app
+from foliot.cli.app import COMPLETING, app, narrow
 from foliot.cli.printing import EXIT_CODES, Exit, count, moment, print_json, printable
 from foliot.domain.errors import Conflict
 from foliot.store.lock import only_one
@@ -151,6 +152,9 @@ def commands() -> Iterator[tuple[str, Any]]:
     yield from walk(typer.main.get_command(app), "foliot")
 
 
+EVERY = dict(commands())
+
+
 # --- help and usage ---------------------------------------------------------------------------------------------------
 
 
@@ -166,6 +170,68 @@ def test_help_and_version_import_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_server_starts_without_the_commands_that_ask_one_and_is_explained_alike() -> None:
+    code = (
+        "import sys; sys.argv = ['foliot', 'up', '--help']\n"
+        "from foliot.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: print('foliot.cli.app' in sys.modules, 'foliot.cli.runs' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "False False"
+    assert done.stdout.splitlines()[:-1] == invoke("up", "--help").out.splitlines()
+
+
+def test_a_start_makes_no_model_and_imports_nothing_that_is_not_asked_yet() -> None:
+    """What checks a body is made when the first such body comes; libraries wait for whatever needs them."""
+    code = (
+        "import sys, foliot.bootstrap, foliot.doors.rest, foliot.doors.rpc\n"
+        "from foliot.describing import Described\n"
+        "def below(cls): return [cls, *(each for one in cls.__subclasses__() for each in below(one))]\n"
+        "heavy = {'alembic', 'discord', 'trafilatura', 'celery', 'kombu', 'pymongo', 'cryptography', 'lxml'}\n"
+        "print([one.__name__ for one in below(Described)[1:] if one.__pydantic_complete__])\n"
+        "print(sorted(heavy & set(sys.modules)))\n"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.split() == ["[]", "[]"]
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_at_a_terminal_a_start_says_at_once_that_it_starts(tmp_path: Path, terminal: bool) -> None:
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "foliot", "up", "--port", port, "--home", str(tmp_path)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, check=False, timeout=30)
+    said = os.read(ours, 65536).decode().splitlines()
+    os.close(ours)
+    os.close(theirs)
+
+    assert (done.returncode, done.stdout) == (1, ""), "what scripts read is as it was"
+    assert said[:-1] == (["foliot: starting …"] if terminal else [])
+    assert f"port {port} of 127.0.0.1 is taken" in said[-1]
+
+
+@pytest.mark.parametrize("kind", ["none", "directory", "pipe"])
+def test_a_file_of_pipelines_that_the_command_names_must_be_there(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "pipelines.yml"
+    if kind == "directory":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+
+    done = invoke("up", "--home", str(tmp_path / "home"), "--port", "0", "--pipelines", str(file))
+
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"foliot: --pipelines: {file} cannot be read (")
+    assert len(done.err.splitlines()) == 1
+    assert not (tmp_path / "home").exists(), "nothing has begun"
+
+
 def test_the_module_is_the_command() -> None:
     done = subprocess.run([sys.executable, "-m", "foliot", "--version"], capture_output=True, text=True, check=True)
 
@@ -176,7 +242,9 @@ def test_without_a_command_the_help_is_shown() -> None:
     assert "Run a server" in invoke().out + invoke().err
 
 
-@pytest.mark.parametrize(("path", "command"), list(commands()), ids=lambda each: each if isinstance(each, str) else "")
+@pytest.mark.parametrize(
+    ("path", "command"), list(EVERY.items()), ids=lambda each: each if isinstance(each, str) else ""
+)
 def test_every_command_and_flag_explains_itself_and_stands_in_the_reference(path: str, command: Any) -> None:
     page = REFERENCE.read_text(encoding="utf-8")
     section = re.search(rf"^### `{re.escape(path)}`$(.*?)(?=^### |\Z)", page, re.MULTILINE | re.DOTALL)
@@ -194,7 +262,7 @@ def test_every_command_and_flag_explains_itself_and_stands_in_the_reference(path
 def test_the_reference_names_no_command_that_does_not_exist() -> None:
     named = re.findall(r"^### `(foliot .*)`$", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE)
 
-    assert sorted(named) == sorted(path for path, _ in commands())
+    assert sorted(named) == sorted(EVERY)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +300,44 @@ def test_what_the_parser_refuses_is_wrong_usage_too(arguments: list[str]) -> Non
     assert invoke(*arguments).code == 2
 
 
+@pytest.mark.parametrize(("path", "_"), list(EVERY.items()), ids=lambda each: each if isinstance(each, str) else "")
+def test_a_command_that_is_made_alone_is_the_one_among_all(path: str, _: object) -> None:
+    words = path.split()[1:]
+    alone = copy.copy(app)
+
+    narrow(alone, words)
+
+    found: Any = typer.main.get_command(alone)
+    assert list(found.commands) == words[:1]
+    for word in words:
+        found = found.commands[word]
+    assert found.help == EVERY[path].help
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], ["shedule", "list"]])
+def test_who_names_no_command_is_told_about_all(words: list[str]) -> None:
+    alone = copy.copy(app)
+
+    narrow(alone, words)
+
+    assert alone.registered_groups == app.registered_groups
+    assert alone.registered_commands == app.registered_commands
+
+
+def test_a_shell_that_completes_words_knows_all_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = copy.copy(app)
+    monkeypatch.setenv(COMPLETING, "complete_bash")
+
+    narrow(alone, ["schedule"])
+
+    assert alone.registered_groups == app.registered_groups
+
+
 def test_a_command_names_the_variables_that_steer_it() -> None:
-    for path, _ in commands():
+    for path in EVERY:
         shown = " ".join(invoke(*path.split()[1:], "--help").out.split())
         spoken = ("schedule", "run", "task", "preset", "dead-letter", "queue", "apikey", "secret", "tenant", "health")
-        asked = path == "foliot audit list" or path.startswith("foliot worker ")
+        asked = path in ("foliot audit list", "foliot audit revert") or path.startswith("foliot worker ")
         looks = (
             "attention",
             "timeline",

@@ -249,3 +249,58 @@ def test_a_job_is_cancelled(server: Script) -> None:
     assert invoke("articles", "cancel", JOB).out == "Job cancelled. Removed 3 pending tasks.\n"
     assert json.loads(invoke("articles", "cancel", JOB, "--json").out) == told
     assert invoke("articles", "cancel", JOB).code == 4
+
+
+def test_what_changed_is_shown_line_by_line(server: Script) -> None:
+    first, second = (
+        {"article_id": f"art_{at}", "url": f"https://example.com/{at}", "previous_scraped_at": before}
+        for at, before in ((1, None), (2, "2027-01-01T09:00:00Z"))
+    )
+    whole = {
+        **second,
+        "title": "Bread is dear",
+        "content": "Bread costs 5.\nMilk costs 2.\x1b[2J",
+        "scraped_at": "2027-01-02T09:00:00Z",
+        "previous": {
+            "title": "Bread is dear",
+            "content": "Bread costs 4.\nMilk costs 2.\x1b[2J",
+            "scraped_at": "2027-01-01T09:00:00Z",
+        },
+    }
+    pages = [{"results": [first], "successful": 2}, {"results": [second], "successful": 2}]
+    path = f"/jobs/{JOB}/results"
+    server.will("GET", path, *((200, page) for page in pages * 3))
+    server.will("GET", f"{path}/art_2", (200, whole))
+
+    assert invoke("articles", "diff", JOB, "--utc").out.splitlines() == [
+        "--- https://example.com/2  2027-01-01 09:00:00Z",
+        "+++ https://example.com/2  2027-01-02 09:00:00Z",
+        "@@ -1,4 +1,4 @@",
+        " Bread is dear",
+        " ",
+        "-Bread costs 4.",
+        "+Bread costs 5.",
+        " Milk costs 2.\\x1b[2J",
+    ]
+    assert [server.request()[1] for _ in range(3)] == [
+        f"{path}?limit=100&skip=0",
+        f"{path}?limit=100&skip=1",
+        f"{path}/art_2",
+    ]
+    assert json.loads(invoke("articles", "diff", JOB, "https://example.com/2", "--json").out) == [whole]
+    assert invoke("articles", "diff", JOB, "https://example.com/3").code == 3
+    assert invoke("articles", "diff", JOB, "art_9").code == 3
+    server.will("GET", f"{path}/art_2", (200, {**whole, "previous": None}))
+    unchanged = invoke("articles", "diff", JOB, "art_2")
+    assert (unchanged.code, unchanged.out) == (0, "")
+    assert "nothing is known to have changed" in unchanged.err
+
+
+def test_a_page_of_results_says_that_some_have_changed(server: Script) -> None:
+    (one,) = PAGE["results"]
+    changed = {**PAGE, "results": [{**one, "previous_scraped_at": "2027-01-01T08:00:00Z"}]}
+    server.will("GET", f"/jobs/{JOB}/results", (200, changed), (200, PAGE))
+
+    said = invoke("articles", "results", JOB, "--format", "table")
+    assert f"1 of these said something else before: foliot articles diff {JOB}" in said.err
+    assert "said something else" not in invoke("articles", "results", JOB, "--format", "table").err

@@ -150,6 +150,7 @@ def test_the_log_is_listed(run: Foliot, server: Script) -> None:  # noqa: F811 -
         "verb": "pause",
         "thing": "schedule",
         "thing_id": "sch_1",
+        "thing_name": "Nightly",
         "seq": 7,
     }
     server.will("GET", "/api/audit", (200, {"items": [entry], "next_cursor": None}))
@@ -157,9 +158,21 @@ def test_the_log_is_listed(run: Foliot, server: Script) -> None:  # noqa: F811 -
     answered = run("audit", "list", "--user", "ada", "--id", "sch_1", "--from", "2027-01-01T00:00:00Z", "--utc")
 
     assert answered.code == 0, answered.err
-    for word in ("2027-01-01 09:00:00Z", "ada (key_1)", "pause", "sch_1", "7"):
+    for word in ("2027-01-01 09:00:00Z", "ada (key_1)", "pause", "sch_1", "Nightly", "7"):
         assert word in answered.out
     path = server.request()[1]
     assert "user=ada" in path
     assert "thing_id=sch_1" in path
     assert "from=2027-01-01T00" in path
+
+
+def test_an_edit_is_taken_back(run: Foliot, server: Script) -> None:  # noqa: F811 -- the fixtures
+    schedule = {"id": "sch_1", "name": "Nightly", "status": "active", "version": 4}
+    since = {"detail": "schedule sch_1 was changed since: ada changed it; look at it, or revert that first"}
+    server.will("POST", "/api/audit/aud_1/revert", (200, schedule), (409, since))
+
+    answered = run("audit", "revert", "aud_1", "--json")
+    assert json.loads(answered.out) == schedule
+    refused = run("audit", "revert", "aud_1")
+    assert refused.code != 0
+    assert "was changed since: ada" in refused.err

@@ -108,7 +108,6 @@ def test_a_file_is_read_back_names_that_are_taken_stay(server: Script, tmp_path:
     )
     server.will("GET", "/api/schedules", (200, {"items": [SCHEDULE], "next_cursor": None}))
     server.will("POST", "/api/schedules", (201, {**SCHEDULE, "id": "sch_2"}))
-    server.will("POST", "/api/schedules/sch_2/pause", (200, SCHEDULE))
 
     shown = invoke("schedule", "import", str(file), "--json")
 
@@ -118,8 +117,8 @@ def test_a_file_is_read_back_names_that_are_taken_stay(server: Script, tmp_path:
         ("over", "left"),
     ]
     server.request()
-    assert server.body() == {"name": "new", "type": "cron"}
-    assert server.body() == {"reason": "waiting"}
+    assert server.body() == {"name": "new", "type": "cron", "paused": True, "paused_reason": "waiting"}
+    assert server.asked.empty(), "one step: nothing can fire between two"
 
 
 def test_documents_that_share_a_name_share_no_schedule(server: Script, tmp_path: Path) -> None:
@@ -136,20 +135,6 @@ def test_documents_that_share_a_name_share_no_schedule(server: Script, tmp_path:
 
     did = [(one["id"], one["did"]) for one in json.loads(shown.out)]
     assert did == [("sch_1", "replaced"), ("sch_0", "replaced"), ("sch_2", "created")]
-
-
-def test_one_that_was_made_but_not_paused_is_told_so(server: Script, tmp_path: Path) -> None:
-    file = tmp_path / "all.json"
-    file.write_text(json.dumps({**DOCUMENT, "status": "paused", "paused_reason": "x" * 9000}))
-    server.will("GET", "/api/schedules", (200, {"items": [], "next_cursor": None}))
-    server.will("POST", "/api/schedules", (201, {**SCHEDULE, "id": "sch_2"}))
-    server.will("POST", "/api/schedules/sch_2/pause", (422, {"detail": "too long"}))
-
-    shown = invoke("schedule", "import", str(file), "--json")
-
-    (one,) = json.loads(shown.out)
-    assert (one["id"], one["did"], shown.code) == ("sch_2", "refused", 1)
-    assert "it is created, but not paused: " in one["why"]
 
 
 def test_a_trial_of_an_import_changes_nothing(server: Script, tmp_path: Path) -> None:

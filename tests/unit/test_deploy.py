@@ -23,7 +23,7 @@ from foliot.cli.app import app
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Status
-from foliot.doors.rest.metrics import expose
+from foliot.doors.rest.exposing import expose
 from foliot.egress import addresses
 from foliot.pipelines.book.reading import Reader
 from foliot.pipelines.loading import load

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.endpoint import Call, address, endpoints
+from foliot.domain.endpoint import Call, address, endpoints, is_test, tried
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]
@@ -73,7 +73,7 @@ def test_an_error_without_a_code_is_counted_too() -> None:
 
 def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_URL", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "260")
     item = {
         "url": "https://down.example/in",
         "calls": 3,
@@ -82,6 +82,10 @@ def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeyp
         "p95_ms": 400.0,
         "codes": {"connect": 2, "2xx": 1},
         "failing_since": "2027-01-04T12:00:00Z",
+        "secrets": [
+            {"name": "webhook_signing", "since": "2026-12-24T12:00:00Z", "version": 2},
+            {"name": "gone", "since": None, "version": None},
+        ],
     }
     whole = {"items": [item], "next_cursor": None, "total": 1, "whole": True}
     answers = [(200, each) for each in ({**whole, "total": 4, "whole": False}, whole, {**whole, "items": []})]
@@ -90,7 +94,110 @@ def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeyp
     shown = invoke("endpoints", "--utc")
     for told in ("https://down.example/in", "33.3%", "12.5 / 400", "connect 2, 2xx 1", "2027-01-04"):
         assert told in shown.out
+    for told in ("webhook_signing", "2026-12-24", "gone unknown"):
+        assert told in " ".join(shown.out.split())
     assert "3 targets more had no room" in shown.err
     assert "newest 2,000 runs" in shown.err
     assert json.loads(invoke("endpoints", "--json").out) == whole
     assert "No webhook was called" in invoke("endpoints").out
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+def test_a_test_carries_what_the_schedule_sends_but_for_the_body(method: str) -> None:
+    action = {"url": "https://a/?k=1", "method": method, "headers": {"X-A": "b"}, "body": {"real": True}}
+
+    made = tried(action, {"schedule": "Nightly"}, NOON)
+
+    assert made is not None
+    assert is_test("webhook", made)
+    assert list(made)[-1] == "test"
+    assert (made["url"], made["method"], made["headers"]) == (action["url"], method, {"X-A": "b"})
+    assert made.get("body") == (
+        {
+            "type": "foliot.test",
+            "test": True,
+            "timestamp": "2027-01-04T12:00:00Z",
+            "data": {"schedule": "Nightly"},
+        }
+        if method == "POST"
+        else None
+    )
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+def test_what_acts_by_its_method_is_not_tried_out(method: str) -> None:
+    assert tried({"url": "https://a/", "method": method}, {}, NOON) is None
+
+
+def test_only_a_webhook_is_a_test() -> None:
+    assert not is_test("task", {"test": True})
+    assert not is_test("webhook", {"test": "true"})
+
+
+BULK = {
+    "id": "blk_1",
+    "action": "pause",
+    "filter": "f",
+    "state": "running",
+    "done": 0,
+    "total": 2,
+    "ok": 0,
+    "failed": 0,
+    "outcomes": {},
+    "rate": 5,
+    "user_id": "ada",
+    "failures": [],
+}
+TRIAL = {"dry_run": True, "count": 2, "sample": [], "hosts": ["a"], "warnings": []}
+
+
+@pytest.fixture
+def asked(server: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
+    monkeypatch.setenv("FOLIOT_URL", f"http://127.0.0.1:{server.server_port}")
+    return server
+
+
+def test_a_test_is_sent_from_the_command_line(asked: Script) -> None:
+    run = {"id": "run_1", "state": "queued", "kind": "webhook", "attempt": 0, "max_attempts": 1, "attempts": []}
+    asked.will("POST", "/api/endpoints/test", (202, run))
+
+    shown = invoke("endpoints", "test", "https://a/hook", "--schedule", "sch_1")
+
+    assert shown.code == 0, shown.err
+    assert asked.body() == {"url": "https://a/hook", "schedule_id": "sch_1"}
+    assert "run_1" in shown.out
+    assert "foliot run logs -f run_1" in shown.err
+
+
+def test_what_a_target_did_not_take_is_sent_again(asked: Script) -> None:
+    asked.will("POST", "/api/bulk", (202, BULK))
+
+    shown = invoke("endpoints", "recover", "https://a/hook", "--since", "24h", "--rate", "2")
+
+    assert shown.code == 0, shown.err
+    replay, retry = asked.body(), asked.body()
+    made = 'target:"https://a/hook" since:24h'
+    assert replay == {"action": "replay", "filter": made, "rate": 2, "dry_run": False}
+    failed = f"{made} state:failed -repeated:true -test:true"
+    assert retry == {"action": "retry", "filter": failed, "rate": 2, "dry_run": False}
+    assert invoke("endpoints", "recover", "https://a/hook").code == 2
+    assert invoke("endpoints", "recover", 'https://a/"', "--since", "1h").code == 2
+
+
+def test_whoever_calls_a_target_is_paused_only_when_somebody_says_so(asked: Script) -> None:
+    asked.will("POST", "/api/bulk", (200, TRIAL))
+    refused = invoke("endpoints", "disable", "https://a/hook")
+    assert (refused.code, asked.body()["dry_run"]) == (2, True)
+    assert "give --yes" in refused.err
+    assert asked.asked.empty()
+
+    asked.will("POST", "/api/bulk", (200, TRIAL), (202, BULK))
+    paused = invoke("endpoints", "disable", "https://a/hook", "--yes", "--json")
+    assert json.loads(paused.out)["items"][0]["id"] == "blk_1"
+    asked.body()
+    body = {"action": "pause", "filter": 'target:"https://a/hook"', "rate": 5, "expect": 2, "dry_run": False}
+    assert asked.body() == body
+
+    asked.will("POST", "/api/bulk", (200, {**TRIAL, "count": 0}))
+    nobody = invoke("endpoints", "disable", "https://a/hook", "--yes")
+    assert "would act on 0" in nobody.out

@@ -36,4 +36,4 @@ createRoot(document.getElementById("root") as HTMLElement).render(
 );
 
 // After what the first page needs itself.
-window.addEventListener("load", () => window.setTimeout(() => whenIdle(LOADERS), 1500));
+window.addEventListener("load", () => window.setTimeout(() => whenIdle(LOADERS), 4000));

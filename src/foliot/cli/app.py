@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
 
 import typer
+from typer.models import CommandInfo
 
-import foliot
 from foliot.cli import (
     access,
     articles,
@@ -25,7 +25,6 @@ from foliot.cli import (
     runs,
     schedule_acts,
     secrets,
-    serve,
     tasks,
     tenants,
     token,
@@ -33,49 +32,23 @@ from foliot.cli import (
     workers,
 )
 from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES
-from foliot.cli.printing import EXIT_CODES
+from foliot.cli.root import SERVER, root
 
-app = typer.Typer(
-    name="foliot",
-    help="Fires web work at the right instant, exactly once, and shows what happened and why.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+app = root()
 
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"foliot {foliot.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _root(
-    _version_wanted: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
-    ] = False,
-) -> None:
-    """Fires web work at the right instant, exactly once, and shows what happened and why."""
-
-
-SERVER = "Run a server"
 UPKEEP = "Look after it"
 CLIENT = "Talk to a running server"
+COMPLETING = "_FOLIOT_COMPLETE"
+"""Set by a shell that wants to know what could come next."""
 
-app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.up)
-app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.api)
-app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.grpc)
-app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.discord)
-app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(serve.scheduler)
 app.add_typer(workers.group, name="worker", rich_help_panel=SERVER, epilog=SERVER_VARIABLES)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.migrate)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.check)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(token.token)
 app.add_typer(audit.group, name="audit", rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)
-for look in (overview.attention, overview.timeline, overview.calendar, overview.ranking, endpoints.endpoints):
+for look in (overview.attention, overview.timeline, overview.calendar, overview.ranking):
     app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(look)
+app.add_typer(endpoints.group, name="endpoints", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
 for name, group in (
     ("schedule", schedule_acts.group),
     ("run", runs.group),
@@ -100,3 +73,18 @@ app.add_typer(demo.group, name="demo", rich_help_panel=CLIENT, epilog=CLIENT_VAR
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.login_link)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.members)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(runs.health)
+
+
+def narrow(whole: typer.Typer, words: list[str]) -> None:
+    """Leave only the command that these words begin with: to make them all takes longer than most take to run.
+
+    Whoever asks for help, completes a word or mistypes one is told about all of them.
+    """
+    groups = [one for one in whole.registered_groups if words and one.name == words[0]]
+    commands = [one for one in whole.registered_commands if words and _name(one) == words[0]]
+    if (groups or commands) and COMPLETING not in os.environ:
+        whole.registered_groups, whole.registered_commands = groups, commands
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or getattr(command.callback, "__name__", "").replace("_", "-")

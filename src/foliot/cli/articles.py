@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from foliot.cli.access import asks
+from foliot.cli.article_changes import show_changes
 from foliot.cli.article_lists import read_wanted
 from foliot.cli.article_progress import summary, watch
 from foliot.cli.client import Client, asking, segment
@@ -133,6 +134,21 @@ def results(
             pour(pieces)
 
 
+@group.command(epilog=CLIENT_VARIABLES)
+@asks
+def diff(
+    job: JobId,
+    article: Annotated[
+        str | None, typer.Argument(help="Its URL or its id (art_…); else all that have changed.", metavar="[ARTICLE]")
+    ] = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Show what changed in pages since they were read before: lines that went begin with -, lines that came with +."""
+    with asking() as client:
+        show_changes(client, job, article, as_json=as_json, utc=utc)
+
+
 @group.command("list", epilog=CLIENT_VARIABLES)
 @asks
 def list_(
@@ -210,6 +226,8 @@ def _show_results(found: dict[str, Any], skip: int, *, utc: bool) -> None:
     if failed:
         rows = [(each["url"], each["error"], moment(each["attempted_at"], utc=utc)) for each in failed]
         table(("url", "why it could not be read", "tried"), rows, empty="")
+    if changed := sum(1 for each in read if each.get("previous_scraped_at")):
+        note(f"{changed} of these said something else before: foliot articles diff {found['job_id']}")
     shown = max(len(read), len(failed))
     _say_rest(max(found["successful"], found["failed"]) - skip - shown, skip + shown)
 

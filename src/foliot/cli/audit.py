@@ -13,7 +13,7 @@ import typer
 
 from foliot.cli import upkeep
 from foliot.cli.access import READ_HOUSE, asks, caller_of, needs
-from foliot.cli.client import asking
+from foliot.cli.client import asking, segment
 from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES, Cursor, Home, Json, Limit, Utc
 from foliot.cli.printing import Exit, Failure, count, counting, listing, moment, one_line_errors, print_json, printable
 
@@ -118,10 +118,25 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
         def row(each: dict[str, Any]) -> tuple[object, ...]:
             who = each["user_id"] if each.get("key_id") is None else f"{each['user_id']} ({each['key_id']})"
             at = moment(each["at"], utc=utc)
-            return at, who, each["door"], each["verb"], each["thing"], each["thing_id"], each.get("seq")
+            what = each["thing"], each["thing_id"], each.get("thing_name")
+            return at, who, each["door"], each["verb"], *what, each.get("seq"), each["id"]
 
-        columns = ("at", "who", "door", "verb", "thing", "id", "seq")
+        columns = ("at", "who", "door", "verb", "thing", "id", "name", "seq", "entry")
         listing(found, columns, row, empty="Nobody changed anything.", as_json=as_json)
+
+
+@group.command(epilog=CLIENT_VARIABLES)
+@asks
+def revert(
+    entry: Annotated[str, typer.Argument(help="The entry's id (aud_…).", metavar="ENTRY")],
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Take an edit of a schedule back: what stood before it stands again, as one more edit."""
+    from foliot.cli.schedules import show_schedule
+
+    with asking() as client:
+        show_schedule(client.post(f"/api/audit/{segment(entry)}/revert"), as_json=as_json, utc=utc)
 
 
 def _either(one: Path | None, other: Path | None) -> Path | None:

@@ -55,7 +55,7 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
         if as_json:
             print_json(made)
         elif made.get("dry_run"):
-            _print_trial(action, made)
+            print_trial(action, made)
         else:
             show_bulk(made, utc=utc)
 
@@ -107,7 +107,8 @@ def _turn(bulk: str, verb: str, *, as_json: bool, utc: bool) -> None:
         print_json(found) if as_json else show_bulk(found, utc=utc)
 
 
-def _print_trial(action: str, trial: dict[str, Any]) -> None:
+def print_trial(action: str, trial: dict[str, Any]) -> None:
+    """What a bulk action would do."""
     typer.echo(f"{action} would act on {trial['count']}")
     if trial["hosts"]:
         typer.echo(f"sends to {', '.join(trial['hosts'])}")

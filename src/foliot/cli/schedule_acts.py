@@ -202,13 +202,11 @@ def _bring(
     did = "replaced" if known else "created"
     if dry_run:
         return name, known, f"would be {did}", ""
+    if status == "paused":
+        # In the same step: made first and paused then, it could fire in between.
+        body |= {"paused": True, "paused_reason": document.get("paused_reason", "")}
     try:
         made = client.put(f"/api/schedules/{segment(known)}", body) if known else client.post("/api/schedules", body)
     except Failure as refused:
         return name, known, "refused", str(refused)
-    if status == "paused" and made["status"] != "paused":
-        try:
-            client.post(f"/api/schedules/{made['id']}/pause", {"reason": document.get("paused_reason", "")})
-        except Failure as refused:
-            return name, made["id"], "refused", f"it is {did}, but not paused: {refused}"
     return name, made["id"], did, ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,7 @@ from foliot.cli import discord as bot
 from foliot.cli import rpc
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.cli.options import Home
-from foliot.cli.printing import note, one_line_errors
+from foliot.cli.printing import Exit, Failure, note, one_line_errors
 from foliot.domain.node import Role
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
 ) -> None:
     """Run everything here: API, gRPC, scheduler and workers in one process. Migrates the database by itself."""
     with one_line_errors():
+        _refuse_unreadable(pipelines)
+        _say_at_once(demo=demo)
         flags = {"concurrency": concurrency, "log_level": log_level, "grpc_port": grpc_port, "pipelines": pipelines}
         settings = _settings("foliot", host=host, port=port, home=home, **flags)
         _leave_if_legacy(settings)
@@ -139,8 +142,10 @@ def worker(queues: str | None, concurrency: int | None, max_runs: int | None, lo
 def _leave_if_legacy(settings: Settings) -> None:
     """SCHEDULER_MODE=legacy: every pipeline once, and nothing stays."""
     if settings.scheduler_mode == "legacy":
+        from foliot.cli import process
         from foliot.cli.pipeline_running import legacy
 
+        process.calm_memory()
         raise typer.Exit(legacy(settings))
 
 
@@ -152,6 +157,28 @@ def _settings(command: str, **flags: object) -> Settings:
     settings = Settings.load(os.environ, **flags)
     logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir, name=command)
     return settings
+
+
+def _say_at_once(*, demo: bool) -> None:
+    """Whoever waits at a terminal sees that something happens; a script reads nothing before it is up."""
+    if sys.stderr.isatty():
+        note("starting, and making the demo if there is none yet …" if demo else "starting …")
+
+
+def _refuse_unreadable(pipelines: Path | None) -> None:
+    """Whoever names a file in a command means one that is there. One of the environment may still be on its way."""
+    if pipelines is None:
+        return
+    try:
+        path = pipelines.expanduser()
+        # Not opened before: a pipe would wait for somebody who writes into it.
+        why = None if path.is_file() or not path.exists() else "it is no file"
+        if why is None:
+            path.open("rb").close()
+    except (OSError, RuntimeError, ValueError) as failed:
+        why = getattr(failed, "strerror", None) or str(failed)
+    if why is not None:
+        raise Failure(f"--pipelines: {pipelines} cannot be read ({why})", Exit.USAGE)
 
 
 def _prepare(settings: Settings) -> None:

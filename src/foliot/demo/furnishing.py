@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -10,21 +11,26 @@ from typing import Any
 from typing import cast as as_type
 from urllib.parse import urlsplit
 
+import orjson
+
 from foliot.demo import chain
-from foliot.demo.cast import SITE, cast
+from foliot.demo.cast import ECHO, SITE, cast
 from foliot.demo.lives import lives
 from foliot.demo.site import PRODUCTS, SHOP, price
 from foliot.demo.week import WEEK, Night, lived
 from foliot.domain.access import KEEPER, Caller, Door, Role
+from foliot.domain.article import KIND as ARTICLES
 from foliot.domain.schedule import Schedule, Status
 from foliot.domain.trail import TrailEntry
 from foliot.ports import SCHEDULES_TOPIC, Clock, Store, Trail, Transaction
 from foliot.ports.past import Account
 from foliot.ports.prices import Observation
+from foliot.ports.tasks import Declared
 from foliot.usecases.again import again
 from foliot.usecases.changes import turn
 from foliot.usecases.declaring import Declaring, Fate, Made
 from foliot.usecases.demo import SOURCE
+from foliot.usecases.runs import cancel_run
 from foliot.usecases.schedules import Schedules
 from foliot.usecases.trail import edited, record
 
@@ -33,6 +39,8 @@ PAUSED = "partner-sync"
 PAUSED_FOR = timedelta(hours=3)
 WHY_PAUSED = "the partner's system is away; wait until they say that it is back"
 SCRAPED = "shop-prices"
+OWN = re.compile(rf"(https?://[^/\"]+)(?:{SITE}|{ECHO})\b")
+"""Where a document calls this Foliot itself."""
 AT_ONCE = ("news-articles", "shop-prices", "own-jobs", chain.SCHEDULE)
 """What is run when the demo is new, so that there is something that really happened."""
 
@@ -86,22 +94,24 @@ class Furnisher:
 
     async def furnish(self) -> int:
         """Make what is missing; answers how many schedules are new."""
-        made = await self._make()
+        made, left = await self._make()
         new = {one.name: one.schedule for one in made if one.fate is Fate.CREATED}
-        for name in AT_ONCE:
-            if name in new:
-                await self.schedules.run_now(DEMO, new[name].id)
+        begun = {**{name: schedule.id for name, schedule in new.items() if name in AT_ONCE}, **left}
+        for schedule_id in begun.values():
+            await self.schedules.run_now(DEMO, schedule_id)
         self.schedules.feed.wake(SCHEDULES_TOPIC)
         return len(new)
 
     @again
-    async def _make(self) -> Sequence[Made]:
+    async def _make(self) -> tuple[Sequence[Made], Mapping[str, str]]:
+        """What became of each schedule, and whose articles are to be asked for again."""
         now = self.clock.now()
         limits = await self.schedules.limiter.of(KEEPER)
         told = lives(urlsplit(self.base).hostname or "localhost")
         async with self.store.begin(KEEPER) as writing:
             tx = as_type("Transaction", Staged(writing, now))
-            known = {one.name for one in await tx.declarations.of(KEEPER, SOURCE)}
+            declared = await tx.declarations.of(KEEPER, SOURCE)
+            known = {one.name for one in declared}
             made = []
             for name in self._wanted(now):
                 # What has a past was made a week ago; what stands is looked at by today's clock.
@@ -119,7 +129,19 @@ class Furnisher:
                     site = f"{self.base}{SITE}"
                     await tx.pipelines.put(chain.kept(self.base, site, KEEPER, schedule.id, schedule.created_at))
             await self._live(tx, [one for one in made if one.fate is Fate.CREATED], now)
-        return made
+            left = await self._move(tx, declared, now)
+        return made, left
+
+    async def _move(self, tx: Transaction, declared: Sequence[Declared], now: datetime) -> Mapping[str, str]:
+        """At another port than before, everything that calls us follows: what runs, what is repeated, what was edited.
+
+        Articles wait for pages by their address, and are given up; answers the schedules that asked for some.
+        """
+        places = {place for one in declared for place in OWN.findall(orjson.dumps(one.made).decode())}
+        ids = [one.schedule_id for one in declared if one.schedule_id is not None]
+        for place in sorted(places - {self.base}):
+            await tx.past.readdress(KEEPER, ids, f"{place}/api/", f"{self.base}/api/")
+        return {} if places <= {self.base} else await _forsake(tx, ids, now)
 
     def _wanted(self, now: datetime) -> Mapping[str, Mapping[str, Any]]:
         kinds: Collection[str] = self.schedules.actions.kinds()
@@ -159,6 +181,17 @@ class Furnisher:
             for run in account.runs
             for sku in PRODUCTS
         ]
+
+
+async def _forsake(tx: Transaction, schedule_ids: Sequence[str], now: datetime) -> Mapping[str, str]:
+    left = {}
+    for schedule_id in schedule_ids:
+        schedule = await tx.schedules.get(KEEPER, schedule_id)
+        if schedule is not None and schedule.spec.kind == ARTICLES:
+            for run_id in await tx.runs.open_ids(schedule_id, waiting_only=False):
+                await cancel_run(tx, DEMO, run_id, now)
+                left[schedule.name] = schedule_id
+    return left
 
 
 def _since(name: str, now: datetime) -> datetime:

@@ -25,7 +25,8 @@ class Which(StrEnum):
     """Which instants of the stretch get a run."""
 
     MISSING = "missing"
-    """Those without success: of their own run, of one that repeated it, or of an earlier backfill."""
+    """Those without success: of their own run, of one that repeated it, or of an earlier backfill. What somebody
+    skipped on purpose misses nothing."""
     ALL = "all"
     """Those too; but for an instant that a backfill has made up for there is no second one."""
 
@@ -69,6 +70,16 @@ def read_backfill(raw: object) -> BackfillRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """An instant as it stands in the account."""
+
+    at: datetime
+    outcome: str = ""
+    on_purpose: bool = False
+    """Whether somebody wanted this very instant skipped."""
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A run that was made for an instant: its own, one that repeated that, or a backfill's."""
 
@@ -77,7 +88,7 @@ class Made:
     origin: Origin
 
 
-def objection(which: Which, made: Iterable[Made], fate: str = "") -> tuple[str, Made | None] | None:
+def objection(which: Which, made: Iterable[Made], look: Look | None = None) -> tuple[str, Made | None] | None:
     """Why an instant gets no run, with the run that is in the way; None when it gets one."""
     runs = list(made)
     for run in runs:
@@ -90,20 +101,24 @@ def objection(which: Which, made: Iterable[Made], fate: str = "") -> tuple[str, 
             return "succeeded", run
         if run.state in GOOD and filled and run.origin is not Origin.INSTANT:
             return "made up for", run
-    if which is Which.MISSING and fate == Fate.PRUNED:
-        return "pruned", None
+    if which is Which.MISSING and look is not None:
+        if look.outcome == Fate.PRUNED:
+            return "pruned", None
+        # Unless somebody asked for it since: then it may miss its success after all.
+        if look.on_purpose and not runs:
+            return "skipped on purpose", None
     return None
 
 
 def chosen(
-    which: Which, instants: Sequence[tuple[datetime, str]], made: Mapping[datetime, Sequence[Made]]
+    which: Which, instants: Sequence[Look], made: Mapping[datetime, Sequence[Made]]
 ) -> tuple[list[datetime], Counter[str]]:
-    """Of the instants, each with its outcome, those that get a run; and why the others get none."""
+    """Of the instants, those that get a run; and why the others get none."""
     found, left_out = [], Counter[str]()
-    for at, outcome in instants:
-        refused = objection(which, made.get(at, ()), outcome)
+    for look in instants:
+        refused = objection(which, made.get(look.at, ()), look)
         if refused is None:
-            found.append(at)
+            found.append(look.at)
         else:
             left_out[refused[0]] += 1
     return found, left_out

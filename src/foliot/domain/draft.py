@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from foliot.domain.errors import Invalid, InvalidMany
 from foliot.domain.plain import check_plain
-from foliot.domain.queue import DEFAULT_QUEUE, queue_name
+from foliot.domain.queue import DEFAULT_QUEUE, MAX_REASON, queue_name
 from foliot.domain.reading import Complaints, Fields, rfc3339
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import DEFAULT_PRIORITY
@@ -188,6 +188,23 @@ def under(where: str, error: Invalid) -> Invalid:
 
 def _under(where: str, error: Invalid) -> Invalid:
     return Invalid(f"{where}.{error.field}" if error.field else where, error.message, got=error.got)
+
+
+ASLEEP = frozenset({"paused", "paused_reason"})
+"""What a request may say besides the schedule itself."""
+
+
+def asleep(raw: object) -> tuple[object, str | None]:
+    """The request without its wish to be paused from the first moment on, and the reason for that; None without one.
+
+    What an answer says of its `status` is no wish: whoever sends it back may have read it long ago.
+    """
+    if not isinstance(raw, Mapping) or "paused" not in raw:
+        return raw, None
+    fields = Fields.of("", raw)
+    wanted = fields.flag("paused", default=False)
+    reason = fields.text("paused_reason", "", most=MAX_REASON)
+    return {name: value for name, value in raw.items() if name not in ASLEEP}, reason if wanted else None
 
 
 def document(schedule: Schedule) -> dict[str, Any]:

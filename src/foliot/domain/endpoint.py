@@ -9,8 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from foliot.domain.reading import rfc3339
 from foliot.domain.run import RunState
 
+WEBHOOK = "webhook"
+TEST = "test"
+"""What is true of a webhook that tries its target out. No request can say it: only we do."""
+TRIED = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+"""Methods a test may use: PUT, PATCH and DELETE would act on what is there, whatever the body says."""
 GOOD = frozenset({RunState.SUCCESS.value})
 SILENT = frozenset({"cancelled", "handed_back", "lost"})
 """Outcomes of an attempt that say nothing about whom it called."""
@@ -33,6 +39,8 @@ class Call:
     ended_at: datetime
     outcome: str
     error: Mapping[str, object] | None
+    made_at: datetime | None = None
+    """When its run was made."""
 
     @property
     def good(self) -> bool:
@@ -78,14 +86,20 @@ class Endpoint:
         return self.calls[-1]
 
     @property
+    def failing(self) -> Sequence[Call]:
+        """The calls since the last that succeeded, the oldest first."""
+        good = [place for place, call in enumerate(self.calls) if call.good]
+        return self.calls[good[-1] + 1 :] if good else self.calls
+
+    @property
     def failing_since(self) -> datetime | None:
         """Since when every call has failed; None when the last one succeeded."""
-        since = None
-        for call in reversed(self.calls):
-            if call.good:
-                break
-            since = call.started_at
-        return since
+        return self.failing[0].started_at if self.failing else None
+
+    @property
+    def failing_from(self) -> datetime | None:
+        """When the first of the runs was made whose calls have failed since; it may have waited before it called."""
+        return min((call.made_at or call.started_at for call in self.failing), default=None)
 
     @property
     def schedule_ids(self) -> Sequence[str]:
@@ -96,6 +110,22 @@ class Endpoint:
         """The duration that this share of the calls did not exceed."""
         took = sorted(call.took_ms for call in self.calls)
         return took[max(math.ceil(share * len(took)) - 1, 0)]
+
+
+def is_test(kind: str, config: Mapping[str, object]) -> bool:
+    """Whether this tries a target out."""
+    return kind == WEBHOOK and config.get(TEST) is True
+
+
+def tried(action: Mapping[str, object], about: Mapping[str, object], now: datetime) -> dict[str, object] | None:
+    """A webhook that does nothing but try its target out; None where the method itself would change something there."""
+    method = str(action.get("method", "POST"))
+    if method not in TRIED:
+        return None
+    sent = {name: value for name, value in action.items() if name != "body"}
+    if method == "POST":
+        sent["body"] = {"type": "foliot.test", TEST: True, "timestamp": rfc3339(now), "data": dict(about)}
+    return {**sent, TEST: True}
 
 
 def endpoints(calls: Iterable[Call]) -> list[Endpoint]:

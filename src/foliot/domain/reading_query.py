@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from foliot.domain.endpoint import address
 from foliot.domain.errors import Invalid
 from foliot.domain.query import FIELD, TEXT, Piece, Query, RawTerm, Term, split
 from foliot.domain.queue import same_queue
@@ -24,7 +25,7 @@ _AGO = re.compile(r"(\d{1,6})([smhdw])")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _HEX = re.compile(r"[0-9a-f]{1,16}")
 _SAME = {"dead": RunState.DEAD_LETTER.value, "succeeded": RunState.SUCCESS.value, "canceled": RunState.CANCELLED.value}
-FLAGS = ("late", "resolved", "muted", "failing")
+FLAGS = ("late", "resolved", "muted", "failing", "repeated", "test")
 MOMENTS = ("since", "until")
 
 
@@ -129,6 +130,14 @@ def _zone(whole: str, value: Piece) -> str:
     raise value.wrong(whole, "is no time zone, such as Europe/Stockholm", near[0][0] if near else None)
 
 
+def _target(whole: str, value: Piece) -> str:
+    """Without what an address does not tell: user, password, query."""
+    if found := address(value.text):
+        return found
+    better = f"https://{value.text}" if re.fullmatch(r"[\w.-]+\.\w+(/\S*)?", value.text) else None
+    raise value.wrong(whole, "must be the address of a webhook, such as https://example.com/hook", better)
+
+
 def _took(whole: str, value: Piece) -> str:
     """In milliseconds."""
     found = _DURATION.fullmatch(value.text.lower())
@@ -143,6 +152,7 @@ _MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 _READERS: Mapping[str, Callable[[str, Piece], str]] = {
     "fingerprint": _hex,
     "took": _took,
+    "target": _target,
     "zone": _zone,
     "queue": lambda _, value: same_queue(value.text),
     "id": lambda _, value: value.text.lower(),
@@ -170,6 +180,9 @@ def of_runs(kinds: Collection[str]) -> Grammar:
             "took": None,
             "resolved": None,
             "muted": None,
+            "repeated": None,
+            "test": None,
+            "target": None,
         },
         {"status": "state", "error": "code", "schedule_id": "schedule"},
     )
@@ -186,6 +199,7 @@ def of_schedules(kinds: Collection[str]) -> Grammar:
             "queue": None,
             "zone": None,
             "failing": None,
+            "target": None,
             "name": None,
             "id": None,
         },

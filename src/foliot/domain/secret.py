@@ -25,8 +25,15 @@ PREFIX = "whsec_"
 
 NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 _NAME = re.compile(NAME)
+TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAME + r") *\}\}")
+"""What stands for a secret in the value of a header."""
 # Halves of characters count too: no header can carry them.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def names_in(headers: Mapping[str, str]) -> set[str]:
+    """The secrets that these headers need."""
+    return {name for value in headers.values() for name in TEMPLATE.findall(value)}
 
 
 def is_name(text: str) -> bool:

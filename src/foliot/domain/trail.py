@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+EDITS = ("patch", "replace", "tag", "revert")
+"""Changes of a schedule's settings: those that can be taken back."""
 GENESIS = "0" * 64
 """What stands before the first entry of every chain."""
 

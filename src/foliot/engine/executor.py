@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from foliot.domain.endpoint import is_test
 from foliot.domain.errors import Unavailable
 from foliot.domain.fingerprint import host_in
 from foliot.domain.ids import new_id
@@ -191,7 +192,7 @@ def conclude(
         claimed.fence.run_id,
         claimed.attempt,
         claimed.max_attempts,
-        claimed.spec.retry if claimed.spec is not None else RetryPolicy(),
+        claimed.spec.retry if claimed.spec is not None else _policy(claimed),
         cancelled or claimed.cancel_requested,
     )
     verdict = judge(tried, outcome, now)
@@ -209,6 +210,11 @@ def conclude(
         lines=lines.take_lines() if lines is not None else (),
         host=host_in(str(claimed.config.get("url", ""))),
     )
+
+
+def _policy(claimed: Claimed) -> RetryPolicy:
+    """Of a run without a schedule. A target that was tried out has answered, one way or the other: nothing is kept."""
+    return RetryPolicy(dead_letter=not is_test(claimed.kind, claimed.config))
 
 
 def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -> Parking:

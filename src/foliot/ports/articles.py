@@ -146,6 +146,17 @@ class ItemView:
     error: Mapping[str, Any] | None
     page: Extracted
     scraped_at: datetime | None
+    previous_scraped_at: datetime | None
+    """When it was last read as it was before it changed; None when nobody has seen it change."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previous:
+    """What a page said before it changed."""
+
+    title: str | None
+    content: str | None
+    scraped_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +237,10 @@ class Articles(Protocol):
         self, run_id: str, *, after: int = 0, skip: int = 0, limit: int, failed: bool | None = None
     ) -> Sequence[ItemView]:
         """Those at positions after this one, in order; only those that failed, or only those that were read."""
+        ...
+
+    async def item(self, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
+        """One article of a job with what it said before; None when the job did not ask for it."""
         ...
 
     async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:

@@ -65,6 +65,10 @@ class Past(Protocol):
 
     async def count_runs(self, tenant_id: str, schedule_ids: Sequence[str]) -> int: ...
 
+    async def readdress(self, tenant_id: str, schedule_ids: Sequence[str], old: str, new: str) -> None:
+        """Write `new` for `old` in what they do, in all their versions and runs: a place that they call has moved."""
+        ...
+
     async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> Erased:
         """The schedules, and everything that came of them. What people did to them stays in the trail."""
         ...

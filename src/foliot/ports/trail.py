@@ -27,6 +27,8 @@ class Trail(Protocol):
 
     async def oldest_waiting(self, tenant_id: str) -> datetime | None: ...
 
+    async def get(self, tenant_id: str, entry_id: str) -> TrailEntry | None: ...
+
     async def find(
         self,
         tenant_id: str,

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, ItemState
 from foliot.domain.ids import ARTICLE, new_id
 from foliot.domain.run import order_key
-from foliot.ports.articles import Extracted, ItemView, Wish
+from foliot.ports.articles import Extracted, ItemView, Previous, Wish
 from foliot.store.article_tables import article_jobs, articles, items
 from foliot.store.dialects import Dialect
 from foliot.store.tables import runs
@@ -34,6 +34,15 @@ _KNOWN = (
 )
 COUNTED = ("total", "cached", "done", "failed", "cancelled")
 _ABOUT = ("author", "published_at", "language", "canonical_url", "image")
+_SHOWN = (
+    *items.c,
+    articles.c.url,
+    articles.c.title,
+    articles.c.about,
+    articles.c.scraped_at,
+    articles.c.content,
+    articles.c.previous_scraped_at,
+)
 
 
 async def submit(
@@ -260,10 +269,22 @@ async def read_items(
         if positions and weight > MOST_TEXT:
             break
         positions.append(row.position)
-    columns = [*items.c, articles.c.url, articles.c.title, articles.c.about, articles.c.scraped_at, articles.c.content]
-    query = select(*columns).select_from(both).where(items.c.run_id == run_id, items.c.position.in_(positions))
+    query = select(*_SHOWN).select_from(both).where(items.c.run_id == run_id, items.c.position.in_(positions))
     query = query.order_by(items.c.position)
     return [_item(row) for row in await conn.execute(query)]
+
+
+async def read_item(conn: AsyncConnection, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
+    """One of them, and what it said before it changed."""
+    both = items.join(articles, articles.c.id == items.c.article_id)
+    query = select(*_SHOWN, articles.c.previous_title, articles.c.previous_content).select_from(both)
+    query = query.where(items.c.run_id == run_id, items.c.article_id == article_id)
+    row = (await conn.execute(query)).first()
+    if row is None:
+        return None
+    at = row.previous_scraped_at
+    before = None if at is None else Previous(title=row.previous_title, content=row.previous_content, scraped_at=at)
+    return _item(row), before
 
 
 def page_of(row: Any) -> Extracted:
@@ -286,6 +307,7 @@ def _item(row: Any) -> ItemView:
         error=row.error,
         page=page_of(row),
         scraped_at=row.scraped_at,
+        previous_scraped_at=row.previous_scraped_at,
     )
 
 

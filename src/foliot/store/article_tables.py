@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, Table, UniqueConstraint
 
 from foliot.domain.article import ArticleStatus, ItemState
+from foliot.store.bulk import KEEPS, Keeps
 from foliot.store.columns import Document, Moment, key, prose
 from foliot.store.tables import metadata, one_of, tenant, where_set
 
@@ -26,6 +27,10 @@ articles = Table(
     Column("about", Document),
     Column("error", Document),
     Column("scraped_at", Moment),
+    # What it said before that changed, and when it was last read that way; the statement that changes it keeps this.
+    Column("previous_title", prose()),
+    Column("previous_content", prose()),
+    Column("previous_scraped_at", Moment),
     Column("attempted_at", Moment),
     Column("etag", prose()),
     Column("last_modified", key(64)),
@@ -56,6 +61,17 @@ articles = Table(
     Index("ix_articles_lease", "lease_until", "host", **where_set("lease_until")),  # type: ignore[arg-type]
     Index(None, "updated_at"),
     postgresql_with={"fillfactor": "70"},
+    info={
+        KEEPS: Keeps(
+            once="scraped_at",
+            watched=("title", "content"),
+            kept={
+                "title": "previous_title",
+                "content": "previous_content",
+                "scraped_at": "previous_scraped_at",
+            },
+        )
+    },
 )
 
 items = Table(

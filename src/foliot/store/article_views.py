@@ -13,6 +13,21 @@ from foliot.store.article_jobs import page_of
 from foliot.store.article_tables import articles
 from foliot.store.dialects import Dialect
 
+_VIEWED = (
+    articles.c.id,
+    articles.c.tenant_id,
+    articles.c.url,
+    articles.c.host,
+    articles.c.title,
+    articles.c.content,
+    articles.c.about,
+    articles.c.scraped_at,
+    articles.c.reference_count,
+    articles.c.retry_count,
+    articles.c.created_at,
+    articles.c.updated_at,
+)
+
 
 async def changed(conn: AsyncConnection, after: Mark, limit: int) -> list[Changed]:
     """In the order of the index on `updated_at`; the long texts are not read."""
@@ -29,7 +44,7 @@ async def changed(conn: AsyncConnection, after: Mark, limit: int) -> list[Change
 
 
 async def views(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str]) -> list[ArticleView]:
-    query = select(articles).where(dialect.among(articles.c.id, ids), articles.c.scraped_at.is_not(None))
+    query = select(*_VIEWED).where(dialect.among(articles.c.id, ids), articles.c.scraped_at.is_not(None))
     return [_view(row) for row in await conn.execute(query)]
 
 

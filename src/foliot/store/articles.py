@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners, leeway
 from foliot.domain.run import Fence
-from foliot.ports.articles import ArticleView, Changed, ItemView, Mark, Scraped, Taken, Told, Wish
+from foliot.ports.articles import ArticleView, Changed, ItemView, Mark, Previous, Scraped, Taken, Told, Wish
 from foliot.store import article_endings, article_jobs, article_views, hosts
 from foliot.store.article_picks import Pick, picks
 from foliot.store.article_tables import articles
@@ -90,6 +90,9 @@ class SqlArticles:
         self, run_id: str, *, after: int = 0, skip: int = 0, limit: int, failed: bool | None = None
     ) -> Sequence[ItemView]:
         return await article_jobs.read_items(self.conn, run_id, (after, skip, limit), failed=failed)
+
+    async def item(self, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
+        return await article_jobs.read_item(self.conn, run_id, article_id)
 
     async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:
         return await article_views.changed(self.conn, after, limit)

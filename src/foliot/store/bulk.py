@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +17,31 @@ Columns = Mapping[str, Any]
 
 SMALL = 8
 """Batches below this are sent as they are: fewer texts to plan."""
+
+
+KEEPS = "keeps"
+"""Under this name a table says what it keeps of itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keeps:
+    """What a row keeps of what it said before: whoever writes the columns that are watched need not read them first."""
+
+    once: str
+    """There is nothing to keep before this column has a value."""
+    watched: tuple[str, ...]
+    kept: Mapping[str, str]
+    """Which column is kept in which, as soon as one that is watched gets another value."""
+
+
+def _keeping(table: Table, told: Mapping[str, str], row: str, unlike: str) -> list[str]:
+    """The assignments that keep it. They stand before the others: MariaDB may assign from left to right."""
+    keeps: Keeps | None = table.info.get(KEEPS)
+    if keeps is None or not told.keys() >= set(keeps.watched):
+        return []
+    changed = " OR ".join(unlike.format(f"{row}{name}", told[name]) for name in keeps.watched)
+    case = f"CASE WHEN {row}{keeps.once} IS NOT NULL AND ({changed}) THEN {row}{{0}} ELSE {row}{{1}} END"
+    return [f"{into} = {case.format(name, into)}" for name, into in keeps.kept.items()]
 
 
 def joined(names: Sequence[str], prefix: str = "") -> str:
@@ -110,11 +136,18 @@ def pg_insert_both(table: Table, names: tuple[str, ...], other: Table, more: tup
     )
 
 
+def _pg_moved(table: Table, keys: Sequence[str], values: Sequence[str], told: Sequence[str]) -> tuple[str, str]:
+    """What an update assigns, and where."""
+    made = dict(zip(values, told[len(keys) :], strict=True))
+    keeping = _keeping(table, made, "t.", "{0} IS DISTINCT FROM {1}")
+    where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
+    return ", ".join([*keeping, *(f"{name} = {one}" for name, one in made.items())]), where
+
+
 @lru_cache(maxsize=256)
 def pg_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...], alike: tuple[bool, ...]) -> str:
     told, rows = _pg_parameters(table, keys + values, alike)
-    where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
-    assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
+    assign, where = _pg_moved(table, keys, values, told)
     return f"UPDATE {table.name} t SET {assign} FROM {rows} WHERE {where}"  # noqa: S608 -- names are ours
 
 
@@ -131,8 +164,7 @@ def pg_update_and_insert(moved: Shape, made: Shape) -> str:
     table, keys, values, same = moved
     other, _, names, same_there = made
     told, rows_here = _pg_parameters(table, keys + values, same)
-    where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
-    assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
+    assign, where = _pg_moved(table, keys, values, told)
     told_there, rows_there = _pg_parameters(other, names, same_there, len(told) + 1)
     return (
         f"WITH moved AS (UPDATE {table.name} t SET {assign} FROM {rows_here} WHERE {where} RETURNING 1), "  # noqa: S608 -- names are ours
@@ -150,8 +182,7 @@ def _pg_changes(shapes: tuple[Shape, ...]) -> str:
         told, rows_here = _pg_parameters(table, keys + values, same, first)
         first += len(told)
         if keys:
-            where = " AND ".join(f"t.{name} = {one}" for name, one in zip(keys, told, strict=False))
-            assign = ", ".join(f"{name} = {one}" for name, one in zip(values, told[len(keys) :], strict=True))
+            assign, where = _pg_moved(table, keys, values, told)
             parts.append(f"UPDATE {table.name} t SET {assign} FROM {rows_here} WHERE {where}")  # noqa: S608 -- names are ours
         else:
             parts.append(f"INSERT INTO {table.name} ({joined(values)}) SELECT {', '.join(told)} FROM {rows_here}")  # noqa: S608 -- names are ours
@@ -179,8 +210,12 @@ def lite_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
 
 @lru_cache(maxsize=256)
 def lite_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
-    assign = ", ".join(f"{name} = ?" for name in values)
-    return f"UPDATE {table.name} SET {assign} WHERE " + " AND ".join(f"{name} = ?" for name in keys)  # noqa: S608 -- names are ours
+    # Numbered: a value may be told twice.
+    told = {name: f"?{at}" for at, name in enumerate(values, 1)}
+    keeping = _keeping(table, told, "", "{0} IS NOT {1}")
+    assign = ", ".join([*keeping, *(f"{name} = {one}" for name, one in told.items())])
+    where = " AND ".join(f"{name} = ?{at}" for at, name in enumerate(keys, len(values) + 1))
+    return f"UPDATE {table.name} SET {assign} WHERE {where}"  # noqa: S608 -- names are ours
 
 
 @lru_cache(maxsize=256)
@@ -188,7 +223,9 @@ def maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -
     parts = [*((f"k{at}", name) for at, name in enumerate(keys)), *((f"v{at}", name) for at, name in enumerate(values))]
     made = ", ".join(f"{alias} {_maria_type(table, name)} PATH '$[{at}]'" for at, (alias, name) in enumerate(parts))
     where = " AND ".join(f"t.{name} = d.k{at}{_maria_collate(table, name)}" for at, name in enumerate(keys))
-    assign = ", ".join(f"t.{name} = d.v{at}" for at, name in enumerate(values))
+    told = {name: f"d.v{at}" for at, name in enumerate(values)}
+    keeping = _keeping(table, told, "t.", "NOT {0} <=> {1} COLLATE utf8mb4_bin")
+    assign = ", ".join([*keeping, *(f"t.{name} = {one}" for name, one in told.items())])
     batch = f"JSON_TABLE(%s, '$[*]' COLUMNS ({made})) d"
     if keys[0] == next(iter(table.primary_key)).name:
         # The batch leads and the key finds each row: beginning with a table that is small would lock all of its rows.

@@ -10,12 +10,10 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.endpoint import Call, address
+from foliot.domain.endpoint import WEBHOOK, Call, address
 from foliot.domain.run import RunState
 from foliot.store.dialects import Dialect
 from foliot.store.tables import attempts, runs, versions
-
-WEBHOOK = "webhook"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +42,7 @@ class SqlEndpoints:
                 url=urls[row.run_id],
                 schedule_id=called[row.run_id].schedule_id,
                 run_id=row.run_id,
+                made_at=called[row.run_id].created_at,
                 started_at=row.started_at,
                 ended_at=row.ended_at,
                 outcome=row.outcome,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, or_, select
+from sqlalchemy import Text, delete, func, literal, or_, select, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.fingerprint import fingerprint
@@ -103,6 +103,18 @@ class SqlPast:
             return 0
         mine = (runs.c.tenant_id == tenant_id, self.dialect.among(runs.c.schedule_id, schedule_ids))
         return int(await self.conn.scalar(select(func.count()).select_from(runs).where(*mine)) or 0)
+
+    async def readdress(self, tenant_id: str, schedule_ids: Sequence[str], old: str, new: str) -> None:
+        whose = ((schedules, schedules.c.id), (versions, versions.c.schedule_id), (runs, runs.c.schedule_id))
+        for table, column in whose if schedule_ids else ():
+            # Documents are text: what they say is replaced where it stands.
+            moved = func.replace(table.c.action, literal(old, Text), literal(new, Text))
+            where = (
+                table.c.tenant_id == tenant_id,
+                self.dialect.among(column, schedule_ids),
+                type_coerce(table.c.action, Text).contains(old, autoescape=True),
+            )
+            await self.conn.execute(update(table).where(*where).values(action=moved))
 
     async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> Erased:
         if not schedule_ids:

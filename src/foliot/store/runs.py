@@ -126,6 +126,13 @@ class SqlRuns:
             query = query.where(runs.c.state.in_(sorted(CLAIMABLE)))
         return list((await self.conn.execute(query.order_by(runs.c.id))).scalars())
 
+    async def neighbours(self, tenant_id: str, schedule_id: str, run_id: str) -> tuple[str | None, str | None]:
+        # As in `find`: the schedule's index leads straight to them, the tenant's would not.
+        mine = (runs.c.schedule_id == schedule_id, func.coalesce(runs.c.tenant_id, "") == tenant_id)
+        before = select(runs.c.id).where(*mine, runs.c.id < run_id).order_by(runs.c.id.desc()).limit(1)
+        after = select(runs.c.id).where(*mine, runs.c.id > run_id).order_by(runs.c.id).limit(1)
+        return await self.conn.scalar(before), await self.conn.scalar(after)
+
     async def dead_groups(self, tenant_id: str, page: Page, **filters: str | None) -> list[DeadGroup]:
         """Letters that failed alike stand together: same kind, same error, as it was written down."""
         newest = func.max(runs.c.id).label("newest")

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, false, func, not_, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.domain.endpoint import WEBHOOK
 from foliot.domain.query import Query, Term
 from foliot.domain.run import FAILURES
 from foliot.domain.schedule import Schedule, Status
@@ -17,6 +18,7 @@ from foliot.store.dialects import Dialect
 from foliot.store.schedules import schedule_of
 from foliot.store.sieve import begins, called, tagged
 from foliot.store.tables import runs, schedules
+from foliot.store.targets import goes_to
 
 
 async def find(conn: AsyncConnection, tenant_id: str, query: Query, page: Page) -> list[Schedule]:
@@ -62,6 +64,8 @@ def _condition(term: Term) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm f
             return or_(*(called(value) for value in term.values))
         case "id":
             return or_(*(begins(schedules.c.id, value) for value in term.values))
+        case "target":
+            return and_(schedules.c.kind == WEBHOOK, goes_to(schedules.c.action, term.values))
         case "failing":
             return last_state().in_(sorted(FAILURES))
         case "text":

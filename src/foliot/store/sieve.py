@@ -21,6 +21,7 @@ from foliot.store.dialects import Dialect
 from foliot.store.elapsed import Elapsed
 from foliot.store.mutes import muted
 from foliot.store.tables import runs, schedules
+from foliot.store.targets import Callers, callers, tests, went_to
 
 MOST_SCHEDULES = 5000
 """Whose name matches; of more, the newest."""
@@ -51,6 +52,7 @@ class Sieve:
     few: int = FEW
     """So many schedules, or fewer, are a better way to their runs than the time."""
     _schedules: dict[int, list[str]] = field(default_factory=dict)
+    _callers: dict[int, Callers | None] = field(default_factory=dict)
     _muted: list[str] = field(default_factory=list)
     _bounds: list[Condition] = field(default_factory=list)
 
@@ -60,6 +62,8 @@ class Sieve:
         for place, term in enumerate(query.terms):
             if term.key in {*_BY_SCHEDULE, TEXT}:
                 made._schedules[place] = await made._named(term)
+            elif term.key == "target":
+                made._callers[place] = await callers(conn, dialect, tenant_id, term.values)
         if query.of("muted"):
             made._muted = await muted(conn, tenant_id, now)
         made._bounds = await made._between()
@@ -71,7 +75,7 @@ class Sieve:
         wanted = self.states()
         if wanted is not None:
             return [[*common, runs.c.state == state] for state in wanted]
-        if (self._asks("kind") or self._asks("queue")) and not self._by_schedule():
+        if self._asks("kind", "queue", "target") and not self._by_schedule():
             # Ended runs have indexes by queue and by kind; open ones are few, and found by their state.
             ended = [*common, runs.c.finished_at.is_not(None)]
             return [ended, *([*common, runs.c.state == state] for state in sorted(OPEN))]
@@ -156,6 +160,8 @@ class Sieve:
                 return runs.c.created_at < term.at
             case "schedule" | "tag":
                 return self.dialect.among(runs.c.schedule_id, self._schedules[place])
+            case "target":
+                return went_to(self.dialect, self._callers[place], values)
             case "text":
                 return self._said(self._schedules[place], values)
             case "id" | "parent" | "fingerprint":
@@ -174,6 +180,10 @@ class Sieve:
                 return and_(runs.c.state == RunState.DEAD_LETTER, silent)
             case "replaying":
                 return replaying()
+            case "repeated":
+                return repeated()
+            case "test":
+                return tests()
             case "worker":
                 return or_(*(starred(runs.c.worker, value) for value in values))
             case _:
@@ -255,6 +265,12 @@ def replaying() -> Condition:
     """A letter that was sent again and has had no answer yet."""
     replay = runs.alias("replay")
     return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
+
+
+def repeated() -> Condition:
+    """Somebody has had it done again, whatever came of that."""
+    child = runs.alias("child")
+    return select(child.c.id).where(child.c.parent_id == runs.c.id).exists()
 
 
 def tagged(tag: str) -> Condition:

@@ -88,6 +88,11 @@ class SqlTrail:
         moment: datetime | None = (await self.conn.execute(query)).scalar()
         return moment
 
+    async def get(self, tenant_id: str, entry_id: str) -> TrailEntry | None:
+        query = select(trail).where(trail.c.id == entry_id, trail.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(query)).first()
+        return None if row is None else _entry(row)
+
     async def find(
         self,
         tenant_id: str,

@@ -39,6 +39,7 @@ from foliot.usecases.presets import Presets
 from foliot.usecases.previews import Previews
 from foliot.usecases.queues import Queues
 from foliot.usecases.rankings import Rankings
+from foliot.usecases.reverting import Reverting
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
 from foliot.usecases.searching import Searching
@@ -95,6 +96,7 @@ class UseCases:
     limiter: Limiter
     secrets: Secrets
     trail: Trail
+    reverting: Reverting
     queues: Queues
     endpoints: Endpoints
     articles: Articles
@@ -126,6 +128,7 @@ class UseCases:
         presets: Mapping[str, Preset] | None = None,
         crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
         site: Site | None = None,
+        signs_by_setting: bool = False,
     ) -> UseCases:
         limiter = limiter or Limiter(store=store, clock=clock)
         schedules = Schedules(
@@ -210,8 +213,16 @@ class UseCases:
             tenants=Tenants(store=store, clock=clock, limiter=limiter, check_allow=check_allow),
             limiter=limiter,
             trail=Trail(store=store),
+            reverting=Reverting(store=store, schedules=schedules),
             queues=Queues(store=store, clock=clock, feed=feed),
-            endpoints=Endpoints(store=store, clock=clock),
+            endpoints=Endpoints(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                new_id=new_id,
+                signs_by_setting=signs_by_setting,
+            ),
             workers=Workers(store=store, clock=clock, feed=feed),
             chain=Chain(store=store, clock=clock),
             audit=Audit(store=store),

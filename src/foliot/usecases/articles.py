@@ -9,13 +9,13 @@ from datetime import timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.article import KIND, QUEUE, Counts
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.ids import RUN
 from foliot.domain.plain import check_depth
 from foliot.domain.reading import Fields
 from foliot.domain.run import DEFAULT_PRIORITY, Origin
 from foliot.ports import ARTICLES_TOPIC, RUNS_TOPIC, Clock, Feed, RunRequest, RunView, Store
-from foliot.ports.articles import ItemView, Wish
+from foliot.ports.articles import ItemView, Previous, Wish
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
@@ -114,6 +114,16 @@ class Articles:
         async with self.store.read(caller.tenant_id) as tx:
             run = await find_run(tx, caller, run_id)
             return await tx.articles.items(run.id, skip=skip, limit=limit, failed=failed)
+
+    async def item(self, caller: Caller, run_id: str, article_id: str) -> tuple[ItemView, Previous | None]:
+        """One article of a job, and what it said before it changed."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            run = await find_run(tx, caller, run_id)
+            found = await tx.articles.item(run.id, article_id)
+        if found is None:
+            raise NotFound("article", article_id)
+        return found
 
     async def items(
         self, caller: Caller, run_id: str, *, after: int, limit: int, failed: bool | None = None

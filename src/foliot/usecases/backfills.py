@@ -16,6 +16,7 @@ from foliot.domain.backfill import (
     MOST_NAMED,
     MOST_RUNS,
     BackfillRequest,
+    Look,
     Made,
     Which,
     chosen,
@@ -146,7 +147,7 @@ class Backfills:
         there = await asyncio.to_thread(_look, spans, specs, request.start, end)
         seen = await outcomes(tx, schedule, there)
         made = await _made(tx, schedule_id, request.start, end, len(there))
-        instants, left_out = chosen(request.which, [(one.at, one.outcome) for one in seen], made)
+        instants, left_out = chosen(request.which, [Look(one.at, one.outcome, one.on_purpose) for one in seen], made)
         return _Gap(schedule, seen, instants, left_out)
 
     async def _make(self, tx: Transaction, caller: Caller, gap: _Gap, request: BackfillRequest) -> Bulk:
@@ -235,4 +236,6 @@ def _warnings(gap: _Gap, request: BackfillRequest) -> Sequence[str]:
         found += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
     if gap.left_out["pruned"]:
         found.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
+    if skipped := gap.left_out["skipped on purpose"]:
+        found.append(f"somebody skipped {skipped} on purpose: `all` includes them")
     return found

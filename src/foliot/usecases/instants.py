@@ -9,7 +9,7 @@ from itertools import islice
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Invalid
-from foliot.domain.ledger import Entry, Span, skipped_by
+from foliot.domain.ledger import Entry, Reason, Span, skipped_by
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Schedule, Spec
 from foliot.ports import Clock, Store, Transaction
@@ -31,6 +31,8 @@ class Instant:
     outcome: str
     reason: str = ""
     run_id: str | None = None
+    on_purpose: bool = False
+    """Whether somebody wanted this very instant skipped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ def _outcome(
         outcome = "queued" if run[1] is RunState.QUEUED else "ran"
         return Instant(at, outcome, run[1].value, run[0])
     if entry is not None:
-        return Instant(at, entry.fate.value, entry.told)
+        return Instant(at, entry.fate.value, entry.told, on_purpose=entry.reason is Reason.REQUESTED)
     if not span.active:
         return Instant(at, "skipped", _silence(span.reason))
     if schedule.fault is not None:

@@ -54,6 +54,15 @@ class Runs:
         async with self.store.read(caller.tenant_id) as tx:
             return (await with_attempts(tx, [await find_run(tx, caller, run_id)], whole=True))[0]
 
+    async def neighbours(self, caller: Caller, run_id: str) -> tuple[str | None, str | None]:
+        """The runs of its schedule right before and after it; a run without a schedule has none."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            run = await find_run(tx, caller, run_id)
+            if run.schedule_id is None:
+                return None, None
+            return await tx.runs.neighbours(caller.tenant_id, run.schedule_id, run_id)
+
     @again
     async def cancel(self, caller: Caller, run_id: str, once: Once = EACH_TIME) -> RunView:
         """A waiting run ends now, a running one is asked to stop. If it ended first, that stands."""

@@ -7,24 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foliot.domain.access import Caller, Door, Thing, Verb, demand
-from foliot.domain.draft import MAX_TAGS, document, merge, read_draft
+from foliot.domain.draft import MAX_TAGS, asleep, document, merge, read_draft
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.domain.ids import SCHEDULE
 from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
 from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
-from foliot.ports import (
-    RUNS_TOPIC,
-    SCHEDULES_TOPIC,
-    Actions,
-    Clock,
-    Feed,
-    Page,
-    RunView,
-    Store,
-    Transaction,
-)
+from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Actions, Clock, Feed, Page, RunView, Store, Transaction
 from foliot.ports.tasks import HasDefaults
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
@@ -64,11 +54,13 @@ class Schedules:
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
+        raw, reason = asleep(raw)
         objects = await objection(self.actions, caller, raw, self.check)
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
             schedule = await self.add(tx, caller, raw, limits, Owner(self.new_id(SCHEDULE), caller.user_id))
+            schedule = schedule if reason is None else await self.pause_one(tx, caller, schedule.id, reason)
             if objects is not None:
                 raise objects
             await once.keep(tx, caller, schedule)
@@ -121,10 +113,12 @@ class Schedules:
         """The whole document anew."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
+        raw, reason = asleep(raw)
         objects = await objection(self.actions, caller, raw, self.check)
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             changed = await self.rewrite(tx, caller, held, raw, limits)
+            changed = changed if reason is None else await self.pause_one(tx, caller, schedule_id, reason)
             if objects is not None:
                 raise objects
         self.feed.wake(SCHEDULES_TOPIC)
@@ -156,6 +150,29 @@ class Schedules:
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
                 await self.limiter.schedule(tx, caller, limits)
             await record(tx, caller, held.now, edited("patch", held.schedule, changed))
+        self.feed.wake(SCHEDULES_TOPIC)
+        return changed
+
+    @again
+    async def put_back(
+        self, caller: Caller, schedule_id: str, raw: object, match: str, entry_id: str, once: Once = EACH_TIME
+    ) -> Schedule:
+        """Replace it by what stood before a change; `entry_id` is that change's entry in the trail."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        limits = await self.limiter.of(caller.tenant_id)
+        objects = await objection(self.actions, caller, raw, self.check)
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, self.clock.now())
+            held = await self._hold(tx, caller, schedule_id, match)
+            _refuse_file(caller, held.schedule)
+            changed = await self._rewrite(tx, held, raw)
+            if objects is not None:
+                raise objects
+            if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
+                await self.limiter.schedule(tx, caller, limits)
+            told = edited("revert", held.sound(), changed)
+            await record(tx, caller, held.now, replace(told, became={**(told.became or {}), "reverts": entry_id}))
+            await once.keep(tx, caller, changed)
         self.feed.wake(SCHEDULES_TOPIC)
         return changed
 

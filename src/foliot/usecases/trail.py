@@ -130,3 +130,12 @@ class Trail:
         demand(caller, Verb.READ, Thing.TRAIL)
         async with self.store.read(caller.tenant_id) as tx:
             return await tx.trail.find(caller.tenant_id, page, start=start, end=end, **filters)
+
+    async def names(self, caller: Caller, entries: Sequence[TrailEntry]) -> Mapping[str, str]:
+        """What the schedules are called now that entries are about, by their ids; deleted ones too. One question."""
+        demand(caller, Verb.READ, Thing.TRAIL)
+        ids = sorted({one.thing_id for one in entries if one.thing == word(Thing.SCHEDULE)})
+        if not ids:
+            return {}
+        async with self.store.read(caller.tenant_id) as tx:
+            return await tx.history.names(caller.tenant_id, ids)

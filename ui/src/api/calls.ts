@@ -25,6 +25,7 @@ export type {
   LogCount,
   LogLine,
   Member,
+  Neighbours,
   PipelineDetail,
   Points,
   PipelineList,
@@ -38,6 +39,7 @@ export type {
   Session,
   Suggestion,
   TrailEntry,
+  WholeArticle,
 } from "./schema";
 
 export type ApiKey = schema.Key;

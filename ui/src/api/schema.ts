@@ -45,6 +45,7 @@ export interface ArticleResult {
   image: string | null;
   scraped_at: string | null;
   cached: boolean;
+  previous_scraped_at: string | null;
 }
 
 export interface ArticleResults {
@@ -335,11 +336,13 @@ export interface EndpointModel {
   p95_ms: number;
   codes: Record<string, number>;
   failing_since: string | null;
+  failing_from: string | null;
   last_at: string;
   last_run_id: string;
   last_error: string | null;
   schedules: (CallerModel)[];
   schedule_count: number;
+  secrets: (UsedSecretModel)[] | null;
 }
 
 export interface Event {
@@ -653,6 +656,11 @@ export interface Named {
   name: string;
 }
 
+export interface Neighbours {
+  before: string | null;
+  after: string | null;
+}
+
 export interface NewKey {
   id: string;
   name: string;
@@ -827,6 +835,12 @@ export interface PreviewRequest {
   end_at?: string | null;
   words?: string | null;
   count?: number;
+}
+
+export interface PreviousText {
+  title: string | null;
+  content: string | null;
+  scraped_at: string;
 }
 
 export interface Problem {
@@ -1083,6 +1097,8 @@ export interface ScheduleRequest {
   timeout_seconds?: number | null;
   jitter_seconds?: number | null;
   max_runs?: number | null;
+  paused?: boolean | null;
+  paused_reason?: string | null;
 }
 
 export interface Schedules {
@@ -1249,6 +1265,11 @@ export interface TenantRequest {
   egress_allow?: (string)[] | null;
 }
 
+export interface TestRequest {
+  url: string;
+  schedule_id?: string | null;
+}
+
 export interface Ticket {
   ticket: string;
   expires_at: string;
@@ -1280,6 +1301,7 @@ export interface TrailEntry {
   verb: string;
   thing: string;
   thing_id: string;
+  thing_name: string | null;
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | null;
   seq: number | null;
@@ -1319,6 +1341,12 @@ export interface Used {
   streams: number;
 }
 
+export interface UsedSecretModel {
+  name: string;
+  since: string | null;
+  version: number | null;
+}
+
 export interface WebhookPayload {
   url: string;
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS";
@@ -1334,6 +1362,24 @@ export interface WhenModel {
 }
 
 export type Which = "missing" | "all";
+
+export interface WholeArticle {
+  article_id: string;
+  url: string;
+  source: string;
+  category: string;
+  title: string | null;
+  content: string | null;
+  author: string | null;
+  published_at: string | null;
+  language: string | null;
+  canonical_url: string | null;
+  image: string | null;
+  scraped_at: string | null;
+  cached: boolean;
+  previous_scraped_at: string | null;
+  previous: PreviousText | null;
+}
 
 export type Wish = "drain" | "restart";
 

@@ -19,6 +19,7 @@ import { Nav } from "./Nav";
 import { PLACES } from "./places";
 import { SignedOut } from "./SignedOut";
 import { TopBar } from "./TopBar";
+import { loadZones } from "./ZonePicker";
 
 const CODE = { palette: () => import("./Palette"), shortcuts: () => import("./Shortcuts") };
 const Palette = lazy(CODE.palette);
@@ -72,7 +73,7 @@ function Inside({ out }: { out: boolean }) {
       () => setOpen(what),
       () => toast.error("The server does not answer; this was not opened before it went away"),
     );
-  useEffect(() => whenIdle(Object.values(CODE)), []);
+  useEffect(() => whenIdle([...Object.values(CODE), loadZones]), []);
   everSignedIn ||= !out;
   useFreshness();
   useEffect(() => (out ? live.rest() : live.wake()), [out]);

@@ -1,11 +1,35 @@
 import { ChevronDown } from "lucide-react";
 import { Popover } from "radix-ui";
-import { lazy, Suspense, useState } from "react";
+import { type ComponentProps, useEffect, useState } from "react";
 
 import { setPrefs, usePrefs, useZone } from "@/prefs";
 import { mark } from "@/time/zone";
 
-const ZoneList = lazy(() => import("./ZoneList"));
+import type ZoneList from "./ZoneList";
+
+export const loadZones = () => import("./ZoneList");
+
+/** The list, once it is there. What cannot be had now is asked for again whenever this is opened. */
+function Zones(props: ComponentProps<typeof ZoneList>) {
+  const [List, setList] = useState<typeof ZoneList | null>(null);
+  const [away, setAway] = useState(false);
+  useEffect(() => {
+    let open = true;
+    loadZones().then(
+      (code) => open && setList(() => code.default),
+      () => open && setAway(true),
+    );
+    return () => {
+      open = false;
+    };
+  }, []);
+  if (List) return <List {...props} />;
+  return away ? (
+    <p role="status" className="p-4 text-sm text-muted">
+      The time zones cannot be loaded while the server does not answer. Open this again when it does.
+    </p>
+  ) : null;
+}
 
 /** The zone in which every clock of the dashboard is read. */
 export function ZonePicker() {
@@ -30,15 +54,13 @@ export function ZonePicker() {
           aria-label="Time zone"
           className="z-50 min-h-40 w-80 max-w-[calc(100vw-24px)] animate-appear rounded-lg bg-raised shadow-overlay"
         >
-          <Suspense fallback={null}>
-            <ZoneList
-              chosen={chosen}
-              onChoose={(to) => {
-                setPrefs({ zone: to });
-                setOpen(false);
-              }}
-            />
-          </Suspense>
+          <Zones
+            chosen={chosen}
+            onChoose={(to) => {
+              setPrefs({ zone: to });
+              setOpen(false);
+            }}
+          />
         </Popover.Content>
       </Popover.Portal>
     </Popover.Root>

@@ -56,7 +56,7 @@ export default function Activity() {
           >
             Export what is shown
           </Button>
-          <CopyAs call={{ method: "GET", path: pathOf("/api/audit", { ...query, limit: 100 }), cli: "audit log" }} />
+          <CopyAs call={{ method: "GET", path: pathOf("/api/audit", { ...query, limit: 100 }), cli: "audit list" }} />
         </>
       }
     >
@@ -93,7 +93,7 @@ export default function Activity() {
           {list.fresh ? <FreshPill count={list.fresh} onShow={list.showFresh} /> : null}
           <ul className="divide-y">
             {list.rows.map((entry) => (
-              <Entry key={entry.id} entry={entry} />
+              <Entry key={entry.id} entry={entry} onReverted={list.refetch} />
             ))}
           </ul>
           {list.hasMore ? (

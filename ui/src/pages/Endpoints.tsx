@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Webhook } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 
 import type { Endpoint, Endpoints as List } from "@/api/calls";
 import { ask } from "@/api/client";
@@ -14,6 +14,8 @@ import { Page } from "@/parts/Page";
 import { StateBadge } from "@/parts/StateBadge";
 import { duration, number } from "@/time/moment";
 
+import { Acts, type Chosen, Dialogs } from "./endpoints/Acts";
+
 const PACE = 10_000;
 const rowId = (one: Endpoint): string => one.url;
 
@@ -24,6 +26,7 @@ export default function Endpoints() {
     queryFn: ({ signal }) => ask<List>("/api/endpoints", { signal }),
     refetchInterval: PACE,
   });
+  const [chosen, setChosen] = useState<Chosen | null>(null);
   const items = list.data?.items ?? [];
   const failing = items.filter((one) => one.failing_since).length;
   const columns = useMemo<Column<Endpoint>[]>(
@@ -31,7 +34,7 @@ export default function Endpoints() {
       {
         id: "url",
         header: "Target",
-        width: "minmax(260px, 6fr)",
+        width: "minmax(200px, 6fr)",
         card: "lead",
         sort: (one) => one.url,
         cell: (one) => <Address url={one.url} />,
@@ -39,7 +42,7 @@ export default function Endpoints() {
       {
         id: "state",
         header: "Now",
-        width: "170px",
+        width: "165px",
         card: "side",
         sort: (one) => one.failing_since ?? "",
         cell: (one) =>
@@ -55,7 +58,7 @@ export default function Endpoints() {
       {
         id: "ratio",
         header: "Succeeded",
-        width: "120px",
+        width: "110px",
         right: true,
         card: "meta",
         sort: (one) => one.success_ratio,
@@ -64,7 +67,7 @@ export default function Endpoints() {
       {
         id: "took",
         header: "p50 · p95",
-        width: "140px",
+        width: "130px",
         right: true,
         card: "none",
         sort: (one) => one.p95_ms,
@@ -73,7 +76,7 @@ export default function Endpoints() {
       {
         id: "codes",
         header: "How calls ended",
-        width: "minmax(160px, 3fr)",
+        width: "minmax(120px, 3fr)",
         card: "none",
         cell: (one) => (
           <span className="truncate text-muted">
@@ -86,9 +89,24 @@ export default function Endpoints() {
       {
         id: "by",
         header: "Called by",
-        width: "minmax(110px, 1.5fr)",
+        width: "minmax(90px, 1.5fr)",
         card: "none",
         cell: (one) => <Callers one={one} />,
+      },
+      {
+        id: "secret",
+        header: "Secret since",
+        width: "100px",
+        card: "none",
+        sort: (one) => one.secrets?.[0]?.since ?? "",
+        cell: (one) => <Secrets one={one} />,
+      },
+      {
+        id: "acts",
+        header: <span className="sr-only">Actions</span>,
+        width: "28px",
+        card: "meta",
+        cell: (one) => <Acts one={one} onChoose={setChosen} />,
       },
     ],
     [],
@@ -116,6 +134,7 @@ export default function Endpoints() {
           </Empty>
         }
       />
+      <Dialogs chosen={chosen} onClose={() => setChosen(null)} />
     </Page>
   );
 }
@@ -152,6 +171,19 @@ function Callers({ one }: { one: Endpoint }) {
         {first.name}
       </Go>
       {one.schedule_count > 1 ? <span className="text-muted"> and {number(one.schedule_count - 1)} more</span> : null}
+    </span>
+  );
+}
+
+/** Since when that has its value which goes into the calls: what signs them, or else what a header holds. */
+function Secrets({ one }: { one: Endpoint }) {
+  if (!one.secrets) return <span className="text-muted">not for your role</span>;
+  const [first] = one.secrets;
+  if (!first) return <span className="text-muted">none</span>;
+  return (
+    <span className="truncate" title={one.secrets.map((each) => each.name).join(", ")}>
+      <Instant at={first.since} none="age unknown" />
+      {one.secrets.length > 1 ? <span className="text-muted"> and {number(one.secrets.length - 1)} more</span> : null}
     </span>
   );
 }

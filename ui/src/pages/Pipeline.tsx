@@ -84,9 +84,10 @@ function Shown({ pipeline }: { pipeline: PipelineDetail }) {
               busy={busy}
               hotkey="r"
               icon={<Play size={14} aria-hidden />}
+              title="The whole chain, from its first step"
               onClick={() => void run()}
             >
-              Run now
+              {last ? "Run again" : "Run now"}
             </Button>
           ) : null}
           <CopyAs

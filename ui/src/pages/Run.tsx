@@ -102,6 +102,7 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
   const mayCancel = useMay("write:run");
   const offline = useOffline();
   const final = FINAL.has(run.state);
+  const chain = run.kind === "pipeline";
   const { before, after } = useNeighbours(run);
   const schedule = useQuery({
     queryKey: keys.schedule(run.schedule_id ?? ""),
@@ -115,7 +116,7 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
     const made = await again(act, run);
     if (!made) return;
     go(`/runs/${made.id}`);
-    toast.success(`Replayed as ${shortId(made.id)}${bySettings(run, made)}`, {
+    toast.success(`${chain ? "Runs again" : "Replayed"} as ${shortId(made.id)}${bySettings(run, made)}`, {
       action: { label: "Back to the original", onClick: () => go(`/runs/${run.id}`) },
     });
   };
@@ -183,9 +184,10 @@ function Shown({ run, gone }: { run: RunAnswer; gone: boolean }) {
               icon={<RotateCcw size={14} aria-hidden />}
               busy={busy}
               disabled={gone}
+              title={chain ? "The whole chain, from its first step" : undefined}
               onClick={() => void repeat()}
             >
-              Replay
+              {chain ? "Run again" : "Replay"}
             </Button>
           ) : null}
           {mayEdit && final ? (

@@ -11,6 +11,7 @@ import { useOffline } from "@/live/live";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
 import { CopyAs } from "@/parts/CopyAs";
+import { cx } from "@/parts/cx";
 import { DataTable } from "@/parts/DataTable";
 import { Empty } from "@/parts/Empty";
 import { FilterBox } from "@/parts/FilterBox";
@@ -20,6 +21,7 @@ import { SelectionBar } from "@/parts/SelectionBar";
 import { useAct } from "@/parts/useAct";
 import { useBulk } from "@/parts/useBulk";
 import { useLiveList } from "@/parts/useLiveList";
+import { useNarrow } from "@/parts/useSize";
 import { useGo, useUrl } from "@/parts/useUrl";
 import { Views } from "@/parts/Views";
 import { useZone } from "@/prefs";
@@ -52,6 +54,11 @@ export default function Runs() {
   const list = useLiveList<Run>({ path: "/api/runs", query, topic: "runs", rowId });
   const columns = useMemo(() => runColumns(mark(Date.now(), zone)), [zone]);
   const filter = useCallback((next: string) => setQ(next, true), [setQ]);
+
+  const narrow = useNarrow();
+  // On a telephone the list comes first; a link to a picture shows it.
+  const [chart] = useUrl("chart");
+  const [drawn, setDrawn] = useState(chart !== "");
 
   const without = withKey(q, "state", null);
   const count = useQuery({
@@ -134,51 +141,61 @@ export default function Runs() {
         <StateChips count={count.data} q={q} onChange={filter} />
       </div>
       {badFilter ? null : (
-        <div className="max-md:hidden">
-          <RunsChart q={q} onChange={filter} wait={list.loading} />
-        </div>
+        <>
+          {narrow ? (
+            <div>
+              <Button size="small" aria-expanded={drawn} onClick={() => setDrawn(!drawn)}>
+                {drawn ? "Hide the picture" : "Show as a picture"}
+              </Button>
+            </div>
+          ) : null}
+          {drawn || !narrow ? <RunsChart q={q} onChange={filter} wait={list.loading} /> : null}
+        </>
       )}
-      <DataTable
-        label="Runs"
-        columns={columns}
-        rows={badFilter ? [] : list.rows}
-        rowId={rowId}
-        href={(run) => `/runs/${run.id}`}
-        selection={mayCancel || mayRun ? selection : undefined}
-        loading={list.loading}
-        error={badFilter ? null : list.error}
-        onRetry={list.refetch}
-        hasMore={list.hasMore}
-        onMore={list.more}
-        fresh={list.fresh}
-        onFresh={list.showFresh}
-        rowKeys={{
-          r: (run) => mayRun && !offline && FINAL.has(run.state) && void again(run),
-          c: (run) =>
-            mayCancel &&
-            !offline &&
-            !FINAL.has(run.state) &&
-            void act(`/api/runs/${run.id}/cancel`, {}, "Asked to stop"),
-        }}
-        empty={
-          badFilter ? (
-            <Empty title="The filter is not understood">
-              The line above says where. Nothing is listed until it is put right.
-            </Empty>
-          ) : q ? (
-            <Empty
-              title="No run matches this filter"
-              actions={<Button onClick={() => filter("")}>Clear the filter</Button>}
-            >
-              <code className="font-mono">{q}</code>
-            </Empty>
-          ) : (
-            <Empty icon={Play} title="No runs yet">
-              Runs appear when a schedule fires or you press Run.
-            </Empty>
-          )
-        }
-      />
+      {/* Below the picture a telephone has no room left for a list: then the page scrolls, not the list alone. */}
+      <div className={cx("flex min-h-0 flex-1 flex-col", drawn && "max-md:min-h-[70vh]")}>
+        <DataTable
+          label="Runs"
+          columns={columns}
+          rows={badFilter ? [] : list.rows}
+          rowId={rowId}
+          href={(run) => `/runs/${run.id}`}
+          selection={mayCancel || mayRun ? selection : undefined}
+          loading={list.loading}
+          error={badFilter ? null : list.error}
+          onRetry={list.refetch}
+          hasMore={list.hasMore}
+          onMore={list.more}
+          fresh={list.fresh}
+          onFresh={list.showFresh}
+          rowKeys={{
+            r: (run) => mayRun && !offline && FINAL.has(run.state) && void again(run),
+            c: (run) =>
+              mayCancel &&
+              !offline &&
+              !FINAL.has(run.state) &&
+              void act(`/api/runs/${run.id}/cancel`, {}, "Asked to stop"),
+          }}
+          empty={
+            badFilter ? (
+              <Empty title="The filter is not understood">
+                The line above says where. Nothing is listed until it is put right.
+              </Empty>
+            ) : q ? (
+              <Empty
+                title="No run matches this filter"
+                actions={<Button onClick={() => filter("")}>Clear the filter</Button>}
+              >
+                <code className="font-mono">{q}</code>
+              </Empty>
+            ) : (
+              <Empty icon={Play} title="No runs yet">
+                Runs appear when a schedule fires or you press Run.
+              </Empty>
+            )
+          }
+        />
+      </div>
       <SelectionBar
         count={picked.size}
         matching={matching}

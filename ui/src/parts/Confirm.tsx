@@ -15,14 +15,27 @@ export interface ConfirmProps {
   type?: string;
   /** False when nothing is asked of the server. */
   acts?: boolean;
+  /** False while it is not known what would happen, or nothing would. */
+  ready?: boolean;
   children?: ReactNode;
 }
 
 /** Asks once more, and says what will happen. */
-export function Confirm({ open, onClose, onConfirm, title, action, danger, type, acts, children }: ConfirmProps) {
+export function Confirm({
+  open,
+  onClose,
+  onConfirm,
+  title,
+  action,
+  danger,
+  type,
+  acts,
+  ready,
+  children,
+}: ConfirmProps) {
   return (
     <Modal open={open} onClose={onClose} title={title}>
-      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, type, acts }}>
+      <Body key={String(open)} {...{ onClose, onConfirm, action, danger, type, acts, ready }}>
         {children}
       </Body>
     </Modal>
@@ -36,11 +49,12 @@ function Body({
   danger,
   type,
   acts = true,
+  ready: known = true,
   children,
 }: Omit<ConfirmProps, "open" | "title">) {
   const [typed, setTyped] = useState("");
   const [busy, setBusy] = useState(false);
-  const ready = type === undefined || typed.trim() === type;
+  const ready = known && (type === undefined || typed.trim() === type);
   return (
     <form
       className="flex flex-col gap-4"

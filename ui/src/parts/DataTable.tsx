@@ -241,7 +241,12 @@ export function DataTable<T>(props: DataTableProps<T>) {
                 const row = shown[item.index];
                 if (!row) return null;
                 const press = (event: MouseEvent): void => {
-                  if ((event.target as Element).closest("a, button, input, label, summary, [role=button]")) return;
+                  if (
+                    (event.target as Element).closest(
+                      "a, button, input, label, summary, [role=button], [role=menuitem]",
+                    )
+                  )
+                    return;
                   if (window.getSelection()?.toString()) return;
                   setActive(item.index);
                   open(row.original);

@@ -72,14 +72,15 @@ export function StackedBars({
           aria-label={label}
           width={width}
           height={height}
-          onMouseLeave={() => {
+          onPointerLeave={() => {
             setOver(null);
             setDrag(null);
           }}
-          onMouseDown={(event) => onBrush && setDrag([indexAt(event.clientX), indexAt(event.clientX)])}
-          onMouseMove={(event) => drag && setDrag([drag[0], indexAt(event.clientX)])}
-          onMouseUp={drop}
-          className="block select-none"
+          onPointerDown={(event) => onBrush && setDrag([indexAt(event.clientX), indexAt(event.clientX)])}
+          onPointerMove={(event) => drag && setDrag([drag[0], indexAt(event.clientX)])}
+          onPointerUp={drop}
+          onPointerCancel={() => setDrag(null)}
+          className="block touch-pan-y select-none"
         >
           {drag && drag[0] !== drag[1] ? (
             <rect

@@ -26,5 +26,8 @@ export function useMedia(query: string): boolean {
   );
 }
 
+/** A finger, which hits less exactly than a mouse and cannot hover. */
+export const useFinger = (): boolean => useMedia("(pointer: coarse)");
+
 /** A telephone: tables become cards. */
 export const useNarrow = (): boolean => useMedia("(max-width: 767px)");

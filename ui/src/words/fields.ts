@@ -20,6 +20,9 @@ export const RUN_FIELDS: readonly FilterKey[] = [
   { key: "id", hint: "an id or its beginning" },
   { key: "fingerprint", hint: "runs that failed alike" },
   { key: "muted", hint: "letters of a muted group", values: ["true", "false"] },
+  { key: "target", hint: "the address that a webhook called" },
+  { key: "test", hint: "tried a target out", values: ["true", "false"] },
+  { key: "repeated", hint: "was retried or replayed", values: ["true", "false"] },
 ];
 
 /** What a filter of schedules understands. */
@@ -31,4 +34,5 @@ export const SCHEDULE_FIELDS: readonly FilterKey[] = [
   { key: "queue", hint: "", suggest: "queue" },
   { key: "zone", hint: "Europe/Stockholm", suggest: "zone" },
   { key: "failing", hint: "its last run failed", values: ["true", "false"] },
+  { key: "target", hint: "the address that its webhook calls" },
 ];

@@ -12,11 +12,13 @@ import orjson
 from foliot import __version__
 from foliot.actions.webhook.config import MOST_HEADER_BYTES, read_config
 from foliot.actions.webhook.signing import BadKey, Secrets, sign
-from foliot.actions.webhook.templates import filled, names
+from foliot.actions.webhook.templates import filled
 from foliot.actions.webhook.verdict import judge, phrase
+from foliot.domain.endpoint import is_test
 from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import Failed, Outcome, Problem
+from foliot.domain.secret import names_in
 from foliot.ports import CannotOpen, Context, Egress, EgressFailed, EgressRefused, Outgoing
 
 KEPT = 64 * 1024
@@ -63,7 +65,7 @@ class Webhook:
     async def _headers(self, ctx: Context, body: bytes | None) -> dict[str, str]:
         """The user's headers with their secrets, then ours: ours win."""
         given = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
-        wanted = names(given)
+        wanted = names_in(given)
         try:
             keys = await self._secrets.signing(ctx.tenant_id)
             found = await self._secrets.named(ctx.tenant_id, wanted)
@@ -114,6 +116,8 @@ def _ours(ctx: Context, given: Mapping[str, str], body: bytes | None, signature:
     }
     if body is not None and "content-type" not in map(str.lower, given):
         headers["Content-Type"] = "application/json"
+    if is_test(Webhook.kind, ctx.config):
+        headers["X-Foliot-Test"] = "true"
     if signature is not None:
         headers["webhook-signature"] = signature
     scheduled_for = rfc3339(ctx.scheduled_for)

@@ -6,29 +6,23 @@ import re
 from collections.abc import Mapping
 
 from foliot.domain.errors import Invalid
-from foliot.domain.secret import NAME, SIGNING
+from foliot.domain.secret import SIGNING, TEMPLATE
 
-_TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAME + r") *\}\}")
 # Also what somebody who knows other products would write, so that nobody believes it works.
 _MEANT = re.compile(r"(?i)\{\{-?\s*secrets?\b")
 _ENCODED = re.compile(r"(?i)(?:\{|%7b){2}(?:\s|%20|\+|-)*secrets?\b")
 
 
-def names(values: Mapping[str, str]) -> set[str]:
-    """The secrets that these headers need."""
-    return {name for value in values.values() for name in _TEMPLATE.findall(value)}
-
-
 def filled(value: str, secrets: Mapping[str, str]) -> str:
     """The value with its secrets in place; what they hold is not read as a template again."""
-    return _TEMPLATE.sub(lambda found: secrets[found[1]], value)
+    return TEMPLATE.sub(lambda found: secrets[found[1]], value)
 
 
 def check_header(where: str, value: str) -> None:
     """`Invalid` when something looks like a secret and is none. Says nothing of the value."""
-    if SIGNING in _TEMPLATE.findall(value):
+    if SIGNING in TEMPLATE.findall(value):
         raise Invalid(where, f"must not hold the secret {SIGNING}: it signs, and is never sent")
-    if _MEANT.search(_TEMPLATE.sub("", value)):
+    if _MEANT.search(TEMPLATE.sub("", value)):
         rule = "must name a secret as {{ secret.NAME }}, with a name of letters, digits and underscores"
         raise Invalid(where, rule)
 

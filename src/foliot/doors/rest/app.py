@@ -194,6 +194,7 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=_routes())
         rooms = (
+            endpoints,
             models_access,
             models_articles,
             models_bulk,

@@ -10,7 +10,7 @@ from foliot.domain.article import Counts, ItemState
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import render
 from foliot.doors.rest.job_results import cell, table
-from foliot.ports.articles import ItemView
+from foliot.ports.articles import ItemView, Previous
 from foliot.usecases import UseCases
 from foliot.usecases.jobs import Job
 
@@ -18,7 +18,7 @@ BATCH = 100
 """Articles read at once: each can be as long as a book."""
 COLUMNS = (
     "article_id", "url", "source", "category", "title", "content", "author", "published_at", "language",
-    "canonical_url", "image", "scraped_at", "cached", "error",
+    "canonical_url", "image", "scraped_at", "cached", "error", "previous_scraped_at",
 )  # fmt: skip
 
 
@@ -58,7 +58,18 @@ def result(one: ItemView) -> dict[str, Any]:
         "image": page.image,
         "scraped_at": rfc3339(one.scraped_at),
         "cached": one.state is ItemState.CACHED,
+        "previous_scraped_at": rfc3339(one.previous_scraped_at),
     }
+
+
+def whole(one: ItemView, before: Previous | None) -> dict[str, Any]:
+    """A page with what it said before it changed."""
+    previous = before and {
+        "title": before.title,
+        "content": before.content,
+        "scraped_at": rfc3339(before.scraped_at),
+    }
+    return result(one) | {"previous": previous}
 
 
 def missed(one: ItemView) -> dict[str, Any]:

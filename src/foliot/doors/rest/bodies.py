@@ -112,7 +112,7 @@ class ScheduleRequest(Trigger):
                 "type": "cron",
                 "cron_expr": "0 2 * * *",
                 "timezone": "Europe/Stockholm",
-                "payload": {"url": "https://example.com/hook", "method": "POST"},
+                "action": {"kind": "webhook", "url": "https://example.com/hook", "method": "POST"},
             }
         }
     )
@@ -132,13 +132,18 @@ class ScheduleRequest(Trigger):
     timeout_seconds: int | None = Field(None, ge=1, le=604_800)
     jitter_seconds: int | None = Field(0, ge=0, le=86_400)
     max_runs: int | None = Field(None, ge=1)
+    paused: bool | None = False
+    """Paused in the same step: nothing fires in between. Without it, one that stands stays as it is."""
+    paused_reason: str | None = Field(None, max_length=500)
 
 
 class SchedulePatch(BaseModel):
     """Any of a schedule's fields; a null takes one back to its default."""
 
     model_config = ConfigDict(
-        extra="allow", json_schema_extra={"example": {"name": "New name", "retry_policy": {"max_retries": 5}}}
+        extra="allow",
+        defer_build=True,
+        json_schema_extra={"example": {"name": "New name", "retry_policy": {"max_retries": 5}}},
     )
 
     name: Name | None = None

@@ -1,4 +1,4 @@
-"""The route of those whom webhooks call."""
+"""Routes of those whom webhooks call."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Response
+from pydantic import Field
 
 from foliot.domain.access import Thing, Verb
 from foliot.domain.endpoint import Endpoint
 from foliot.domain.reading import rfc3339
-from foliot.doors.rest import render
-from foliot.doors.rest.asking import Cases
-from foliot.doors.rest.bodies import Model
+from foliot.doors.rest import models, render
+from foliot.doors.rest.asking import Body, Cases
+from foliot.doors.rest.bodies import Model, body
+from foliot.doors.rest.models import CONFLICT, UNKNOWN
 from foliot.doors.rest.who import Who, permits
-from foliot.usecases.endpoints import NAMED, Called
+from foliot.ports import RunView
+from foliot.usecases.endpoints import LONGEST_URL, NAMED, Called
 
 router = APIRouter(prefix="/api/endpoints", tags=["Runs"])
 
@@ -24,6 +27,15 @@ class CallerModel(Model):
 
     id: str
     name: str
+
+
+class UsedSecretModel(Model):
+    """A secret that goes into its calls; never a value."""
+
+    name: str
+    since: datetime | None
+    """Since when it has its present value; null for a setting, and where there is no such secret."""
+    version: int | None
 
 
 class EndpointModel(Model):
@@ -41,12 +53,17 @@ class EndpointModel(Model):
     """How calls ended, the most frequent first: `2xx`, or the code of the error."""
     failing_since: datetime | None
     """Since when every call has failed; null when the last one succeeded."""
+    failing_from: datetime | None
+    """When the first of the runs was made that have failed since: from there on they are to be recovered."""
     last_at: datetime
     last_run_id: str
     last_error: str | None
     schedules: list[CallerModel]
     """The latest five that called it."""
     schedule_count: int
+    secrets: list[UsedSecretModel] | None
+    """What signs its calls first, then what their headers hold, by the settings of those schedules now; empty: none.
+    Null where the caller may not know."""
 
 
 class EndpointList(Model):
@@ -58,6 +75,16 @@ class EndpointList(Model):
     since: datetime
     whole: bool
     """False when there were more runs than the newest 2,000, which alone were looked at."""
+
+
+class TestRequest(Model):
+    """Which target to try out."""
+
+    url: str = Field(max_length=LONGEST_URL, description="Its address; a query is left out of account.")
+    schedule_id: str | None = Field(None, description="Whose settings to use, of those that call it.")
+
+
+REQUESTS = (TestRequest,)
 
 
 @router.get(
@@ -81,6 +108,26 @@ async def list_(cases: Cases, caller: Who) -> Response:
     )
 
 
+@router.post(
+    "/test",
+    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    status_code=202,
+    response_model=models.Run,
+    openapi_extra=body(TestRequest),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Send a test",
+)
+async def send_test(cases: Cases, caller: Who, asked: Body) -> Response:
+    """One signed request, now, to a target that a schedule calls, by that schedule's settings; marked by the header
+    `X-Foliot-Test` and, of a POST, by its body. A run of its own: tried once, and never a dead letter."""
+    made = await cases.endpoints.test(caller, asked.document, asked.once(202, _run, render.located))
+    return render.answer(render.run(made), 202, render.located(made))
+
+
+def _run(run: RunView) -> bytes:
+    return render.dumps(render.run(run))
+
+
 def _endpoint(found: Called, one: Endpoint) -> dict[str, Any]:
     error = one.last.error or {}
     return {
@@ -93,9 +140,16 @@ def _endpoint(found: Called, one: Endpoint) -> dict[str, Any]:
         "p95_ms": round(one.took_ms(0.95), 1),
         "codes": one.codes,
         "failing_since": rfc3339(one.failing_since),
+        "failing_from": rfc3339(one.failing_from),
         "last_at": rfc3339(one.last.ended_at),
         "last_run_id": one.last.run_id,
         "last_error": None if one.last.good else str(error.get("message") or ""),
         "schedules": [{"id": each, "name": found.names.get(each, each)} for each in one.schedule_ids[:NAMED]],
         "schedule_count": len(one.schedule_ids),
+        "secrets": None
+        if found.secrets is None
+        else [
+            {"name": each.name, "since": rfc3339(each.since), "version": each.version}
+            for each in found.secrets[one.url]
+        ],
     }

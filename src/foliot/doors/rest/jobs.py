@@ -30,6 +30,7 @@ NDJSON = "application/x-ndjson"
 CSV = "text/csv"
 
 _JOB_ID = re.compile(r"(?:run|sch)_[0-9a-f]{32}")
+_ARTICLE_ID = re.compile(r"art_[0-9a-f]{32}")
 _SEEN = re.compile(r"(?:(run_[0-9a-f]{32}):)?([0-9]{1,15})", re.ASCII)
 
 
@@ -39,7 +40,14 @@ async def _job_id(job_id: Annotated[str, Path(description="What `POST /crawl` an
     return job_id
 
 
+async def _article_id(article_id: Annotated[str, Path(description="As the results name it: `art_…`.")]) -> str:
+    if not _ARTICLE_ID.fullmatch(article_id):
+        raise NotFound("article", article_id[:64])
+    return article_id
+
+
 JobId = Annotated[str, Depends(_job_id)]
+ArticleId = Annotated[str, Depends(_article_id)]
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")]
 Skip = Annotated[int, Query(ge=0, le=MAX_SKIP, description="How many to leave out first.")]
 StatusFilter = Annotated[
@@ -136,6 +144,21 @@ async def results(
         return await streams.download(request.app, cases, caller, told_csv, streams.Named(CSV, f"{job_id}.csv"))
     lines = job_results.as_ndjson(cases, caller, found)
     return await streams.download(request.app, cases, caller, lines, streams.Named(NDJSON, f"{job_id}.ndjson"))
+
+
+@router.get(
+    "/{job_id}/results/{article_id}",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_articles.WholeArticle,
+    responses=UNKNOWN,
+    summary="One article, and what it said before",
+)
+async def article(cases: Cases, caller: Who, job_id: JobId, article_id: ArticleId) -> Response:
+    """Of a job of articles. `previous` is what the page said before it last changed; null when it was never seen to."""
+    job_ = await cases.jobs.get(caller, job_id)
+    if job_.run is None:
+        raise NotFound("article", article_id)
+    return render.answer(article_results.whole(*await cases.articles.item(caller, job_.run.id, article_id)))
 
 
 async def _articles(request: Request, cases: UseCases, caller: Caller, found: Job, part: Part) -> Response:

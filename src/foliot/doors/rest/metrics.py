@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
-from prometheus_client.registry import Collector
 
 from foliot.domain.access import Caller, Role, Thing, Verb, scope
-from foliot.domain.histogram import Histogram
-from foliot.domain.queue import KNOWN_QUEUES
-from foliot.domain.run import RunState
-from foliot.domain.schedule import Status
 from foliot.doors.rest.asking import Cases
 from foliot.doors.rest.who import bearer_of, identify, permits
 from foliot.usecases import UseCases
-from foliot.usecases.health import Numbers
 
 FRESH = 5.0
 """Counting a large table for every scrape would be a load of its own."""
 
-MOST_QUEUES = 100
-OTHERS = "(others)"
-"""No queue can be called this."""
-
 SCRAPER = Caller(" metrics", "metrics", Role.SYSTEM, scopes=frozenset({scope(Verb.READ, Thing.HOUSE)}))
 """Whoever shows `FOLIOT_METRICS_TOKEN`; known at this route alone. No token can name its tenant, so nobody uses its
 share of requests up."""
+
+PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 
 router = APIRouter(tags=["Health"])
 
@@ -55,7 +43,7 @@ async def identify_scraper(request: Request) -> Caller:
 )
 async def metrics(request: Request, cases: Cases, caller: Annotated[Caller, Depends(identify_scraper)]) -> Response:
     scrape: Scrape = request.app.state.scrape
-    return Response(await scrape.text(cases, caller), media_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return Response(await scrape.text(cases, caller), media_type=PLAIN)
 
 
 @dataclass(slots=True)
@@ -67,113 +55,10 @@ class Scrape:
 
     async def text(self, cases: UseCases, caller: Caller) -> bytes:
         async with self.lock:
+            # The client of Prometheus takes its time to import, and many are never scraped.
+            from foliot.doors.rest.exposing import expose
+
             now = cases.health.clock.monotonic()
             if self.made is None or not 0 <= now - self.made[0] < FRESH:
                 self.made = now, expose(await cases.health.numbers(caller), cases.limiter.refused)
             return self.made[1]
-
-
-def expose(numbers: Numbers, refused: Mapping[str, int] | None = None) -> bytes:
-    """`refused` is of this process alone: how often each limit said no."""
-    registry = CollectorRegistry()
-    registry.register(_Snapshot(numbers, refused or {}))
-    return generate_latest(registry)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Snapshot(Collector):
-    """Numbers taken at one moment, as metric families."""
-
-    numbers: Numbers
-    refused: Mapping[str, int]
-
-    def collect(self) -> Iterator[Metric]:
-        yield from self._schedules()
-        yield from self._runs()
-        yield from self._queues()
-        numbers = self.numbers
-        yield _histogram("foliot_run_duration_seconds", "How long attempts took.", numbers.duration)
-        yield _histogram("foliot_fire_lateness_seconds", "From an instant to its run row.", numbers.lateness)
-        yield CounterMetricFamily(
-            "foliot_stale_writes", "Writes refused because their attempt was no longer current.", numbers.stale_writes
-        )
-        limited = CounterMetricFamily("foliot_limited", "Requests that a tenant's limit refused.", labels=["limit"])
-        for name, count in self.refused.items():
-            limited.add_metric([name], count)
-        yield limited
-        yield GaugeMetricFamily("foliot_workers", "Processes that take runs, seen in the last 30 s.", numbers.workers)
-        yield GaugeMetricFamily("foliot_worker_slots", "How many runs these execute at once.", numbers.slots)
-        yield GaugeMetricFamily("foliot_worker_free", "How many more runs these could take.", numbers.free)
-        yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
-
-    def _schedules(self) -> Iterator[Metric]:
-        schedules = GaugeMetricFamily("foliot_schedules", "Schedules by status.", labels=["status"])
-        for status in Status:
-            schedules.add_metric([status.value], self.numbers.schedules.get(status, 0))
-        yield schedules
-        total = sum(self.numbers.schedules.values())
-        yield GaugeMetricFamily("foliot_schedule_count", "All schedules, deleted ones too.", total)
-
-    def _runs(self) -> Iterator[Metric]:
-        counts = self.numbers.runs
-        runs = GaugeMetricFamily("foliot_runs", "Runs kept, by state.", labels=["state"])
-        for state in RunState:
-            runs.add_metric([state.value], counts.get(state, 0))
-        yield runs
-        yield GaugeMetricFamily("foliot_run_count", "All runs kept.", sum(counts.values()))
-        yield GaugeMetricFamily("foliot_parked", "Runs whose effect goes on elsewhere.", self.numbers.parked)
-        good = counts.get(RunState.SUCCESS, 0) + counts.get(RunState.PARTIAL, 0)
-        judged = good + counts.get(RunState.FAILED, 0) + counts.get(RunState.DEAD_LETTER, 0)
-        yield GaugeMetricFamily(
-            "foliot_run_success_ratio",
-            "Of the ended runs kept that were not cancelled.",
-            good / judged if judged else 1.0,
-        )
-        duration = self.numbers.duration
-        average = duration.total / duration.count if duration.count else 0.0
-        yield GaugeMetricFamily("foliot_run_duration_average_seconds", "Mean duration of an attempt.", average)
-
-    def _queues(self) -> Iterator[Metric]:
-        depth = GaugeMetricFamily("foliot_queue_depth", "Runs that wait, by queue.", labels=["queue"])
-        oldest = GaugeMetricFamily(
-            "foliot_queue_oldest_seconds", "How long the oldest has been ready, by queue.", labels=["queue"]
-        )
-        running = GaugeMetricFamily("foliot_runs_in_flight", "Runs that run now, by queue.", labels=["queue"])
-        paused = GaugeMetricFamily("foliot_queue_paused", "1 for a queue that is paused.", labels=["queue"])
-        for name, queue in _named(self.numbers).items():
-            waited = 0.0 if queue["oldest"] is None else (self.numbers.now - queue["oldest"]).total_seconds()
-            depth.add_metric([name], queue["depth"])
-            oldest.add_metric([name], max(waited, 0.0))
-            running.add_metric([name], queue["in_flight"])
-            paused.add_metric([name], queue["paused"])
-        yield depth
-        yield oldest
-        yield running
-        yield paused
-
-
-def _named(numbers: Numbers) -> dict[str, Mapping[str, Any]]:
-    """The known and the fullest by their names, the rest together: tenants name queues, and no series ever ends."""
-    queues: dict[str, dict[str, Any]] = {
-        name: {
-            **(numbers.queues.get(name) or {"depth": 0, "oldest": None}),
-            "in_flight": numbers.in_flight.get(name, 0),
-            "paused": int(name in numbers.paused),
-        }
-        for name in {*KNOWN_QUEUES, *numbers.queues, *numbers.in_flight, *numbers.paused}
-    }
-
-    def rank(name: str) -> tuple[bool, int, str]:
-        return name not in KNOWN_QUEUES, -(queues[name]["depth"] + queues[name]["in_flight"]), name
-
-    ranked = sorted(queues, key=rank)
-    named: dict[str, Mapping[str, Any]] = {name: queues[name] for name in ranked[:MOST_QUEUES]}
-    if rest := [queues[name] for name in ranked[MOST_QUEUES:]]:
-        waiting = [queue["oldest"] for queue in rest if queue["oldest"] is not None]
-        sums = {of: sum(queue[of] for queue in rest) for of in ("depth", "in_flight", "paused")}
-        named[OTHERS] = {**sums, "oldest": min(waiting, default=None)}
-    return named
-
-
-def _histogram(name: str, documentation: str, histogram: Histogram) -> Metric:
-    return HistogramMetricFamily(name, documentation, buckets=histogram.cumulative(), sum_value=histogram.total)

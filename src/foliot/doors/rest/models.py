@@ -268,6 +268,8 @@ class TrailEntry(Model):
     verb: str
     thing: str
     thing_id: str
+    thing_name: str | None
+    """What a schedule is called now; of other things none."""
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     seq: int | None

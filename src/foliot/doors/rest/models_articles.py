@@ -55,6 +55,23 @@ class ArticleResult(BaseModel):
     image: str | None
     scraped_at: str | None
     cached: bool
+    previous_scraped_at: str | None = Field(
+        description="When it was last read as it was before it changed; null when nobody has seen it change."
+    )
+
+
+class PreviousText(BaseModel):
+    """What a page said before it changed."""
+
+    title: str | None
+    content: str | None
+    scraped_at: str
+
+
+class WholeArticle(ArticleResult):
+    """A page that was read, and what it said before."""
+
+    previous: PreviousText | None
 
 
 class FailedArticle(BaseModel):

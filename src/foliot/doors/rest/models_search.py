@@ -18,6 +18,13 @@ class Count(Model):
     by_state: dict[RunState, int]
 
 
+class Neighbours(Model):
+    """The runs of the same schedule, by their ids."""
+
+    before: str | None
+    after: str | None
+
+
 class ScheduleCount(Model):
     """How many schedules match; exact."""
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from foliot.domain.access import Thing, Verb
 from foliot.domain.errors import Invalid
 from foliot.domain.run import RunState
-from foliot.doors.rest import models, render, streams
+from foliot.doors.rest import models, models_search, render, streams
 from foliot.doors.rest.asking import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
 from foliot.doors.rest.paging import Paged
@@ -56,6 +56,19 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
 )
 async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
     return render.answer(render.run(await cases.runs.get(caller, run_id)))
+
+
+@router.get(
+    "/{run_id}/neighbours",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_search.Neighbours,
+    responses=UNKNOWN,
+    summary="The runs of its schedule right before and after it",
+)
+async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
+    """However many there are; null at either end, and both for a run without a schedule."""
+    before, after = await cases.runs.neighbours(caller, run_id)
+    return render.answer({"before": before, "after": after})
 
 
 @router.post(

@@ -1,25 +1,30 @@
-"""The route of the trail; at this door it is called the audit log."""
+"""Routes of the trail; at this door it is called the audit log."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from foliot.domain.access import Thing, Verb
-from foliot.domain.errors import Invalid
+from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.reading import moment, rfc3339
+from foliot.domain.schedule import Schedule
 from foliot.domain.trail import TrailEntry
 from foliot.doors.rest import models, render
-from foliot.doors.rest.asking import Cases, Text, plain_texts
+from foliot.doors.rest.asking import Body, Cases, Text, plain_texts
+from foliot.doors.rest.models import CONFLICT, MISMATCH, UNKNOWN
 from foliot.doors.rest.paging import Paged
 from foliot.doors.rest.who import Who, permits
 from foliot.usecases.trail import word
 
 router = APIRouter(prefix="/api/audit", tags=["Audit log"])
 
+_ENTRY_ID = re.compile(r"aud_[0-9a-f]{32}")
 THINGS = sorted(word(thing) for thing in Thing)
 
 
@@ -72,10 +77,35 @@ async def list_(
 ) -> Response:
     """`seq` and `digest` are the entry's place in the tenant's chain; it gets them within seconds."""
     found = await cases.trail.list(caller, page.more(), start=stretch.start, end=stretch.end, **filters)
-    return render.page(found, page, _entry, lambda one: one.id)
+    names = await cases.trail.names(caller, found)
+    return render.page(found, page, lambda one: _entry(one, names), lambda one: one.id)
 
 
-def _entry(one: TrailEntry) -> dict[str, Any]:
+async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `aud_…`.")]) -> str:
+    if not _ENTRY_ID.fullmatch(entry_id):
+        raise NotFound("entry of the audit log", entry_id[:64])
+    return entry_id
+
+
+@router.post(
+    "/{entry_id}/revert",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses={**UNKNOWN, **CONFLICT, **MISMATCH},
+    summary="Take an edit of a schedule back",
+)
+async def revert(cases: Cases, caller: Who, entry_id: Annotated[str, Depends(_entry_id)], asked: Body) -> Response:
+    """What stood before it stands again, as a new version; headers with their values. Also asks for the permission to
+    read the audit log. Refused (409) where somebody has edited the schedule since, or deleted it."""
+    made = await cases.reverting.revert(caller, entry_id, asked.once(200, _schedule, render.etag))
+    return render.answer(render.schedule(made), headers=render.etag(made))
+
+
+def _schedule(made: Schedule) -> bytes:
+    return render.dumps(render.schedule(made))
+
+
+def _entry(one: TrailEntry, names: Mapping[str, str]) -> dict[str, Any]:
     return {
         "id": one.id,
         "at": rfc3339(one.at),
@@ -85,6 +115,7 @@ def _entry(one: TrailEntry) -> dict[str, Any]:
         "verb": one.verb,
         "thing": one.thing,
         "thing_id": one.thing_id,
+        "thing_name": names.get(one.thing_id),
         "before": one.was,
         "after": one.became,
         "seq": one.seq,

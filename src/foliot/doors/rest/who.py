@@ -67,7 +67,9 @@ Follower = Annotated[Caller, Depends(identify_follower)]
 def permits(verb: Verb, thing: Thing, by: Callable[..., Awaitable[Caller]] = identify) -> Any:
     """For a route's `dependencies`: what its caller must be allowed. A test fails for a route that states nothing."""
 
-    async def permitted(request: Request, cases: Cases, caller: Caller = Depends(by)) -> None:
+    # Every route has one of its own, and FastAPI looks through each at every start: it is given no more than it needs.
+    async def permitted(request: Request, caller: Caller = Depends(by)) -> None:
+        cases: UseCases = request.app.state.cases
         await cases.limiter.request(caller)
         demand(caller, verb, thing)
         only_known(request)

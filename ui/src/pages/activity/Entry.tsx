@@ -2,12 +2,15 @@ import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
 
 import type { TrailEntry } from "@/api/calls";
+import { cx } from "@/parts/cx";
 import { Go } from "@/parts/Go";
 import { shortId } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
 import { number } from "@/time/moment";
 
 import { changesOf } from "../schedule/changes";
+import { isEdit, nameIn } from "./edits";
+import { Revert } from "./Revert";
 
 const PLACES: Record<string, string> = {
   schedule: "/schedules/",
@@ -29,12 +32,13 @@ const DOORS: Record<string, string> = {
 const LONGEST = 40;
 
 /** One change: who, what, when; unfolded, how it was before and after. */
-export function Entry({ entry }: { entry: TrailEntry }) {
+export function Entry({ entry, onReverted }: { entry: TrailEntry; onReverted?: () => void }) {
   const [open, setOpen] = useState(false);
   const changes = changesOf(entry.before, entry.after);
   const Chevron = open ? ChevronDown : ChevronRight;
   const place = PLACES[entry.thing];
-  const name = /^[a-z]+_[0-9a-f]{32}$/.test(entry.thing_id) ? shortId(entry.thing_id) : entry.thing_id;
+  const called = entry.thing_name ?? nameIn(entry);
+  const id = /^[a-z]+_[0-9a-f]{32}$/.test(entry.thing_id) ? shortId(entry.thing_id) : entry.thing_id;
   return (
     <li>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
@@ -53,13 +57,14 @@ export function Entry({ entry }: { entry: TrailEntry }) {
         {place ? (
           <Go
             to={`${place}${encodeURIComponent(entry.thing_id)}`}
-            className="min-w-0 truncate font-mono text-xs hover:underline"
+            className={cx("min-w-0 truncate hover:underline", !called && "font-mono text-xs")}
           >
-            {name}
+            {called ?? id}
           </Go>
         ) : (
-          <span className="min-w-0 truncate font-mono text-xs">{name}</span>
+          <span className="min-w-0 truncate font-mono text-xs">{id}</span>
         )}
+        {called ? <span className="font-mono text-xs text-muted">{id}</span> : null}
         <span className="text-xs text-muted">
           by {DOORS[entry.door] ?? entry.door}
           {entry.key_id ? `, key ${shortId(entry.key_id)}` : ""}
@@ -86,6 +91,7 @@ export function Entry({ entry }: { entry: TrailEntry }) {
           ) : (
             <p className="text-muted">Nothing but the fact itself was kept.</p>
           )}
+          {isEdit(entry) ? <Revert entry={entry} name={called ?? id} onReverted={onReverted} /> : null}
           <p className="mt-2 text-muted">
             {entry.seq === null ? "Not chained yet" : `Entry ${number(entry.seq)} of the chain`}
             {entry.digest ? <span className="ml-2 font-mono">{entry.digest.slice(0, 16)}…</span> : null}

@@ -15,6 +15,7 @@ import { StateBadge } from "@/parts/StateBadge";
 import { useUrl } from "@/parts/useUrl";
 import { number } from "@/time/moment";
 
+import { Changes } from "./Changes";
 import { byDomain } from "./shapes";
 
 const STEP = 100;
@@ -62,7 +63,16 @@ export function Articles({ job }: { job: Job }) {
         header: "Title",
         width: "minmax(180px, 2fr)",
         card: "lead",
-        cell: (row) => <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span>,
+        cell: (row) => (
+          <span className="flex min-w-0 items-baseline gap-2">
+            <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span>
+            {row.read?.previous_scraped_at ? (
+              <span className="shrink-0 text-xs text-muted" title="It said something else before: open it to see what">
+                has changed
+              </span>
+            ) : null}
+          </span>
+        ),
       },
       {
         id: "url",
@@ -143,14 +153,15 @@ export function Articles({ job }: { job: Job }) {
         }
       />
       <Modal open={reading !== null} onClose={() => setReading(null)} title={reading?.title ?? "Untitled"} wide>
-        {reading ? <Reader article={reading} /> : null}
+        {reading ? <Reader job={job.job_id} article={reading} /> : null}
       </Modal>
     </>
   );
 }
 
-function Reader({ article }: { article: Article }) {
+function Reader({ job, article }: { job: string; article: Article }) {
   const [whole, setWhole] = useState(false);
+  const [changes, setChanges] = useState(false);
   const text = article.content ?? "";
   return (
     <article className="flex flex-col gap-3">
@@ -161,8 +172,23 @@ function Reader({ article }: { article: Article }) {
           {article.url}
         </a>
       </p>
-      <div className="max-w-[72ch] text-base whitespace-pre-wrap">{whole ? text : text.slice(0, 5000)}</div>
-      {text.length > 5000 && !whole ? (
+      {article.previous_scraped_at ? (
+        <div>
+          <Button size="small" aria-pressed={changes} onClick={() => setChanges(!changes)}>
+            <span>
+              Changes since <Instant at={article.previous_scraped_at} as="short" />
+            </span>
+          </Button>
+        </div>
+      ) : null}
+      {changes ? (
+        <Changes job={job} article={article.article_id} />
+      ) : (
+        <div className="max-w-[72ch] text-base break-words whitespace-pre-wrap">
+          {whole ? text : text.slice(0, 5000)}
+        </div>
+      )}
+      {text.length > 5000 && !whole && !changes ? (
         <div>
           <Button size="small" onClick={() => setWhole(true)}>
             Show the rest

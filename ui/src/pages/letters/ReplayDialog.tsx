@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import type { Bulk, BulkDryRun, BulkRequest, Run } from "@/api/calls";
-import { ask, freshKey } from "@/api/client";
+import { ask } from "@/api/client";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -10,7 +10,7 @@ import { Segments } from "@/parts/Segments";
 import { Skeleton } from "@/parts/Skeleton";
 import { number } from "@/time/moment";
 
-import { Going } from "../bulk/Going";
+import { RATES, type Rate, Steps, useStart } from "../bulk/starting";
 import { parseObject } from "../editor/json";
 import { PatchBox } from "./PatchBox";
 import { Rehearsed } from "./Rehearsed";
@@ -25,8 +25,6 @@ export interface Which {
   edit?: boolean;
 }
 
-const RATES = ["1", "5", "20", "50"] as const;
-
 /** Rehearses, then replays at a bounded pace, and shows how it goes. */
 export function ReplayDialog({ which, onClose }: { which: Which | null; onClose: () => void }) {
   return (
@@ -36,29 +34,21 @@ export function ReplayDialog({ which, onClose }: { which: Which | null; onClose:
       title={which?.edit ? "Edit and replay dead letters" : "Replay dead letters"}
       wide
     >
-      {which ? <Steps which={which} onClose={onClose} /> : null}
+      {which ? (
+        <Steps onClose={onClose}>
+          {(onStarted) => <Asking which={which} onClose={onClose} onStarted={onStarted} />}
+        </Steps>
+      ) : null}
     </Modal>
   );
 }
 
-function Steps({ which, onClose }: { which: Which; onClose: () => void }) {
-  const [bulk, setBulk] = useState<string | null>(null);
-  return bulk ? (
-    <Going id={bulk} onClose={onClose} />
-  ) : (
-    <Asking which={which} onClose={onClose} onStarted={(made) => setBulk(made.id)} />
-  );
-}
-
 function Asking({ which, onClose, onStarted }: { which: Which; onClose: () => void; onStarted: (bulk: Bulk) => void }) {
-  const [rate, setRate] = useState<(typeof RATES)[number]>("5");
+  const [rate, setRate] = useState<Rate>("5");
   const [order, setOrder] = useState<"oldest" | "newest">("oldest");
   const [stopAfter, setStopAfter] = useState("3");
   const [asOf, setAsOf] = useState<"now" | "then">("now");
   const [text, setText] = useState("");
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const [key, setKey] = useState(freshKey);
   const written = parseObject(text);
   const patch = which.edit && written.value && Object.keys(written.value).length ? written.value : null;
   const chosen = which.filter === undefined ? { ids: which.ids } : { filter: which.filter };
@@ -93,29 +83,13 @@ function Asking({ which, onClose, onStarted }: { which: Which; onClose: () => vo
     rehearsal.data?.rehearsal?.refused !== count &&
     !written.error &&
     (!which.edit || patch !== null);
-  const begin = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      onStarted(
-        await ask<Bulk>("/api/bulk", {
-          method: "POST",
-          body: { ...request, ...(which.filter === undefined ? {} : { expect: count }) },
-          once: key,
-        }),
-      );
-    } catch (refused) {
-      setError(refused);
-      setKey(freshKey());
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { start, busy, error } = useStart("/api/bulk", onStarted);
   return (
     <form
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        if (ready) void begin();
+        if (ready) void start({ ...request, ...(which.filter === undefined ? {} : { expect: count }) });
       }}
     >
       {which.edit ? <PatchBox text={text} onText={setText} error={written.error} sample={which.sample} /> : null}

@@ -1,19 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
 
-import type { Page, Run } from "@/api/calls";
+import type { Neighbours, Run } from "@/api/calls";
 import { ask } from "@/api/client";
 
-/** The runs of the same schedule before and after this one, as far as its hundred newest go. */
-export function useNeighbours(run: Run | undefined): { before: string | null; after: string | null } {
-  const schedule = run?.schedule_id ?? null;
+const NONE: Neighbours = { before: null, after: null };
+
+/** The runs of the same schedule right before and after this one, wherever in its past that is. */
+export function useNeighbours(run: Run): Neighbours {
   const { data } = useQuery({
-    queryKey: ["runs", "neighbours", schedule],
-    queryFn: ({ signal }) => ask<Page<Run>>("/api/runs", { query: { schedule_id: schedule, limit: 100 }, signal }),
-    enabled: schedule !== null,
-    staleTime: 30_000,
+    queryKey: ["neighbours", run.id],
+    queryFn: ({ signal }) => ask<Neighbours>(`/api/runs/${run.id}/neighbours`, { signal }),
+    enabled: run.schedule_id !== null,
+    // The newest run has one after it as soon as its schedule fires again.
+    staleTime: ({ state }) => (state.data?.after ? Infinity : 0),
+    refetchInterval: ({ state }) => (state.data?.after ? false : 10_000),
   });
-  const ids = data?.items.map((one) => one.id) ?? [];
-  const here = run ? ids.indexOf(run.id) : -1;
-  if (here < 0) return { before: null, after: null };
-  return { before: ids[here + 1] ?? null, after: ids[here - 1] ?? null };
+  return data ?? NONE;
 }

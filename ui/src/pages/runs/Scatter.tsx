@@ -4,7 +4,7 @@ import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useS
 import type { Points } from "@/api/calls";
 import { shortId } from "@/parts/Id";
 import { StateIcon } from "@/parts/StateBadge";
-import { useWidth } from "@/parts/useSize";
+import { useFinger, useWidth } from "@/parts/useSize";
 import { useTheme, useZone } from "@/prefs";
 import { ticks } from "@/time/axis";
 import { absolute, duration, millis, number } from "@/time/moment";
@@ -15,6 +15,8 @@ import { colourOf, drawn, Mark } from "./shapes";
 
 const [LEFT, BELOW, RIGHT] = [52, 18, 8];
 const MANY = 5000;
+/** How near a pointer must come to a point: a finger covers more than a mouse. */
+const [NEAR, NEAR_FINGER] = [12, 24];
 
 /** Each run where it was made and as high as it took; a stretch that is drawn narrows the filter, a point is a run. */
 export function Scatter({
@@ -35,6 +37,9 @@ export function Scatter({
   const [over, setOver] = useState<number | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const pressed = useRef<number | null>(null);
+  const finger = useFinger();
+  /** What was told of when a finger came down: it cannot hover, so the first tap tells and the second opens. */
+  const toldOf = useRef<number | null>(null);
   const [from, to] = [millis(points.from), millis(points.to)];
 
   const picture = useMemo(() => {
@@ -43,8 +48,8 @@ export function Scatter({
     const y = scaleLog([low, high], [height - BELOW - 4, 6]);
     const xs = Float32Array.from(points.at_ms, (at) => x(at));
     const ys = Float32Array.from(points.took_ms, (took) => y(Math.max(took, 1)));
-    return { x, y, xs, ys, grid: rungs(low, high), finder: new Finder(xs, ys) };
-  }, [points, width, height, from, to]);
+    return { x, y, xs, ys, grid: rungs(low, high), finder: new Finder(xs, ys, finger ? NEAR_FINGER : NEAR) };
+  }, [points, width, height, from, to, finger]);
   const order = useMemo(() => inTime(points), [points]);
   useEffect(() => setOver(null), [points]);
 
@@ -94,7 +99,9 @@ export function Scatter({
       onBrush(Math.floor(begin / 1000) * 1000, Math.ceil(end / 1000) * 1000);
     } else if (pressed.current !== null) {
       const found = picture.finder.nearest(place(event));
-      if (found !== null) onOpen(points.id[found] as string);
+      if (found !== null && (event.pointerType !== "touch" || found === toldOf.current))
+        onOpen(points.id[found] as string);
+      else setOver(found);
     }
     pressed.current = null;
     setDrag(null);
@@ -129,6 +136,7 @@ export function Scatter({
         onPointerDown={(event) => {
           if (event.button !== 0) return;
           pressed.current = Math.min(Math.max(place(event).x, LEFT), width - RIGHT);
+          toldOf.current = over;
           event.currentTarget.setPointerCapture(event.pointerId);
         }}
         onPointerMove={move}
@@ -137,7 +145,7 @@ export function Scatter({
           pressed.current = null;
           setDrag(null);
         }}
-        onPointerLeave={() => setOver(null)}
+        onPointerLeave={(event) => event.pointerType !== "touch" && setOver(null)}
         onBlur={() => setOver(null)}
         className={`relative touch-pan-y select-none ${over === null ? "cursor-crosshair" : "cursor-pointer"}`}
       >
@@ -183,8 +191,8 @@ export function Scatter({
               role="status"
               className="pointer-events-none absolute z-10 rounded border bg-raised px-2 py-1.5 text-xs whitespace-nowrap shadow-overlay"
               style={{
-                left: Math.min(Math.max((xs[over] as number) - 90, 0), Math.max(width - 220, 0)),
-                top: (ys[over] as number) > 66 ? (ys[over] as number) - 64 : (ys[over] as number) + 12,
+                left: Math.min(Math.max((xs[over] as number) - 90, 0), Math.max(width - 268, 0)),
+                top: (ys[over] as number) > 82 ? (ys[over] as number) - (finger ? 80 : 64) : (ys[over] as number) + 12,
               }}
             >
               <p className="flex items-center gap-1 font-medium">
@@ -195,6 +203,7 @@ export function Scatter({
                 {absolute(from + (points.at_ms[over] as number), zone, Date.now(), "second")} ·{" "}
                 {shortId(points.id[over] as string)}
               </p>
+              {finger ? <p className="text-muted">Tap again to open it</p> : null}
             </div>
           </>
         )}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import type { BackfillRequest, BackfillTrial, Bulk, Schedule } from "@/api/calls";
-import { ask, freshKey } from "@/api/client";
+import { ask } from "@/api/client";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -12,13 +12,12 @@ import { useZone } from "@/prefs";
 import { number, short } from "@/time/moment";
 import { city } from "@/time/zone";
 
-import { Going } from "../bulk/Going";
+import { RATES, type Rate, Steps, useStart } from "../bulk/starting";
 import { inputOf, instantOf } from "../editor/form";
 import { useSettled } from "../letters/useSettled";
 import { reasonOf } from "./honest";
 
 const WEEK = 7 * 86_400_000;
-const RATES = ["1", "5", "20", "50"] as const;
 
 /** Makes up for instants that lie behind: says first how many runs that would make, then makes them at a bounded pace. */
 export function BackfillDialog({
@@ -32,17 +31,12 @@ export function BackfillDialog({
 }) {
   return (
     <Modal open={open} onClose={onClose} title={`Backfill ${schedule.name}`} wide>
-      {open ? <Steps schedule={schedule} onClose={onClose} /> : null}
+      {open ? (
+        <Steps onClose={onClose}>
+          {(onStarted) => <Asking schedule={schedule} onClose={onClose} onStarted={onStarted} />}
+        </Steps>
+      ) : null}
     </Modal>
-  );
-}
-
-function Steps({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
-  const [bulk, setBulk] = useState<string | null>(null);
-  return bulk ? (
-    <Going id={bulk} onClose={onClose} />
-  ) : (
-    <Asking schedule={schedule} onClose={onClose} onStarted={(made) => setBulk(made.id)} />
   );
 }
 
@@ -59,13 +53,10 @@ function Asking({
   const [from, setFrom] = useState(() => inputOf(new Date(Date.now() - WEEK).toISOString(), viewer));
   const [to, setTo] = useState("");
   const [which, setWhich] = useState<"missing" | "all">("missing");
-  const [rate, setRate] = useState<(typeof RATES)[number]>("5");
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const [key, setKey] = useState(freshKey);
-  const start = instantOf(from, viewer);
-  const request: BackfillRequest | null = start
-    ? { from: start, to: to ? (instantOf(to, viewer) ?? null) : null, which, rate: Number(rate), limit: 10_000 }
+  const [rate, setRate] = useState<Rate>("5");
+  const since = instantOf(from, viewer);
+  const request: BackfillRequest | null = since
+    ? { from: since, to: to ? (instantOf(to, viewer) ?? null) : null, which, rate: Number(rate), limit: 10_000 }
     : null;
   const asked = JSON.stringify(request);
   const settled = useSettled(asked);
@@ -84,30 +75,17 @@ function Asking({
   });
   const count = trial.data?.count ?? 0;
   const ready = settled === asked && !trial.isPlaceholderData && !trial.error && count > 0;
-  const begin = async (): Promise<void> => {
-    setBusy(true);
-    try {
-      onStarted(
-        await ask<Bulk>(`/api/schedules/${schedule.id}/backfill`, {
-          method: "POST",
-          body: { ...request, to: request?.to ?? new Date().toISOString(), expect: count },
-          once: key,
-        }),
-      );
-    } catch (refused) {
-      setError(refused);
-      setKey(freshKey());
-      void trial.refetch();
-    } finally {
-      setBusy(false);
-    }
-  };
+  const { start, busy, error } = useStart(
+    `/api/schedules/${schedule.id}/backfill`,
+    onStarted,
+    () => void trial.refetch(),
+  );
   return (
     <form
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        if (ready) void begin();
+        if (ready) void start({ ...request, to: request?.to ?? new Date().toISOString(), expect: count });
       }}
     >
       <p className="text-sm text-muted">

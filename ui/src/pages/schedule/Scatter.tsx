@@ -2,14 +2,16 @@ import { scaleLinear, scaleLog } from "d3-scale";
 import { type PointerEvent, useMemo, useRef, useState } from "react";
 
 import type { Run } from "@/api/calls";
-import { useWidth } from "@/parts/useSize";
+import { useFinger, useWidth } from "@/parts/useSize";
 import { useGo } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
 import { ticks } from "@/time/axis";
 import { absolute, duration, millis } from "@/time/moment";
 import { fill, lookOf } from "@/words/states";
 
-const [LEFT, BELOW, HEIGHT, NEAR] = [56, 20, 190, 12];
+const [LEFT, BELOW, HEIGHT] = [56, 20, 190];
+/** How near a pointer must come to a dot: a finger covers more than a mouse. */
+const [NEAR, NEAR_FINGER] = [12, 24];
 
 interface Dot {
   run: Run;
@@ -41,6 +43,9 @@ export function Scatter({
   const [over, setOver] = useState<Dot | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const from = useRef<number | null>(null);
+  const finger = useFinger();
+  /** What was told of when a finger came down: it cannot hover, so the first tap tells and the second opens. */
+  const toldOf = useRef<Dot | null>(null);
   if (!dots.length) {
     return (
       <div ref={ref} className="flex items-center justify-center text-muted" style={{ height: HEIGHT }}>
@@ -60,7 +65,7 @@ export function Scatter({
     return [event.clientX - box.left, event.clientY - box.top];
   };
   const nearest = (px: number, py: number): Dot | null => {
-    let [best, far]: [Dot | null, number] = [null, NEAR];
+    let [best, far]: [Dot | null, number] = [null, finger ? NEAR_FINGER : NEAR];
     for (const dot of dots) {
       const gap = Math.hypot(x(dot.at) - px, y(dot.ms) - py);
       if (gap < far) [best, far] = [dot, gap];
@@ -79,6 +84,7 @@ export function Scatter({
           className={over ? "block cursor-pointer" : "block cursor-crosshair"}
           onPointerDown={(event) => {
             from.current = place(event)[0];
+            toldOf.current = over;
             event.currentTarget.setPointerCapture(event.pointerId);
           }}
           onPointerMove={(event) => {
@@ -92,13 +98,21 @@ export function Scatter({
             if (drag) onSpan([Math.round(x.invert(drag[0])), Math.round(x.invert(drag[1]))]);
             else {
               const dot = nearest(px, py);
-              if (dot) go(`/runs/${dot.run.id}`);
-              else if (span) onSpan(null);
+              if (dot && (event.pointerType !== "touch" || dot === toldOf.current)) go(`/runs/${dot.run.id}`);
+              else if (dot) setOver(dot);
+              else {
+                setOver(null);
+                if (span) onSpan(null);
+              }
             }
             from.current = null;
             setDrag(null);
           }}
-          onPointerLeave={() => setOver(null)}
+          onPointerCancel={() => {
+            from.current = null;
+            setDrag(null);
+          }}
+          onPointerLeave={(event) => event.pointerType !== "touch" && setOver(null)}
         >
           {grid.map((ms) => (
             <g key={ms} className="text-[11px]">
@@ -108,7 +122,12 @@ export function Scatter({
               </text>
             </g>
           ))}
-          {ticks(x.domain()[0] ?? 0, x.domain()[1] ?? 0, zone, Math.max(Math.floor(width / 100), 2)).map((tick) => (
+          {ticks(
+            x.domain()[0] ?? 0,
+            x.domain()[1] ?? 0,
+            zone,
+            Math.max(Math.floor(width / (width < 400 ? 80 : 100)), 2),
+          ).map((tick) => (
             <text
               key={tick.at}
               x={x(tick.at)}
@@ -144,13 +163,14 @@ export function Scatter({
           className="pointer-events-none absolute z-10 rounded border bg-raised px-2 py-1.5 text-xs whitespace-nowrap shadow-overlay"
           style={{
             left: Math.min(Math.max(x(over.at) - 90, 0), Math.max(width - 210, 0)),
-            top: Math.max(y(over.ms) - 58, 0),
+            top: Math.max(y(over.ms) - (finger ? 74 : 58), 0),
           }}
         >
           <p className="font-medium">
             {lookOf(over.run.state).label} · {duration(over.ms)}
           </p>
           <p className="text-muted">{absolute(over.at, zone, Date.now(), "second")}</p>
+          {finger ? <p className="text-muted">Tap again to open it</p> : null}
         </div>
       ) : null}
     </div>

@@ -18,6 +18,9 @@ const VERBS: Record<string, string> = {
   run_now: "ran it",
   patch: "changed it",
   replace: "changed it",
+  tag: "tagged it",
+  revert: "took an edit back",
+  test: "tried its target out",
   update: "changed it",
 };
 

@@ -6,6 +6,7 @@ import { CopyButton } from "@/parts/CopyButton";
 import { useZone } from "@/prefs";
 import { absolute, number } from "@/time/moment";
 
+import { NUMBERED } from "./rows";
 import { useLineCounts } from "./useLineCounts";
 import { wishOf } from "./wish";
 
@@ -33,7 +34,9 @@ export function Inspector({
       className="flex w-full shrink-0 flex-col gap-2 overflow-auto border-t p-3 text-xs lg:w-[360px] lg:border-t-0 lg:border-l"
     >
       <div className="flex items-center gap-2">
-        <h3 className="text-sm font-semibold">Line {number(line.seq)}</h3>
+        <h3 className="text-sm font-semibold" title={NUMBERED}>
+          Line {number(line.seq)}
+        </h3>
         <Button
           size="small"
           kind="quiet"

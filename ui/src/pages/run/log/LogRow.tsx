@@ -5,7 +5,7 @@ import { cx } from "@/parts/cx";
 import { clock } from "@/time/moment";
 
 import { LineText } from "./LineText";
-import { isError, type Row } from "./rows";
+import { isError, NUMBERED, type Row } from "./rows";
 
 const LEVEL_INK: Record<string, string> = {
   debug: "text-muted",
@@ -57,7 +57,7 @@ function Drawn({ row, zone, find, wrap, chosen, onChoose, onFold }: LogRowProps)
         type="button"
         tabIndex={-1}
         onClick={() => onChoose(line.seq)}
-        title="Link to this line"
+        title={`Link to this line. ${NUMBERED}`}
         className="w-14 shrink-0 pr-3 text-right text-muted select-none hover:text-accent hover:underline max-md:hidden"
       >
         {line.seq}

@@ -11,6 +11,10 @@ export type Row =
 const SHORT = 3;
 const SHORT_ERROR = 24;
 
+/** Why numbers are passed over: links to lines, streams and the API all go by them, so they are shown as they are. */
+export const NUMBERED =
+  "It has its number among all events of the run: its start, its progress and its retries have the ones between.";
+
 export const LEVELS = ["debug", "info", "warning", "error", "critical"] as const;
 export type Level = (typeof LEVELS)[number];
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -296,6 +297,22 @@ async def test_it_is_told_since_when_secrets_are_what_they_are(world: World, cli
     ]
     viewer = Caller(LOCAL.tenant_id, "vic", Role.VIEWER)
     assert (await world.cases.endpoints.list(viewer)).secrets is None
+
+
+async def test_no_body_is_read_to_tell_where_calls_went_and_what_they_hold(world: World, client: Client) -> None:
+    quotes = {"X-Fill": '"' * 16_000, "X-Token": "{{ secret.token }}"}
+    longest = f"{HOOK}?".ljust(8192, '"')
+    one = await world.schedule(hook(longest, headers=quotes, body={"url": "https://no.example/", "n": "x" * 100_000}))
+    await ended(world, one.id, RunState.SUCCESS)
+    await ended(world, one.id, RunState.SUCCESS, {"body": None})
+
+    with statements(world.store) as said:
+        (fares,) = await listed(client)
+
+    assert (fares["url"], fares["calls"]) == (HOOK, 2)
+    assert [each["name"] for each in fares["secrets"]] == ["token"]
+    asked = [re.sub(r"(?i)substr\([^)]*\)", "", each) for each in said if "FROM" in each]
+    assert not [each for each in asked if ".action" in each]
 
 
 async def test_what_is_to_be_recovered_begins_where_the_first_run_was_made(world: World, client: Client) -> None:

@@ -55,6 +55,17 @@ class Call:
         return max((self.ended_at - self.started_at).total_seconds() * 1000, 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A schedule, and whom it calls now."""
+
+    name: str
+    url: str | None
+    """None when it calls nobody."""
+    secrets: frozenset[str]
+    """Those that its headers name."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Endpoint:
     """One target: what was called under one address, whatever its query."""

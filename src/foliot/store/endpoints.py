@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import select
+import orjson
+from sqlalchemy import Label, Text, func, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.endpoint import WEBHOOK, Call, address
+from foliot.domain.endpoint import WEBHOOK, Call, Sender, address
 from foliot.domain.run import RunState
+from foliot.domain.secret import TEMPLATE
 from foliot.store.dialects import Dialect
-from foliot.store.tables import attempts, runs, versions
+from foliot.store.tables import attempts, runs, schedules, versions
+
+URL_ENDS = 20 * 1024
+HEADERS_END = 64 * 1024
+"""Within so many characters of a webhook, however they are written; its body comes after them."""
+_URL = re.compile(r'\{"url":("(?:[^"\\]|\\.)*")')
 
 
 @dataclass(frozen=True, slots=True)
 class SqlEndpoints:
-    """Three statements, and no body of an answer among what they read."""
+    """Few statements, and no body of a request or of an answer among what they read."""
 
     conn: AsyncConnection
     dialect: Dialect
@@ -57,7 +65,7 @@ class SqlEndpoints:
 
         However old they are: what lets none of a million through would look at all of them.
         """
-        columns = (runs.c.id, runs.c.schedule_id, runs.c.version, runs.c.action, runs.c.created_at)
+        columns = (runs.c.id, runs.c.schedule_id, runs.c.version, _head(runs.c.action), runs.c.created_at)
         mine = select(*columns).where(runs.c.tenant_id == tenant_id, runs.c.kind == WEBHOOK)
         newest = mine.order_by(runs.c.id.desc()).limit(most + 1)
         found, whole = [], True
@@ -70,16 +78,34 @@ class SqlEndpoints:
 
     async def _urls(self, tenant_id: str, made: Sequence[Any]) -> dict[str, str]:
         """Where each run went: by its own action, or by its schedule's as it was then."""
-        ids = sorted({row.schedule_id for row in made if row.schedule_id is not None and row.action is None})
-        numbers = sorted({row.version for row in made if row.version is not None and row.action is None})
-        then: dict[tuple[str, int], Any] = {}
+        ids = sorted({row.schedule_id for row in made if row.schedule_id is not None and row.head is None})
+        numbers = sorted({row.version for row in made if row.version is not None and row.head is None})
+        then: dict[tuple[str, int], str] = {}
         if ids:
-            query = select(versions.c.schedule_id, versions.c.version, versions.c.action).where(
+            query = select(versions.c.schedule_id, versions.c.version, _head(versions.c.action)).where(
                 versions.c.tenant_id == tenant_id,
                 self.dialect.among(versions.c.schedule_id, ids),
                 versions.c.version.in_(numbers),
             )
-            then = {(row.schedule_id, row.version): row.action for row in await self.conn.execute(query)}
-        where = {row.id: row.action or then.get((row.schedule_id, row.version)) or {} for row in made}
-        read = {run_id: address(action.get("url")) for run_id, action in where.items()}
+            then = {(row.schedule_id, row.version): row.head for row in await self.conn.execute(query)}
+        where = {row.id: row.head or then.get((row.schedule_id, row.version)) or "" for row in made}
+        read = {run_id: _address(head) for run_id, head in where.items()}
         return {run_id: url for run_id, url in read.items() if url is not None}
+
+    async def senders(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, Sender]:
+        query = select(schedules.c.id, schedules.c.name, _head(schedules.c.action, HEADERS_END)).where(
+            self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
+        )
+        rows = (await self.conn.execute(query)).all() if schedule_ids else []
+        # No URL and no body can name a secret: whatever does is a header.
+        return {row.id: Sender(row.name, _address(row.head), frozenset(TEMPLATE.findall(row.head))) for row in rows}
+
+
+def _head(column: Any, ends: int = URL_ENDS) -> Label[str]:
+    """Bodies can be large, and many are asked about at once."""
+    return func.substr(type_coerce(column, Text()), 1, ends).label("head")
+
+
+def _address(head: str) -> str | None:
+    found = _URL.match(head)
+    return None if found is None else address(orjson.loads(found[1]))

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand, may
-from foliot.domain.endpoint import WEBHOOK, Endpoint, address, endpoints, tried
+from foliot.domain.endpoint import WEBHOOK, Endpoint, Sender, address, endpoints, tried
 from foliot.domain.errors import Conflict, Contended, Invalid, NotFound
 from foliot.domain.ids import RUN
 from foliot.domain.query import Query, Term
 from foliot.domain.reading import Fields
 from foliot.domain.run import MANUAL_QUEUE, Origin
 from foliot.domain.schedule import Schedule, Status
-from foliot.domain.secret import SIGNING, names_in
+from foliot.domain.secret import SIGNING
 from foliot.ports import RUNS_TOPIC, Clock, Feed, Page, RunRequest, RunView, Store, Transaction
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
@@ -77,9 +77,9 @@ class Endpoints:
             found = endpoints(calls)
             shown = found[:MOST]
             ids = sorted({each for one in shown for each in one.schedule_ids[:NAMED]})
-            schedules = {one.id: one for one in await tx.searching.several_schedules(caller.tenant_id, ids)}
-            secrets = await self._secrets(tx, caller, shown, schedules)
-        names = {one.id: one.name for one in schedules.values()}
+            senders = await tx.endpoints.senders(caller.tenant_id, ids)
+            secrets = await self._secrets(tx, caller, shown, senders)
+        names = {one: sender.name for one, sender in senders.items()}
         return Called(since=since, whole=whole, total=len(found), items=shown, names=names, secrets=secrets)
 
     @again
@@ -115,7 +115,7 @@ class Endpoints:
         return view
 
     async def _secrets(
-        self, tx: Transaction, caller: Caller, shown: Sequence[Endpoint], schedules: Mapping[str, Schedule]
+        self, tx: Transaction, caller: Caller, shown: Sequence[Endpoint], senders: Mapping[str, Sender]
     ) -> Mapping[str, Sequence[Used]] | None:
         """By what those schedules that are named send now."""
         if not may(caller, Verb.READ, Thing.SECRET):
@@ -127,15 +127,10 @@ class Endpoints:
         signing = [known[SIGNING]] if SIGNING in known else standing
         found = {}
         for one in shown:
-            using = [schedules[each] for each in one.schedule_ids[:NAMED] if each in schedules]
-            names = {name for each in using if address(each.action.get("url")) == one.url for name in _names(each)}
+            using = [senders[each] for each in one.schedule_ids[:NAMED] if each in senders]
+            names = {name for each in using if each.url == one.url for name in each.secrets}
             found[one.url] = [*signing, *(known.get(name, Used(name)) for name in sorted(names))]
         return found
-
-
-def _names(schedule: Schedule) -> set[str]:
-    headers = schedule.action.get("headers")
-    return names_in({name: str(value) for name, value in headers.items()}) if isinstance(headers, Mapping) else set()
 
 
 def _read(raw: object) -> tuple[str, str | None]:

@@ -46,7 +46,7 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     const timer = window.setTimeout(() => setAsked(text.trim()), 120);
     return () => window.clearTimeout(timer);
   }, [text]);
-  const { data } = useQuery({
+  const { data, isPlaceholderData } = useQuery({
     queryKey: keys.suggest("any", asked),
     queryFn: ({ signal }) =>
       ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "any", prefix: asked, limit: 12 }, signal }),
@@ -54,14 +54,23 @@ export default function Palette({ open, onClose }: { open: boolean; onClose: () 
     placeholderData: (before) => before,
     retry: false,
   });
-  const still = asked !== "" && text.trim().startsWith(asked);
-  const found: Line[] = (still ? (data?.items ?? []) : []).flatMap((one) => {
+  const known: Line[] = (asked ? (data?.items ?? []) : []).flatMap((one) => {
     const address = ADDRESS[one.field];
     const hint = `${one.field}${one.hint ? ` · ${one.hint}` : ""}`;
     return address
-      ? [{ value: `${one.field}:${one.value}`, label: one.label, hint, act: () => go(address(one.value)) }]
+      ? [
+          {
+            value: `${one.field}:${one.value}`,
+            label: one.label,
+            hint,
+            words: one.value,
+            act: () => go(address(one.value)),
+          },
+        ]
       : [];
   });
+  // What was found for fewer letters is no answer to these, unless it has them too.
+  const found = asked === text.trim() && !isPlaceholderData ? known : text.trim() ? matching(known, text) : [];
   const commands: Line[] = [
     { value: "new", label: "New schedule", words: "create", hint: "n", act: () => go("/schedules/new") },
     {

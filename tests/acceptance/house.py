@@ -75,7 +75,7 @@ class House:
         self.processes.append(process)
         assert process.stdout is not None
         self.said = "".join(process.stdout.readline() for _ in range(lines))
-        assert "Foliot" in self.said
+        assert "Foliot" in self.said, self.log.read_text()[-2000:]
         if found := re.search(r"http://127\.0\.0\.1:(\d+)", self.said):
             self.port = found[1]
             self.environ["FOLIOT_URL"] = found[0]

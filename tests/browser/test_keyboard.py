@@ -95,6 +95,7 @@ def test_the_palette_finds_and_goes(demo: House, tab: Open) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("stock-sync")
     page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog").get_by_role("combobox")).to_be_focused()
     # What was found for "qu" is another thing, and not gone to.
     page.keyboard.type("qu")
     expect(page.get_by_role("option", name=re.compile("quick-check")).first).to_be_visible()

@@ -58,7 +58,7 @@ class Postgres:
         with (self.home / "log").open("ab") as out:
             subprocess.run([*map(str, init), "--encoding=UTF8"], stdout=out, stderr=out, check=True, **self._who())
         self.start()
-        wait_for(databases.create(self.server, NAME))
+        wait_for(databases.create(self.server, NAME, crashes=True))
 
     def start(self) -> None:
         # Without fsync only a machine that loses its power loses anything, and none of the faults is that.

@@ -118,15 +118,16 @@ async def ping(url: URL) -> None:
         await connection.run("SELECT 1")
 
 
-async def create(server: URL, name: str) -> URL:
-    """A new, bare database."""
+async def create(server: URL, name: str, *, crashes: bool = False) -> URL:
+    """A new, bare database; whoever crashes its server must not lose what was committed."""
     assert name.startswith(PREFIX), name
     async with connect(server) as connection:
         if server.get_backend_name() == "postgresql":
             # template0: a server set up under the C locale would give ASCII otherwise.
             await connection.run(f"CREATE DATABASE \"{name}\" ENCODING 'UTF8' TEMPLATE template0")
-            # No test crashes this server, so none need wait for its disk.
-            await connection.run(f'ALTER DATABASE "{name}" SET synchronous_commit = off')
+            if not crashes:
+                # Then nobody need wait for its disk.
+                await connection.run(f'ALTER DATABASE "{name}" SET synchronous_commit = off')
         else:
             await connection.run(f"CREATE DATABASE `{name}` CHARACTER SET utf8mb4")
     return server.set(database=name)

@@ -81,3 +81,8 @@ def returns(value: Any) -> Any:
 def hold(body: bytes, gigabytes: int) -> int:
     """No task, but a reader: takes so much memory at once."""
     return len(bytearray(gigabytes * 1024**3))
+
+
+def niceness(body: bytes) -> int:
+    """Another reader: how much it gives way."""
+    return os.getpriority(os.PRIO_PROCESS, 0)

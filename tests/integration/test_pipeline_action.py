@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import signal
 import subprocess
@@ -291,6 +292,14 @@ async def test_a_reader_may_hold_only_so_much_memory(pool: ProcessPool) -> None:
         await apart(heavy_tasks.hold, b"", {"gigabytes": 4})
 
     assert await apart(heavy_tasks.hold, b"", {"gigabytes": 0}) == 0
+
+
+async def test_a_reader_gives_way_to_who_fires_and_answers(pool: ProcessPool) -> None:
+    apart, own = InPool(pool, asyncio.Semaphore(1)), os.getpriority(os.PRIO_PROCESS, 0)
+
+    # Once for each process, however many pages it reads.
+    assert [await apart(heavy_tasks.niceness, b"", {}) for _ in range(3)] == [min(own + 10, 19)] * 3
+    assert os.getpriority(os.PRIO_PROCESS, 0) == own
 
 
 async def test_a_pipeline_that_nobody_defines_is_refused_with_those_that_there_are(place: Place) -> None:

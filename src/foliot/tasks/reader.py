@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 from collections.abc import Mapping
 from typing import Any
 
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Bytes that one reader may hold."""
+COURTESY = 10
+"""How much nicer a reader is than who started it: pages can wait longer than whoever fires and answers."""
 
 _read = 0
 
@@ -21,6 +24,8 @@ def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes 
     global _read  # noqa: PLW0603 -- one for each process
     if _read == 0:
         _bound_memory()
+        if hasattr(os, "nice"):
+            os.nice(COURTESY)
     elif _read == 1:
         # Everything is loaded, and stays: looking through it for garbage would take as long as reading does.
         gc.freeze()

@@ -6,7 +6,6 @@ Pages are strangers' work: one that takes for ever or brings its reader down cos
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from html import unescape
@@ -14,6 +13,7 @@ from typing import Any
 
 from foliot.actions.articles.charset import decoded
 from foliot.actions.articles.heading import Heading
+from foliot.actions.articles.library import loader
 
 MOST_TEXT = 2 * 1024 * 1024
 MOST_LINE = 1000
@@ -40,7 +40,7 @@ def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
     page = decoded(body, content_type)
     if content_type.lower().startswith("text/plain"):
         return {"title": None, "content": _clean(page).strip()[:MOST_TEXT]}
-    tree = _load()(page)
+    tree = loader()(page)
     text = "" if tree is None else _clean(_text(tree)).strip()
     if len(text) < _LITTLE and _PASSWORD.search(page):
         return {"missing": SIGN_IN}
@@ -57,19 +57,6 @@ def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
         "canonical_url": _line(heading.canonical(url) or url),
         "image": _line(heading.image(url)),
     }
-
-
-@cache
-def _load() -> Callable[[str], Any]:
-    """What makes a tree of a page."""
-    from lxml import html
-    from lxml.etree import ElementDefaultClassLookup
-    from trafilatura import utils
-
-    # The library asks Python for the class of every element that it touches, and uses nothing but what all have.
-    same = ElementDefaultClassLookup(element=html.HtmlElement, comment=html.HtmlComment, entity=html.HtmlEntity)
-    utils.HTML_PARSER.set_element_class_lookup(same)
-    return utils.load_html
 
 
 def _text(tree: Any) -> str:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foliot.actions.articles import urls
 from foliot.actions.articles.urls import BadUrl, one_spelling
 
 
@@ -50,3 +51,38 @@ def test_a_spelling_is_its_own_spelling(host: str, path: list[str], query: dict[
     except BadUrl:
         return
     assert one_spelling(once) == once
+
+
+@given(
+    scheme=st.sampled_from(["http", "https"]),
+    host=st.sampled_from(["example.com", "127.0.0.1", "a-b.test", "x"])
+    | st.from_regex(r"(?:[a-z0-9-]{1,66}|[A-Z0-9.]{1,4})(?:\.[a-z0-9-]{1,8}){0,10}\.?", fullmatch=True),
+    port=st.just("") | st.sampled_from([":", ":80", ":443", ":8080", ":080", ":0", ":65535", ":59999", ":99999"]),
+    path=st.lists(
+        st.sampled_from(["a", "B-1", "", ".", "..", ".a", "a.", "a.html"])
+        | st.from_regex(r"[A-Za-z0-9._~/%;,=+ -]{1,8}", fullmatch=True),
+        max_size=4,
+    ),
+)
+def test_what_needs_no_second_look_is_spelt_as_it_would_be_after_one(
+    scheme: str, host: str, port: str, path: list[str]
+) -> None:
+    """Most URLs are told by their looks to be spelt right; the long way must say the same."""
+
+    def spelt() -> str | None:
+        try:
+            return one_spelling(text)
+        except BadUrl:
+            return None
+
+    text = f"{scheme}://{host}{port}{''.join(f'/{part}' for part in path)}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(urls, "_is_plain", lambda _: False)
+        the_long_way = spelt()
+    assert spelt() == the_long_way
+
+
+def test_the_usual_needs_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(urls, "_read", None)
+    for text in ("https://www.example.com/news/2026/a-b_c~1.html", "http://127.0.0.1:8765/a/1", "https://example.com/"):
+        assert one_spelling(text) == text

@@ -15,6 +15,7 @@ MOST_LABEL = 200
 MOST_AGE = 365 * 24 * 3600
 MOST_COMPLAINTS = 100
 """How many bad URLs one answer names."""
+_UNLABELLED: Mapping[str, Any] = {"source": "", "category": "", "priority": DEFAULT_PRIORITY}
 
 
 class Targets(Protocol):
@@ -51,37 +52,40 @@ def _articles(given: Sequence[Any], targets: Targets) -> list[dict[str, Any]]:
             first = seen.setdefault(article["url"], at)
             if first != at:
                 said = f"is the same page as articles.{first}"
-                wrong.append(Invalid(f"articles.{at}.url", said, got=_brief(article["given"])))
+                wrong.append(Invalid(f"articles.{at}.url", said, got=_brief(_given(one))))
             read.append(article)
         if len(wrong) >= MOST_COMPLAINTS:
             break
     if wrong:
         raise wrong[0] if len(wrong) == 1 else InvalidMany(wrong)
-    return [{name: value for name, value in one.items() if name != "given"} for one in read]
+    return read
 
 
 def _article(at: int, one: Any, targets: Targets) -> dict[str, Any]:
     if isinstance(one, str):
-        one = {"url": one}
-    fields = Fields.of(f"articles.{at}", one)
-    given = fields.value("url")
-    article: dict[str, Any] = {
-        "given": given,
-        "url": "",
-        "source": fields.text("source", "", most=MOST_LABEL),
-        "category": fields.text("category", "", most=MOST_LABEL),
-        "priority": fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10),
-    }
-    fields.finish()
+        # Ten thousand of these come at once.
+        given, labels = one, _UNLABELLED
+    else:
+        fields = Fields.of(f"articles.{at}", one)
+        given = fields.value("url")
+        labels = {
+            "source": fields.text("source", "", most=MOST_LABEL),
+            "category": fields.text("category", "", most=MOST_LABEL),
+            "priority": fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10),
+        }
+        fields.finish()
     try:
-        article["url"] = one_spelling(given)
+        url = one_spelling(given)
+        targets.check(url)
     except BadUrl as error:
-        raise Invalid(fields.path("url"), str(error), got=_brief(given)) from None
-    try:
-        targets.check(article["url"])
+        raise Invalid(f"articles.{at}.url", str(error), got=_brief(given)) from None
     except Invalid as error:
-        raise Invalid(fields.path("url"), error.message, got=_brief(given)) from None
-    return article
+        raise Invalid(f"articles.{at}.url", error.message, got=_brief(given)) from None
+    return {"url": url, **labels}
+
+
+def _given(one: Any) -> Any:
+    return one if isinstance(one, str) else one["url"]
 
 
 def _brief(value: object) -> str | None:

@@ -14,6 +14,13 @@ _TRACKING = re.compile(
     r"(?:^|&)(?:utm_[a-z_]+|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|mc_cid|mc_eid|igshid|_ga|_gl)=[^&]*",
     re.IGNORECASE,
 )
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_PLAIN = re.compile(
+    rf"https?://{_LABEL}(?:\.{_LABEL}){{0,8}}(?::(?:[1-9][0-9]{{0,3}}|[1-5][0-9]{{4}}))?"
+    r"(?!.*/\.)/[A-Za-z0-9/._~-]{0,2000}"
+)
+"""What nearly every URL looks like; there is nothing in it that could be spelt otherwise."""
+_USUAL_PORTS = ("80", "443")
 
 
 class BadUrl(ValueError):
@@ -22,8 +29,15 @@ class BadUrl(ValueError):
 
 def one_spelling(text: object) -> str:
     """The URL of the page that this one names; `BadUrl` when it names none."""
+    if isinstance(text, str) and _is_plain(text):
+        return text
     parts = _read(text, canonicalize_url)
     return urlunsplit(parts._replace(query=_TRACKING.sub("", parts.query).lstrip("&")))
+
+
+def _is_plain(text: str) -> bool:
+    # A port that goes without saying is left out.
+    return _PLAIN.fullmatch(text) is not None and text.split("/", 3)[2].rpartition(":")[2] not in _USUAL_PORTS
 
 
 def as_told(text: object) -> str:

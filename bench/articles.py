@@ -4,139 +4,93 @@
 
 FOLIOT              the whole path: submitted, taken, fetched through egress, read in processes, written; PostgreSQL
 FOLIOT, not read    the same, but what was fetched is not read
-EXTRACTOR ALONE     the function that reads, in as many processes as there are cores, over pages in memory
+LIBRARY ALONE       trafilatura as its manual has it, fast, with metadata, over pages in memory, in a process for each core
+EXTRACTOR ALONE     the same with the function that Foliot uses, which does less for the same fields
 SCRAPY              fetches the same pages; writes nothing
-SCRAPY + LIBRARY    and reads them with trafilatura, fast, with metadata, as its manual has it
-SCRAPY + EXTRACTOR  and reads them with the function that Foliot uses, which does less for the same fields
+SCRAPY + LIBRARY    and reads them with trafilatura as its manual has it
+SCRAPY + EXTRACTOR  and reads them with the function that Foliot uses
 
-Host limits are off on all sides. Server, database and all processes share the cores. Processes are warm on all sides.
+Host limits are off on all sides, and a process has up to 128 requests under way. Server, database and all processes
+share the cores. Processes are warm on all sides. Foliot has one process that is asked, and workers: one where pages are
+read, for readers are processes already; as many as there are cores where they are not. Scrapy is one process.
 
 `cpu_us` is the processor time that a page takes in all processes of a side: those that fetch, those that read, those of
 the database; not in the server of the pages, which is the same for all. `unhindered` is what it comes to per second on
-cores that nobody else uses: Scrapy has one of them, the extractor and Foliot all, of which Foliot fetches and writes
-with one. Where others use the machine, that ratio says more than the one of the wall clock.
+cores that nobody else uses: Scrapy has one of them, the others all. Where others use the machine, that ratio says more
+than the one of the wall clock.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import structlog
 import uvloop
 from database import POSTGRESQL, BenchDatabase, bench_database
-from measuring import Report, Stopwatch, child, children, children_cpu
+from measuring import Report, Stopwatch, child, children_cpu
 from pages import PAGES, page, serving
+from peers.reading import library
+from scraping import SLOTS, Used, engine, workers
 
-from foliot.actions.articles import Articles
 from foliot.actions.articles.extraction import extract
-from foliot.actions.articles.fetching import Fetcher
 from foliot.cli.process import calm_memory
 from foliot.domain.access import LOCAL
 from foliot.domain.node import Role
-from foliot.domain.run import Problem
-from foliot.egress import HttpEgress
-from foliot.engine.engine import Engine, Pace
-from foliot.engine.gatherer import Gathering
-from foliot.feed.memory import MemoryFeed
-from foliot.gathering import reading
-from foliot.ports.articles import Allowance, Extracted, Missed, Taken, Unchanged
-from foliot.settings import Settings
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
-from foliot.testing import GivenActions
 from foliot.usecases import UseCases
-from foliot.workers.embedded import EmbeddedWorkers
 
-WHOLE, BARE, ALONE = "FOLIOT", "FOLIOT, not read", "EXTRACTOR ALONE"
+WHOLE, BARE = "FOLIOT", "FOLIOT, not read"
+ALONE, LIBRARY = "EXTRACTOR ALONE", "LIBRARY ALONE"
 SCRAPY, SCRAPY_LIBRARY, SCRAPY_READS = "SCRAPY", "SCRAPY + LIBRARY", "SCRAPY + EXTRACTOR"
 SCRAPY_ARGUMENTS = {SCRAPY: [], SCRAPY_LIBRARY: ["library"], SCRAPY_READS: ["ours"]}
 TABLES = ("articles", "items", "article_jobs", "hosts", "runs", "attempts", "log_chunks")
-UNLIMITED = {"FOLIOT_HOST_RATE": "0", "FOLIOT_HOST_CONCURRENCY": "1000", "FOLIOT_SCRAPE_CONCURRENCY": "64"}
 WARM = 40
-HTML = "text/html; charset=utf-8"
+URL = "https://news.example/"
 CORES = os.cpu_count() or 1
 FASTER = 4
 """Without reading, so many times more pages are fetched, so that a sample takes about as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Fetches as the real one does, and says that every page is an article."""
-
-    fetcher: Fetcher
-
-    async def robots(self, taken: Taken) -> Allowance | Missed:
-        return Allowance("")
-
-    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Missed:
-        fetched = await self.fetcher.page(taken, {})
-        if isinstance(fetched, Missed):
-            return fetched
-        if fetched.reply.status != 200 or len(fetched.reply.body) < 10_000:
-            return Missed(problem=Problem("bench", "This is not the page."), permanent=True)
-        return Extracted(title=taken.url)
-
-
 async def ours(base: BenchDatabase, where: str, count: int, report: Report, *, read: bool) -> None:
     await base.empty(*TABLES)
-    strangers = children()
+    many = 1 if read else CORES
     async with AsyncExitStack() as stack:
-        store, clock, feed = Database(base.url), StoreClock(), MemoryFeed()
-        stack.push_async_callback(store.close)
-        egress = await stack.enter_async_context(HttpEgress(loopback=True))
-        made = reading(Settings.load(UNLIMITED), egress, clock)
-        stack.push_async_callback(made.close)
-        how = made.how if read else replace(made.how, scraper=Unread(Fetcher(egress=egress)))
-        actions = GivenActions.of(Articles(store=store, feed=feed, targets=egress))
-        cases = UseCases.of(store, clock, feed, actions)
-        engine = _engine(store, clock, feed, actions, how)
-        await engine.start()
-        stack.push_async_callback(engine.stop, 5)
+        cases = await engine(stack, base.url, Role.UP)
+        hands = stack.enter_context(workers(many, base.url, read=read))
         await _through(base, cases, [f"{where}{number}" for number in range(count, count + WARM)])
         await base.settle(*TABLES[:2])
         calm_memory()
         watch = Stopwatch()
-        readers = children_cpu(but=strangers)
+        before = [hand.used for hand in hands]
         watch.start(await base.server_cpu())
         result = await _through(base, cases, [f"{where}{number}" for number in range(count)])
         watch.stop()
-        readers = children_cpu(but=strangers) - readers
+        used = [hand.used.since(earlier) for hand, earlier in zip(hands, before, strict=True)]
         watch.charge(await base.server_cpu())
         if result != {"total": count, "completed": count, "cached": 0, "failed": 0}:
             raise AssertionError(f"{count} articles were asked for: {result}")
         await _verify(base, count + WARM, read=read)
-    name = WHOLE if read else BARE
+    _told(WHOLE if read else BARE, count, watch, used, report)
+
+
+def _told(name: str, count: int, watch: Stopwatch, used: list[Used], report: Report) -> None:
+    """What it took: of who was asked, of who fetched, of who read, and of the database."""
+    readers, fetchers = sum(one.readers for one in used), sum(one.own for one in used)
+    whole = watch.client + fetchers + readers + (watch.server or 0.0)
     report.time(name, count, watch)
-    whole = watch.client + readers + (watch.server or 0.0)
-    report.add(name, readers_cpu_us=readers / count * 1e6, cpu_us=whole / count * 1e6)
-    # One process fetches and writes, whatever the number of cores.
-    report.add(name, unhindered=min(count / watch.client, CORES * count / whole))
+    report.add(name, fetchers_cpu_us=fetchers / count * 1e6, readers_cpu_us=readers / count * 1e6)
+    report.add(name, cpu_us=whole / count * 1e6)
+    # None of the processes can have more than a core.
+    busiest = max(one.own for one in used)
+    report.add(name, unhindered=min(count / busiest, CORES * count / whole))
     _say(name, count / watch.wall, whole / count * 1e6)
-
-
-def _engine(store: Database, clock: StoreClock, feed: MemoryFeed, actions: GivenActions, how: Gathering) -> Engine:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
-    return Engine(
-        node_id="bench",
-        clock=clock,
-        store=store,
-        feed=feed,
-        actions=actions,
-        pace=Pace(),
-        workers_of=lambda executor: EmbeddedWorkers(executor, 10),
-        role=Role.UP,
-        gathering=how,
-    )
 
 
 async def _through(base: BenchDatabase, cases: UseCases, urls: list[str]) -> Any:
@@ -157,34 +111,38 @@ async def _verify(base: BenchDatabase, count: int, *, read: bool) -> None:
         raise AssertionError(f"{found} of {count} articles were scraped at the first attempt")
 
 
-def _warm(body: bytes) -> int:
-    """Import what is needed, on a page."""
-    return sum("content" in extract(body, HTML, "https://news.example/") for _ in range(5))
+def _ours(body: bytes) -> bool:
+    return "content" in extract(body, "text/html; charset=utf-8", URL)
 
 
-def _read_all(bodies: list[bytes]) -> int:
-    return sum("content" in extract(body, HTML, "https://news.example/") for body in bodies)
+def _librarys(body: bytes) -> bool:
+    return bool(library(body.decode(), URL))
 
 
-def alone(count: int, report: Report) -> None:
+def _read_all(reads: Callable[[bytes], bool], bodies: list[bytes]) -> int:
+    return sum(map(reads, bodies))
+
+
+def alone(name: str, count: int, report: Report) -> None:
+    reads = _ours if name == ALONE else _librarys
     bodies = [page(number).encode() for number in range(PAGES)]
     shares = [[bodies[number % PAGES] for number in range(core, count, CORES)] for core in range(CORES)]
     with ProcessPoolExecutor(CORES) as pool:
-        list(pool.map(_warm, [bodies[0]] * CORES * 2))
+        list(pool.map(_read_all, [reads] * CORES * 2, [bodies[:5]] * CORES * 2))
         spent, began = children_cpu(), perf_counter()
-        read = sum(pool.map(_read_all, shares))
+        read = sum(pool.map(_read_all, [reads] * CORES, shares))
         wall, spent = perf_counter() - began, children_cpu() - spent
     if read != count:
         raise AssertionError(f"{read} of {count} pages were read")
-    report.add(ALONE, per_second=count / wall, cpu_us=spent / count * 1e6, unhindered=CORES * count / spent)
-    _say(ALONE, count / wall, spent / count * 1e6)
+    report.add(name, per_second=count / wall, cpu_us=spent / count * 1e6, unhindered=CORES * count / spent)
+    _say(name, count / wall, spent / count * 1e6)
 
 
 def scrapy(name: str, where: str, count: int, report: Report) -> None:
     if find_spec("scrapy") is None:
         report.note("Scrapy is not installed and is left out: pip install -e '.[bench]'")
         return
-    answer = child(["peers/scrapy_pages.py", where, str(count), *SCRAPY_ARGUMENTS[name]])
+    answer = child(["peers/scrapy_pages.py", where, str(count), str(SLOTS), *SCRAPY_ARGUMENTS[name]])
     report.add(name, **answer, unhindered=1e6 / answer["cpu_us"])
     _say(name, answer["per_second"], answer["cpu_us"])
 
@@ -198,7 +156,8 @@ async def measure(given: Any, report: Report) -> None:
         with serving() as where:
             for _ in range(given.repeats):
                 await ours(base, where, given.pages, report, read=True)
-                alone(given.pages, report)
+                alone(ALONE, given.pages, report)
+                alone(LIBRARY, given.pages, report)
                 scrapy(SCRAPY_LIBRARY, where, given.pages // 2, report)
                 scrapy(SCRAPY_READS, where, given.pages // 2, report)
                 await ours(base, where, given.pages * FASTER, report, read=False)
@@ -207,7 +166,13 @@ async def measure(given: Any, report: Report) -> None:
 
 
 def compare(report: Report) -> None:
-    goals = ((WHOLE, SCRAPY_LIBRARY, 3.0), (WHOLE, SCRAPY_READS, None), (WHOLE, ALONE, 0.7), (BARE, SCRAPY, 5.0))
+    goals = (
+        (WHOLE, SCRAPY_LIBRARY, 3.0),
+        (WHOLE, SCRAPY_READS, None),
+        (WHOLE, LIBRARY, 0.7),
+        (WHOLE, ALONE, 0.7),
+        (BARE, SCRAPY, 5.0),
+    )
     for name, other, least in goals:
         ratio = report.ratio(name, other)
         if ratio is None:

@@ -1,6 +1,6 @@
 """Scrapy over the same pages: fetches them, and reads them when it is told how.
 
-python bench/peers/scrapy_pages.py URL COUNT [library | ours]
+python bench/peers/scrapy_pages.py URL COUNT REQUESTS [library | ours]
 
 library   trafilatura as its manual has it: fast, with metadata
 ours      the function that Foliot reads pages with
@@ -15,11 +15,12 @@ from time import perf_counter, process_time
 from typing import Any
 
 import scrapy
+from reading import library
 from scrapy.crawler import CrawlerProcess
 
 from foliot.actions.articles.extraction import extract
 
-where, count, reading = sys.argv[1], int(sys.argv[2]), "".join(sys.argv[3:])
+where, count, at_once, reading = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), "".join(sys.argv[4:])
 seen = {"pages": 0, "articles": 0}
 clock: dict[str, float] = {}
 
@@ -40,29 +41,22 @@ class Pages(scrapy.Spider):
             content_type = response.headers["Content-Type"].decode()
             seen["articles"] += "content" in extract(response.body, content_type, response.url)
         elif reading == "library":
-            seen["articles"] += bool(_library(response.text, response.url))
+            seen["articles"] += bool(library(response.text, response.url))
 
     def closed(self, reason: str) -> None:
         clock["ended"], clock["cpu"] = perf_counter(), process_time() - clock["cpu"]
 
 
-def _library(page: str, url: str) -> str | None:
-    from trafilatura import bare_extraction
-
-    found: Any = bare_extraction(page, url=url, with_metadata=True, include_comments=False, fast=True)
-    return None if found is None else found.text
-
-
 def main() -> None:
     if reading:
-        _library("<p>Whatever takes long only once is not counted.</p>", where)
+        library("<p>Whatever takes long only once is not counted.</p>", where)
     settings = {
         "LOG_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
         "ROBOTSTXT_OBEY": False,
         "DOWNLOAD_DELAY": 0,
-        "CONCURRENT_REQUESTS": 64,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
+        "CONCURRENT_REQUESTS": at_once,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": at_once,
     }
     process = CrawlerProcess(settings)
     process.crawl(Pages)

@@ -14,7 +14,8 @@ import pytest
 from sqlalchemy import select, text, update
 
 from foliot.domain.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
-from foliot.domain.run import Problem, RunState
+from foliot.domain.run import Fence, Problem, RunState
+from foliot.ports import Parking
 from foliot.ports.articles import Extracted, News, Scraped, Taken, Told, Wish
 from foliot.store import article_jobs
 from foliot.store.article_tables import articles
@@ -456,6 +457,28 @@ async def test_a_parked_job_is_looked_at_when_its_last_article_is_done(store: Da
 
     row = await row_of(store, run_id)
     assert (row["state"], row["poll_at"]) == (RunState.RUNNING, NOON + SECOND)
+
+
+async def test_a_job_whose_last_article_is_done_while_somebody_looks_is_looked_at_again_at_once(
+    store: Database,
+) -> None:
+    run_id, _ = await submit(store, [wish(1)])
+    busy, _ = await submit(store, [wish(2)])
+    await know(store)
+    looked: dict[str, Any] = {"state": "running", "lane": None, "lease_until": NOON + DAY, "token": "t", "epoch": 1}
+    async with store.begin() as tx:
+        await tx.conn.execute(update(runs).values(**looked))
+    taken = {one.url: one for one in await take(store)}
+    await settle(store, [good(taken[wish(1).url])], now=NOON + SECOND)
+
+    parkings = [
+        Parking(fence=Fence(each, 1, "t"), handle={}, poll_at=NOON + DAY, at=NOON, lines=[]) for each in (run_id, busy)
+    ]
+    async with store.begin() as tx:
+        assert await tx.parked.park(parkings, NOON + 2 * SECOND) == {run_id, busy}
+
+    assert (await row_of(store, run_id))["poll_at"] == NOON + 2 * SECOND
+    assert (await row_of(store, busy))["poll_at"] == NOON + DAY
 
 
 async def test_racers_take_each_article_once(store: Database) -> None:

@@ -15,8 +15,10 @@ from typing import Any
 from sqlalchemy import Select, Update, bindparam, literal_column, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.domain.article import KIND
 from foliot.domain.run import Fence, RunState
 from foliot.ports import Claimed, Coming, Parking
+from foliot.store import article_jobs
 from foliot.store.columns import Damaged, Moment
 from foliot.store.crawl_items import write_items
 from foliot.store.dialects import Dialect
@@ -32,6 +34,7 @@ OVERDUE = timedelta(seconds=5)
 _HELD = (
     runs.c.id,
     runs.c.tenant_id,
+    runs.c.kind,
     runs.c.epoch,
     runs.c.token,
     runs.c.state,
@@ -156,11 +159,13 @@ class SqlParked:
         if brought:
             await write_items(self.conn, self.dialect, brought)
         nothing: list[Any] = [None] * len(held)
+        over = await article_jobs.over(self.conn, self.dialect, [row.id for row, _ in held if row.kind == KIND])
         values = {
             **(told_columns(tolds) if any(parking.lines for _, parking in held) else {}),
-            # Asked for while somebody looked who did not know: look again at once.
+            # Asked for, or done, while somebody looked who did not know: look again at once.
             "poll_at": [
-                now if row.cancel_requested and not parking.cancelling else parking.poll_at for row, parking in held
+                now if row.id in over or (row.cancel_requested and not parking.cancelling) else parking.poll_at
+                for row, parking in held
             ],
             "lease_until": nothing,
             "worker": nothing,

@@ -15,6 +15,8 @@ from foliot.usecases.again import again
 
 AGAIN = timedelta(seconds=2)
 """The last article's end brings the next look; this is for when that got lost."""
+FIRST = timedelta(seconds=0.5)
+"""The same for articles that end before their job is parked."""
 
 
 class Articles:
@@ -40,7 +42,7 @@ class Articles:
             return Failed(Problem("no_articles", "The job names no articles."), permanent=True)
         self._feed.wake(ARTICLES_TOPIC)
         ctx.log(f"{counts.total:,} articles: {counts.cached:,} are fresh, {counts.pending:,} to fetch")
-        return verdict(counts) or Parked({}, AGAIN)
+        return verdict(counts) or Parked({}, FIRST)
 
     @again
     async def _noted(self, ctx: Context) -> Counts | None:

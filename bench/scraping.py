@@ -1,0 +1,161 @@
+"""A process of Foliot that fetches articles, as `foliot worker` does, without the rest of what that could do.
+
+python bench/scraping.py DATABASE [unread]
+
+Says that it is ready, answers each line with the processor time that it and its readers have used, and ends with its
+standard input. `unread`: what was fetched is not read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
+from time import process_time
+
+import structlog
+import uvloop
+from measuring import children_cpu
+
+from foliot.actions.articles import Articles
+from foliot.actions.articles.fetching import Fetcher
+from foliot.cli.process import calm_memory
+from foliot.domain.node import Role
+from foliot.domain.run import Problem
+from foliot.egress import HttpEgress
+from foliot.engine.engine import Engine, Pace
+from foliot.engine.gatherer import Gathering
+from foliot.feed.postgres import PostgresLine
+from foliot.feed.shared import SharedFeed
+from foliot.gathering import reading
+from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.settings import Settings
+from foliot.store.clock import StoreClock
+from foliot.store.database import Database
+from foliot.testing import GivenActions
+from foliot.usecases import UseCases
+from foliot.workers.embedded import EmbeddedWorkers
+
+UNREAD = "unread"
+SLOTS = 128
+"""Requests that a process may have under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Fetches as the real one does, and says that every page is an article."""
+
+    fetcher: Fetcher
+
+    async def robots(self, taken: Taken) -> Allowance | Missed:
+        return Allowance("")
+
+    async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+        fetched = await self.fetcher.page(taken, {})
+        if isinstance(fetched, Missed | Moved):
+            return fetched
+        if fetched.reply.status != 200 or len(fetched.reply.body) < 10_000:
+            return Missed(problem=Problem("bench", "This is not the page."), permanent=True)
+        return Extracted(title=taken.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Seconds of processor time."""
+
+    own: float
+    readers: float
+
+    def since(self, before: Used) -> Used:
+        return Used(self.own - before.own, self.readers - before.readers)
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One of these processes, from outside."""
+
+    process: subprocess.Popen[str]
+
+    @property
+    def used(self) -> Used:
+        assert self.process.stdin is not None
+        print("used", file=self.process.stdin, flush=True)
+        return Used(**json.loads(self.heard()))
+
+    def heard(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit("a process that fetches articles has ended")
+        return line
+
+
+@contextmanager
+def workers(many: int, database: str, *, read: bool) -> Iterator[list[Worker]]:
+    """So many of them, ready."""
+    command = [sys.executable, __file__, database, *([] if read else [UNREAD])]
+    pipe = subprocess.PIPE
+    made = [Worker(subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) for _ in range(many)]
+    try:
+        for one in made:
+            one.heard()
+        yield made
+    finally:
+        for one in made:
+            one.process.communicate(timeout=30)
+
+
+async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = False, read: bool = False) -> UseCases:
+    """Everything that Foliot is in this process, until the stack is unwound; it fetches only when told to."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    store, clock, feed = Database(url), StoreClock(), SharedFeed(PostgresLine(url))
+    stack.push_async_callback(store.close)
+    await feed.start()
+    stack.push_async_callback(feed.close)
+    egress = await stack.enter_async_context(HttpEgress(loopback=True, per_host=SLOTS))
+    actions = GivenActions.of(Articles(store=store, feed=feed, targets=egress))
+    how: Gathering | None = None
+    if fetch:
+        made = reading(Settings.load(_unlimited()), egress, clock)
+        stack.push_async_callback(made.close)
+        how = made.how if read else replace(made.how, scraper=Unread(Fetcher(egress=egress)))
+    running = Engine(
+        node_id=f"bench:{os.getpid()}",
+        clock=clock,
+        store=store,
+        feed=feed,
+        actions=actions,
+        pace=Pace(),
+        workers_of=lambda executor: EmbeddedWorkers(executor, 10),
+        role=role,
+        gathering=how,
+    )
+    await running.start()
+    stack.push_async_callback(running.stop, 5)
+    return UseCases.of(store, clock, feed, actions)
+
+
+def _unlimited() -> dict[str, str]:
+    """No host is spared."""
+    names = ("FOLIOT_HOST_CONCURRENCY", "FOLIOT_SCRAPE_CONCURRENCY")
+    return {"FOLIOT_HOST_RATE": "0", **dict.fromkeys(names, str(SLOTS))}
+
+
+async def main(database: str, *, read: bool) -> None:
+    async with AsyncExitStack() as stack:
+        await engine(stack, database, Role.WORKER, fetch=True, read=read)
+        calm_memory()
+        print("ready", flush=True)
+        loop = asyncio.get_running_loop()
+        while await loop.run_in_executor(None, sys.stdin.readline):
+            print(json.dumps({"own": process_time(), "readers": children_cpu()}), flush=True)
+
+
+if __name__ == "__main__":
+    uvloop.run(main(sys.argv[1], read=UNREAD not in sys.argv[2:]))

@@ -143,8 +143,8 @@ async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = F
 
 def _unlimited() -> dict[str, str]:
     """No host is spared."""
-    names = ("FOLIOT_HOST_CONCURRENCY", "FOLIOT_SCRAPE_CONCURRENCY")
-    return {"FOLIOT_HOST_RATE": "0", **dict.fromkeys(names, str(SLOTS))}
+    limits = {"FOLIOT_HOST_RATE": 0, "FOLIOT_HOST_CONCURRENCY": 1000, "FOLIOT_SCRAPE_CONCURRENCY": SLOTS}
+    return {name: str(limit) for name, limit in limits.items()}
 
 
 async def main(database: str, *, read: bool) -> None:

@@ -1,6 +1,6 @@
 """Scrapy over the same pages: fetches them, and reads them when it is told how.
 
-python bench/peers/scrapy_pages.py URL COUNT REQUESTS [library | ours]
+python bench/peers/scrapy_pages.py URL COUNT [library | ours]
 
 library   trafilatura as its manual has it: fast, with metadata
 ours      the function that Foliot reads pages with
@@ -20,7 +20,7 @@ from scrapy.crawler import CrawlerProcess
 
 from foliot.actions.articles.extraction import extract
 
-where, count, at_once, reading = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), "".join(sys.argv[4:])
+where, count, reading = sys.argv[1], int(sys.argv[2]), "".join(sys.argv[3:])
 seen = {"pages": 0, "articles": 0}
 clock: dict[str, float] = {}
 
@@ -55,8 +55,8 @@ def main() -> None:
         "TELNETCONSOLE_ENABLED": False,
         "ROBOTSTXT_OBEY": False,
         "DOWNLOAD_DELAY": 0,
-        "CONCURRENT_REQUESTS": at_once,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": at_once,
+        "CONCURRENT_REQUESTS": 64,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
     }
     process = CrawlerProcess(settings)
     process.crawl(Pages)

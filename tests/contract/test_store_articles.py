@@ -459,7 +459,7 @@ async def test_a_parked_job_is_looked_at_when_its_last_article_is_done(store: Da
     assert (row["state"], row["poll_at"]) == (RunState.RUNNING, NOON + SECOND)
 
 
-async def test_a_job_whose_last_article_is_done_while_somebody_looks_is_looked_at_again_at_once(
+async def test_a_job_whose_last_article_ends_while_somebody_looks_is_looked_at_again_at_once(
     store: Database,
 ) -> None:
     run_id, _ = await submit(store, [wish(1)])

@@ -19,7 +19,8 @@ import pytest_asyncio
 
 from foliot import __version__
 from foliot.actions.articles.fetching import Fetcher
-from foliot.actions.articles.scraper import PageScraper, Readers
+from foliot.actions.articles.readers import Readers
+from foliot.actions.articles.scraper import PageScraper
 from foliot.domain.article import NO_WORD
 from foliot.domain.run import Fence
 from foliot.egress import HttpEgress
@@ -49,10 +50,8 @@ async def pool() -> AsyncIterator[ProcessPool]:
 def a_scraper(egress: HttpEgress, pool: ProcessPool, *, fetch: float = 60, read: float = 60) -> PageScraper:
     return PageScraper(
         fetcher=Fetcher(egress=egress, timeout=timedelta(seconds=fetch)),
-        pool=pool,
+        readers=Readers(pool=pool, many=READERS, patience=timedelta(seconds=read)),
         clock=StoppedClock(NOW),
-        reading=timedelta(seconds=read),
-        readers=Readers(READERS),
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.articles.scraper import Readers
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Fence
 from foliot.engine.fetches import Fetch, ending
@@ -25,26 +24,6 @@ def taken(number: int = 1, **changes: Any) -> Taken:
     return Taken(
         fence=fence, tenant_id="acme", url="https://news.test/", host="news.test", attempt=1, start_at=NOW, **changes
     )
-
-
-async def test_pages_wait_for_a_reader_and_more_than_enough_of_them_are_a_crowd() -> None:
-    readers = Readers(2)
-    done = asyncio.Event()
-
-    async def read() -> None:
-        async with readers:
-            await done.wait()
-
-    pages = [asyncio.create_task(read()) for _ in range(7)]
-    await asyncio.sleep(0)
-    assert readers.crowded
-    pages.pop().cancel()
-    await asyncio.sleep(0)
-    assert not readers.crowded, "two are read, and four wait for them"
-    done.set()
-    await asyncio.gather(*pages)
-    async with readers, readers:
-        assert not readers.crowded
 
 
 @pytest.mark.parametrize(

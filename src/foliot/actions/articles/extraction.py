@@ -29,6 +29,20 @@ _RENEW = 500
 _pages = 0
 
 
+def extract_each(body: bytes, pages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What each of these pages says, which stand behind one another; `unreadable` says why one cannot be read."""
+    told = []
+    begin = 0
+    for page in pages:
+        end = begin + page["size"]
+        try:
+            told.append(extract(body[begin:end], page["content_type"], page["url"]))
+        except Exception as error:  # noqa: BLE001 -- strangers' work; the others are not to blame
+            told.append({"unreadable": f"{type(error).__name__}: {error}"})
+        begin = end
+    return told
+
+
 def extract(body: bytes, content_type: str, url: str) -> dict[str, Any]:
     """What the page says; `missing` says why there is nothing to read in it."""
     global _pages  # noqa: PLW0603 -- one for each process

@@ -1,0 +1,168 @@
+"""Has pages read in processes of their own, several at a time: a process that is handed one page after the other waits
+between them, and forgets what it had at hand.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
+from foliot.tasks import reader
+
+PATIENCE = timedelta(seconds=30)
+"""For reading one page, or those that are read together."""
+TOGETHER = 8
+"""Pages that one process is handed at once, if so many wait."""
+HEAVY = 512 * 1024
+"""Bytes of them, unless one alone is heavier."""
+
+
+class Unreadable(Exception):
+    """The page cannot be read; says why."""
+
+
+class Silence:
+    """What is said while a page is read is nobody's business."""
+
+    def log(self, message: str, level: str) -> None: ...
+
+    def progress(self, data: Mapping[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a host sent, to be read."""
+
+    url: str
+    content_type: str
+    body: bytes
+
+
+@dataclass(slots=True, eq=False)
+class _Waiting:
+    page: Page
+    told: asyncio.Future[dict[str, Any]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Readers:
+    """As many as the pool has processes. A page waits for one; it never waits for other pages."""
+
+    pool: Pool
+    many: int
+    patience: timedelta = PATIENCE
+    _line: deque[_Waiting] = field(default_factory=deque)
+    _busy: set[asyncio.Task[None]] = field(default_factory=set)
+
+    @property
+    def crowded(self) -> bool:
+        """Enough pages wait to be read: fetching others now would only make them wait as well."""
+        return len(self._line) > self.many * TOGETHER
+
+    async def read(self, page: Page) -> dict[str, Any]:
+        """What the page says. `Unreadable`, or `ProcessDied`: then it may have been somebody else's fault."""
+        one = _Waiting(page, asyncio.get_running_loop().create_future())
+        self._line.append(one)
+        if len(self._busy) < self.many:
+            task = asyncio.create_task(self._serve())
+            self._busy.add(task)
+            task.add_done_callback(self._busy.discard)
+        try:
+            return await one.told
+        finally:
+            if not one.told.done() or one.told.cancelled():
+                with suppress(ValueError):
+                    self._line.remove(one)
+
+    async def close(self) -> None:
+        """Leave what is being read, and whoever waits."""
+        for one in self._line:
+            one.told.cancel()
+        self._line.clear()
+        tasks = list(self._busy)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _serve(self) -> None:
+        while self._line:
+            group = self._next()
+            try:
+                await self._together(group)
+            except BaseException as error:
+                for one in group:
+                    _tell(one, error)
+                if not isinstance(error, Exception):
+                    raise
+
+    def _next(self) -> list[_Waiting]:
+        # Everybody who reads has a share of those that wait, so that the last of a job are not one reader's alone.
+        share = -(-len(self._line) // self.many)
+        group: list[_Waiting] = []
+        weight = 0
+        while self._line and len(group) < min(TOGETHER, share):
+            weight += len(self._line[0].page.body)
+            if group and weight > HEAVY:
+                break
+            group.append(self._line.popleft())
+        return group
+
+    async def _together(self, group: Sequence[_Waiting]) -> None:
+        try:
+            answers = await self._ask([one.page for one in group])
+        except (TimeoutError, ProcessDied, Unreadable) as error:
+            if len(group) == 1:
+                raise _plainly(error, self.patience) from None
+            # One of them spoils it for the others: each by itself, and only that one fails.
+            for one in group:
+                try:
+                    await self._together([one])
+                except (ProcessDied, Unreadable) as alone:
+                    _tell(one, alone)
+            return
+        for one, answer in zip(group, answers, strict=True):
+            _tell(one, Unreadable(answer["unreadable"]) if "unreadable" in answer else answer)
+
+    async def _ask(self, pages: Sequence[Page]) -> Sequence[dict[str, Any]]:
+        told = [{"url": page.url, "content_type": page.content_type, "size": len(page.body)} for page in pages]
+        asked = {"module": "foliot.actions.articles.extraction", "function": "extract_each"}
+        call = Call(
+            module=reader.__name__,
+            function=reader.read.__name__,
+            task="",
+            parameters={**asked, "parameters": {"pages": told}},
+            attempt=_NOBODYS,
+            body=b"".join(page.body for page in pages),
+        )
+        answer = await self.pool.call(call, _SILENCE, self.patience)
+        if answer.error is not None:
+            raise Unreadable(answer.error)
+        answers: Sequence[dict[str, Any]] = answer.result
+        return answers
+
+
+_SILENCE = Silence()
+_NOBODYS = Attempt(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
+
+
+def _plainly(error: Exception, patience: timedelta) -> Exception:
+    if isinstance(error, TimeoutError):
+        return Unreadable(f"it took longer than {patience.total_seconds():g} s")
+    return error
+
+
+def _tell(one: _Waiting, what: dict[str, Any] | BaseException) -> None:
+    if one.told.done():
+        return
+    if isinstance(what, asyncio.CancelledError):
+        one.told.cancel()
+    elif isinstance(what, BaseException):
+        one.told.set_exception(what)
+    else:
+        one.told.set_result(what)

@@ -1,0 +1,159 @@
+"""Pages are read together when several wait, and none pays for its company."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from foliot.actions.articles.readers import HEAVY, TOGETHER, Page, Readers, Unreadable
+from foliot.ports.tasks import Call, ProcessDied, Tell, Told
+
+
+@dataclass
+class Desk:
+    """A pool whose processes read when they are let, and what becomes of a page stands in it."""
+
+    calls: list[list[str]] = field(default_factory=list)
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    at_once: int = 0
+    most: int = 0
+
+    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+        pages = call.parameters["parameters"]["pages"]
+        urls = [page["url"] for page in pages]
+        self.calls.append(urls)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            await self.open.wait()
+        finally:
+            self.at_once -= 1
+        begin, told = 0, []
+        for page in pages:
+            said = call.body[begin : begin + page["size"]].decode()
+            begin += page["size"]
+            if said == "hangs":
+                raise TimeoutError
+            if said == "kills":
+                raise ProcessDied("the process that ran the task was ended by signal 9")
+            told.append({"unreadable": "ValueError: no"} if said == "bad" else {"content": said, "url": page["url"]})
+        return Told(result=told)
+
+
+@asynccontextmanager
+async def reading(desk: Desk, many: int = 2) -> AsyncIterator[Readers]:
+    readers = Readers(pool=desk, many=many, patience=timedelta(seconds=3))
+    yield readers
+    await readers.close()
+
+
+def page(number: int, says: str = "words") -> Page:
+    return Page(f"https://news.test/{number}", "text/html", says.encode())
+
+
+async def begun(readers: Readers, *pages: Page) -> list[asyncio.Task[dict[str, Any]]]:
+    """One after the other, so that the first has a reader before the others wait."""
+    tasks = []
+    for one in pages:
+        tasks.append(asyncio.create_task(readers.read(one)))
+        await asyncio.sleep(0.001)
+    return tasks
+
+
+async def test_a_page_that_finds_a_reader_does_not_wait_for_others() -> None:
+    desk = Desk()
+    async with reading(desk) as readers:
+        first = await begun(readers, page(0))
+        assert desk.calls == [["https://news.test/0"]]
+        desk.open.set()
+        assert (await first[0])["content"] == "words"
+
+
+async def test_those_that_wait_are_read_together_and_each_is_told_its_own() -> None:
+    desk = Desk()
+    async with reading(desk) as readers:
+        tasks = await begun(readers, page(0), page(1))
+        tasks += await begun(readers, *(page(at, f"says {at}") for at in range(2, 12)))
+        assert [len(urls) for urls in desk.calls] == [1, 1]
+        desk.open.set()
+        answers = await asyncio.gather(*tasks)
+
+        assert [answer["url"] for answer in answers] == [f"https://news.test/{at}" for at in range(12)]
+        assert [answer["content"] for answer in answers[2:]] == [f"says {at}" for at in range(2, 12)]
+        assert max(len(urls) for urls in desk.calls) == TOGETHER
+        assert sorted(url for urls in desk.calls for url in urls) == sorted(answer["url"] for answer in answers)
+        assert desk.most == 2
+
+
+async def test_the_last_of_a_job_are_shared_among_readers() -> None:
+    desk = Desk()
+    async with reading(desk) as readers:
+        tasks = await begun(readers, page(0), page(1))
+        tasks += await begun(readers, page(2), page(3), page(4), page(5))
+        desk.open.set()
+        await asyncio.gather(*tasks)
+
+        assert [len(urls) for urls in desk.calls][2:4] == [2, 1]
+
+
+async def test_heavy_pages_are_read_by_themselves() -> None:
+    desk = Desk()
+    heavy = "x" * (HEAVY // 2 + 1)
+    async with reading(desk, many=1) as readers:
+        tasks = await begun(readers, page(0), page(1, heavy), page(2, heavy), page(3, heavy * 3), page(4))
+        desk.open.set()
+        await asyncio.gather(*tasks)
+
+        assert [len(urls) for urls in desk.calls] == [1, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(("spoils", "error"), [("hangs", Unreadable), ("kills", ProcessDied), ("bad", Unreadable)])
+async def test_one_that_cannot_be_read_costs_its_company_nothing(spoils: str, error: type[Exception]) -> None:
+    desk = Desk()
+    async with reading(desk, many=1) as readers:
+        tasks = await begun(readers, page(0), page(1), page(2, spoils), page(3), page(4))
+        desk.open.set()
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert isinstance(answers.pop(2), error)
+        assert all(isinstance(answer, dict) and answer["content"] == "words" for answer in answers)
+        assert len(desk.calls[1]) == 4
+
+
+async def test_whoever_does_not_want_it_any_more_is_not_read_and_nobody_suffers() -> None:
+    desk = Desk()
+    async with reading(desk, many=1) as readers:
+        tasks = await begun(readers, page(0), page(1), page(2))
+        tasks[1].cancel()
+        tasks[0].cancel()
+        await asyncio.sleep(0.01)
+        desk.open.set()
+
+        assert (await tasks[2])["content"] == "words"
+        assert desk.calls == [["https://news.test/0"], ["https://news.test/2"]]
+
+
+async def test_more_than_enough_of_them_are_a_crowd() -> None:
+    desk = Desk()
+    async with reading(desk, many=1) as readers:
+        await begun(readers, *(page(at) for at in range(TOGETHER + 1)))
+        assert not readers.crowded, "one is read, and as many wait as are read together"
+        await begun(readers, page(9))
+        assert readers.crowded
+        desk.open.set()
+
+
+async def test_at_the_end_nobody_is_left_waiting() -> None:
+    desk = Desk()
+    readers = Readers(pool=desk, many=1)
+    tasks = await begun(readers, *(page(at) for at in range(6)))
+    await readers.close()
+
+    assert all(isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True))
+    assert desk.at_once == 0

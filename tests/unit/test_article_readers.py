@@ -79,13 +79,13 @@ async def test_those_that_wait_are_read_together_and_each_is_told_its_own() -> N
     desk = Desk()
     async with reading(desk) as readers:
         tasks = await begun(readers, page(0), page(1))
-        tasks += await begun(readers, *(page(at, f"says {at}") for at in range(2, 12)))
+        tasks += await begun(readers, *(page(at, f"says {at}") for at in range(2, 22)))
         assert [len(urls) for urls in desk.calls] == [1, 1]
         desk.open.set()
         answers = await asyncio.gather(*tasks)
 
-        assert [answer["url"] for answer in answers] == [f"https://news.test/{at}" for at in range(12)]
-        assert [answer["content"] for answer in answers[2:]] == [f"says {at}" for at in range(2, 12)]
+        assert [answer["url"] for answer in answers] == [f"https://news.test/{at}" for at in range(22)]
+        assert [answer["content"] for answer in answers[2:]] == [f"says {at}" for at in range(2, 22)]
         assert max(len(urls) for urls in desk.calls) == TOGETHER
         assert sorted(url for urls in desk.calls for url in urls) == sorted(answer["url"] for answer in answers)
         assert desk.most == 2
@@ -123,7 +123,7 @@ async def test_one_that_cannot_be_read_costs_its_company_nothing(spoils: str, er
 
         assert isinstance(answers.pop(2), error)
         assert all(isinstance(answer, dict) and answer["content"] == "words" for answer in answers)
-        assert len(desk.calls[1]) == 4
+        assert len(desk.calls[1]) == 4, "those that waited were tried together"
 
 
 async def test_whoever_does_not_want_it_any_more_is_not_read_and_nobody_suffers() -> None:

@@ -60,7 +60,8 @@ def children() -> set[int]:
 def children_cpu(but: Collection[int] = ()) -> float:
     """User and system time of the processes that this one has started, also of those that have ended."""
     ended = os.times()
-    return ended.children_user + ended.children_system + (cpu_seconds(children() - set(but)) or 0.0)
+    running = sum(cpu_seconds([pid]) or 0.0 for pid in children() - set(but))
+    return ended.children_user + ended.children_system + running
 
 
 @dataclass(slots=True)

@@ -1,9 +1,10 @@
 """Scrapy over the same pages: fetches them, and reads them when it is told how.
 
-python bench/peers/scrapy_pages.py URL COUNT [library | ours]
+python bench/peers/scrapy_pages.py URL COUNT [library | ours | fetch] [REQUESTS]
 
 library   trafilatura as its manual has it: fast, with metadata
 ours      the function that Foliot reads pages with
+fetch     nothing is read
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from scrapy.crawler import CrawlerProcess
 
 from foliot.actions.articles.extraction import extract
 
-where, count, reading = sys.argv[1], int(sys.argv[2]), "".join(sys.argv[3:])
+where, count = sys.argv[1], int(sys.argv[2])
+reading = {"fetch": ""}.get(sys.argv[3], sys.argv[3]) if len(sys.argv) > 3 else ""
+at_once = int(sys.argv[4]) if len(sys.argv) > 4 else 64
 seen = {"pages": 0, "articles": 0}
 clock: dict[str, float] = {}
 
@@ -55,8 +58,8 @@ def main() -> None:
         "TELNETCONSOLE_ENABLED": False,
         "ROBOTSTXT_OBEY": False,
         "DOWNLOAD_DELAY": 0,
-        "CONCURRENT_REQUESTS": 64,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
+        "CONCURRENT_REQUESTS": at_once,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": at_once,
     }
     process = CrawlerProcess(settings)
     process.crawl(Pages)

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from foliot.actions.articles.fetching import Fetcher
-from foliot.actions.articles.readers import TOGETHER, Readers
+from foliot.actions.articles.readers import Readers
 from foliot.actions.articles.scraper import PageScraper
 from foliot.domain.article import Manners
 from foliot.egress import HttpEgress
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from foliot.sinks.mongo import MongoArticles
 
 PAGES_EACH = 2000
-"""After so many pages at the latest a reader is replaced."""
+"""After so many pages a reader is replaced."""
 GRACE = 0.1
 """Seconds; a page that cannot be read is not read any better for waiting."""
 
@@ -44,7 +44,7 @@ def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
     """Nothing is started before the first page."""
     # Of its own: a heavy task must not keep pages waiting. As many as can compute: each is handed several at a time.
     many = os.cpu_count() or 1
-    pool = ProcessPool(size=many, most=PAGES_EACH // TOGETHER, grace=GRACE)
+    pool = ProcessPool(size=many, most=PAGES_EACH, grace=GRACE)
     readers = Readers(pool=pool, many=many)
     fetcher = Fetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
     rate = settings.host_rate

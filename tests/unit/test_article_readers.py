@@ -23,11 +23,13 @@ class Desk:
     open: asyncio.Event = field(default_factory=asyncio.Event)
     at_once: int = 0
     most: int = 0
+    weights: list[int] = field(default_factory=list)
 
     async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
         pages = call.parameters["parameters"]["pages"]
         urls = [page["url"] for page in pages]
         self.calls.append(urls)
+        self.weights.append(call.weight)
         self.at_once += 1
         self.most = max(self.most, self.at_once)
         try:
@@ -129,24 +131,66 @@ async def test_one_that_cannot_be_read_costs_its_company_nothing(spoils: str, er
 async def test_whoever_does_not_want_it_any_more_is_not_read_and_nobody_suffers() -> None:
     desk = Desk()
     async with reading(desk, many=1) as readers:
-        tasks = await begun(readers, page(0), page(1), page(2))
+        tasks = await begun(readers, page(0), page(1), page(2), page(3))
         tasks[1].cancel()
+        # Nobody else wants what its reader reads, which is stopped.
         tasks[0].cancel()
+        await asyncio.sleep(0.01)
+        tasks[2].cancel()
         await asyncio.sleep(0.01)
         desk.open.set()
 
-        assert (await tasks[2])["content"] == "words"
-        assert desk.calls == [["https://news.test/0"], ["https://news.test/2"]]
+        assert (await tasks[3])["content"] == "words"
+        assert desk.calls == [["https://news.test/0"], ["https://news.test/2", "https://news.test/3"]]
+        assert desk.weights == [1, 2]
+
+
+async def test_those_of_a_spoilt_group_that_nobody_wants_are_not_tried_again() -> None:
+    desk = Desk()
+    async with reading(desk, many=1) as readers:
+        tasks = await begun(readers, page(0), page(1, "hangs"), page(2), page(3))
+        desk.open.set()
+        await tasks[0]
+        desk.open.clear()
+        await asyncio.sleep(0.01)
+        tasks[1].cancel()
+        await asyncio.sleep(0.01)
+        desk.open.set()
+        answers = await asyncio.gather(*tasks[2:])
+
+        assert [answer["content"] for answer in answers] == ["words", "words"]
+        assert [len(urls) for urls in desk.calls] == [1, 3, 1, 1]
+
+
+async def test_others_share_what_a_group_left() -> None:
+    desk = Desk()
+    async with reading(desk, many=3) as readers:
+        tasks = await begun(readers, page(0))
+        readers.many = 1
+        tasks += await begun(readers, page(1, "kills"), page(2), page(3))
+        readers.many = 3
+        desk.open.set()
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+
+        assert isinstance(answers[1], ProcessDied)
+        assert all(isinstance(answers[at], dict) for at in (0, 2, 3))
 
 
 async def test_more_than_enough_of_them_are_a_crowd() -> None:
     desk = Desk()
-    async with reading(desk, many=1) as readers:
-        await begun(readers, *(page(at) for at in range(TOGETHER + 1)))
-        assert not readers.crowded, "one is read, and as many wait as are read together"
+    async with reading(desk, many=2) as readers:
+        await begun(readers, *(page(at) for at in range(6)))
+        assert not readers.crowded, "two are read, and four wait"
         await begun(readers, page(9))
         assert readers.crowded
         desk.open.set()
+
+
+async def test_after_the_end_nothing_is_read() -> None:
+    readers = Readers(pool=Desk(), many=1)
+    await readers.close()
+    with pytest.raises(ProcessDied):
+        await readers.read(page(0))
 
 
 async def test_at_the_end_nobody_is_left_waiting() -> None:

@@ -86,3 +86,10 @@ def test_the_usual_needs_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(urls, "_read", None)
     for text in ("https://www.example.com/news/2026/a-b_c~1.html", "http://127.0.0.1:8765/a/1", "https://example.com/"):
         assert one_spelling(text) == text
+
+
+def test_what_is_very_long_is_not_looked_at_closely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A request may bring megabytes, and a pattern takes its time with them."""
+    monkeypatch.setattr(urls, "_PLAIN", None)
+    with pytest.raises(BadUrl, match="at most"):
+        one_spelling("https://" + ".".join(["a" * 63] * 9) + "/" * 1_000_000)

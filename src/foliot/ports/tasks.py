@@ -76,6 +76,8 @@ class Call:
     attempt: Attempt
     body: bytes = b""
     """Bytes that a function of our own is given as `body`: as they are, for JSON could not hold them."""
+    weight: int = 1
+    """As how many calls it counts: a process is replaced after so many."""
 
 
 class Tell(Protocol):

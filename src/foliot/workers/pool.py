@@ -30,6 +30,8 @@ class Child:
 
     process: Process
     calls: int = 0
+    worn: int = 0
+    """What its calls weighed."""
     spoiled: bool = False
     """It was asked to stop, and nobody knows yet whether it did."""
 
@@ -90,6 +92,7 @@ class ProcessPool:
         """Run it in a process; the time it waits for one counts as its own."""
         async with asyncio.timeout(patience.total_seconds()), self._child() as child:
             child.calls += 1
+            child.worn += call.weight
             # Never cancelled itself, so that no message is read by halves.
             hearing = asyncio.create_task(_hear(child, tell, child.calls))
             try:
@@ -139,7 +142,7 @@ class ProcessPool:
         return child
 
     async def _give_back(self, child: Child) -> None:
-        if child.alive and not child.spoiled and child.calls < self.most and not self._closed:
+        if child.alive and not child.spoiled and child.worn < self.most and not self._closed:
             self._idle.append(child)
             return
         self._all.discard(child)

@@ -16,7 +16,7 @@ from foliot.usecases.again import again
 AGAIN = timedelta(seconds=2)
 """The last article's end brings the next look; this is for when that got lost."""
 FIRST = timedelta(seconds=0.5)
-"""The same for articles that end before their job is parked."""
+"""The same for articles that end before their job is parked: so soon that whoever looks is woken by the parking."""
 
 
 class Articles:

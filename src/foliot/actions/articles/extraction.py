@@ -38,7 +38,7 @@ def extract_each(body: bytes, pages: list[dict[str, Any]]) -> list[dict[str, Any
         try:
             told.append(extract(body[begin:end], page["content_type"], page["url"]))
         except Exception as error:  # noqa: BLE001 -- strangers' work; the others are not to blame
-            told.append({"unreadable": f"{type(error).__name__}: {error}"})
+            told.append({"unreadable": _clean(f"{type(error).__name__}: {error}"[:MOST_LINE])})
         begin = end
     return told
 

@@ -48,40 +48,58 @@ class Page:
 class _Waiting:
     page: Page
     told: asyncio.Future[dict[str, Any]]
+    alone: bool = False
+    """Its company was spoilt, perhaps by it."""
+    company: Sequence[_Waiting] = ()
+    """Those it is read with, itself among them, while it is."""
+    work: asyncio.Task[None] | None = None
 
 
 @dataclass(slots=True, kw_only=True)
 class Readers:
-    """As many as the pool has processes. A page waits for one; it never waits for other pages."""
+    """As many as the pool has processes. A page that finds one free does not wait for others to come."""
 
     pool: Pool
     many: int
     patience: timedelta = PATIENCE
     _line: deque[_Waiting] = field(default_factory=deque)
     _busy: set[asyncio.Task[None]] = field(default_factory=set)
+    _closed: bool = False
 
     @property
     def crowded(self) -> bool:
         """Enough pages wait to be read: fetching others now would only make them wait as well."""
-        return len(self._line) > self.many * TOGETHER
+        return len(self._line) > self.many * 2
 
     async def read(self, page: Page) -> dict[str, Any]:
         """What the page says. `Unreadable`, or `ProcessDied`: then it may have been somebody else's fault."""
+        if self._closed:
+            raise ProcessDied("nothing is read any more: this process is shutting down")
         one = _Waiting(page, asyncio.get_running_loop().create_future())
         self._line.append(one)
+        self._call_a_reader()
+        try:
+            return await one.told
+        except asyncio.CancelledError:
+            self._leave(one)
+            raise
+
+    def _call_a_reader(self) -> None:
         if len(self._busy) < self.many:
             task = asyncio.create_task(self._serve())
             self._busy.add(task)
             task.add_done_callback(self._busy.discard)
-        try:
-            return await one.told
-        finally:
-            if not one.told.done() or one.told.cancelled():
-                with suppress(ValueError):
-                    self._line.remove(one)
+
+    def _leave(self, one: _Waiting) -> None:
+        """Nobody wants it any more. Its reader is stopped when nobody wants any of what it reads."""
+        with suppress(ValueError):
+            self._line.remove(one)
+        if one.work is not None and all(other.told.done() for other in one.company):
+            one.work.cancel()
 
     async def close(self) -> None:
         """Leave what is being read, and whoever waits."""
+        self._closed = True
         for one in self._line:
             one.told.cancel()
         self._line.clear()
@@ -91,15 +109,22 @@ class Readers:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve(self) -> None:
-        while self._line:
-            group = self._next()
+        while group := self._next():
+            work = asyncio.create_task(self._together(group))
+            for one in group:
+                one.company, one.work = group, work
             try:
-                await self._together(group)
-            except BaseException as error:
+                await asyncio.wait([work])
+            finally:
+                if not work.done():
+                    work.cancel()
+                    await asyncio.wait([work])
+                error = asyncio.CancelledError() if work.cancelled() else work.exception()
                 for one in group:
-                    _tell(one, error)
-                if not isinstance(error, Exception):
-                    raise
+                    if one.work is work:
+                        one.company, one.work = (), None
+                    if error is not None:
+                        _tell(one, error)
 
     def _next(self) -> list[_Waiting]:
         # Everybody who reads has a share of those that wait, so that the last of a job are not one reader's alone.
@@ -107,10 +132,13 @@ class Readers:
         group: list[_Waiting] = []
         weight = 0
         while self._line and len(group) < min(TOGETHER, share):
-            weight += len(self._line[0].page.body)
-            if group and weight > HEAVY:
+            one = self._line[0]
+            weight += len(one.page.body)
+            if group and (weight > HEAVY or one.alone):
                 break
             group.append(self._line.popleft())
+            if one.alone:
+                break
         return group
 
     async def _together(self, group: Sequence[_Waiting]) -> None:
@@ -119,12 +147,12 @@ class Readers:
         except (TimeoutError, ProcessDied, Unreadable) as error:
             if len(group) == 1:
                 raise _plainly(error, self.patience) from None
-            # One of them spoils it for the others: each by itself, and only that one fails.
-            for one in group:
-                try:
-                    await self._together([one])
-                except (ProcessDied, Unreadable) as alone:
-                    _tell(one, alone)
+            # One of them spoils it for the others: each by itself, whoever reads it, and only that one fails.
+            for one in reversed(group):
+                if not one.told.done():
+                    one.alone = True
+                    self._line.appendleft(one)
+            self._call_a_reader()
             return
         for one, answer in zip(group, answers, strict=True):
             _tell(one, Unreadable(answer["unreadable"]) if "unreadable" in answer else answer)
@@ -139,6 +167,7 @@ class Readers:
             parameters={**asked, "parameters": {"pages": told}},
             attempt=_NOBODYS,
             body=b"".join(page.body for page in pages),
+            weight=len(pages),
         )
         answer = await self.pool.call(call, _SILENCE, self.patience)
         if answer.error is not None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 from sqlalchemy import URL
 
 from tests import databases, mongo_server, nursery, rabbitmq_server, redis_server, services
@@ -22,6 +23,11 @@ SERVERS = [pytest.param(name, marks=pytest.mark.services) for name in KINDS]
 DATABASES = ["sqlite", *SERVERS]
 OTHERS = {"RabbitMQ": rabbitmq_server.MISSING, "Redis": redis_server.MISSING, "MongoDB": mongo_server.MISSING}
 """Why tests of other servers are skipped where there is none."""
+
+for renderer in structlog.get_config()["processors"]:
+    if isinstance(renderer, structlog.dev.ConsoleRenderer):
+        # Where logging is not set up, tracebacks are drawn with every local, which takes seconds each.
+        renderer.exception_formatter = structlog.dev.plain_traceback
 
 Session = Callable[[str, str], URL]
 Emptied = Callable[[str], str]

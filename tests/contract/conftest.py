@@ -55,6 +55,6 @@ def client(world: World) -> Client:
 
 @pytest.fixture(autouse=True)
 def logged() -> Iterator[list[MutableMapping[str, Any]]]:
-    """What was logged. Also keeps structlog from drawing tracebacks with every local, which takes seconds each."""
+    """What was logged."""
     with capture_logs() as entries:
         yield entries

@@ -137,7 +137,8 @@ async def test_two_requests_to_the_same_host_begin_apart_from_each_other() -> No
     await stream(made(HttpFetcher, urls=urls, delay_seconds=0.05), egress=Timed(dict.fromkeys(urls, "x")))
 
     assert [url for url, _ in begun] == [urls[0], urls[3], urls[1], urls[2]]
-    assert begun[3][1] - begun[0][1] >= 0.1
+    # The first may have been held up on its way.
+    assert begun[3][1] - begun[0][1] >= 0.09
 
 
 async def test_requests_under_way_are_cancelled_when_a_later_step_fails() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from structlog.testing import capture_logs
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.event import EventType
@@ -82,13 +81,6 @@ async def parked(store: Database, count: int = 1, **changes: Any) -> list[str]:
 
 async def lines_of(store: Database, run_id: str) -> list[str]:
     return [event.message for event in await events_of(store, run_id) if event.type is EventType.LOG]
-
-
-@pytest.fixture(autouse=True)
-def logged() -> Iterator[None]:
-    """Keeps structlog from drawing tracebacks with every local, which takes seconds each."""
-    with capture_logs():
-        yield
 
 
 # --- in groups --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from foliot.pipelines.catalogue import Catalogue
 from foliot.pipelines.loading import load
 from foliot.ports import Egress, Store
 from foliot.ports.pipelines import Apart, DiscordBot, Into, Outside, Rows, Unreadable, Wallet
-from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
+from foliot.ports.tasks import Pool, ProcessDied
 from foliot.settings import Settings
 from foliot.sinks.files import LocalFiles
 from foliot.store.foreign import SqlShelf
@@ -114,14 +114,6 @@ class StoredDefinitions:
             return sorted(await tx.pipelines.names(tenant_id))
 
 
-class _Silence:
-    """What is said while a page is read is nobody's business."""
-
-    def log(self, message: str, level: str) -> None: ...
-
-    def progress(self, data: Mapping[str, Any]) -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class InPool:
     """Reads what strangers wrote in the processes of a pool."""
@@ -130,24 +122,12 @@ class InPool:
     readers: asyncio.Semaphore
     """As many as the pool has processes: the wait for one is not the reader's own time."""
     reading: timedelta = READING
-    _silence: _Silence = field(default_factory=_Silence)
 
     async def __call__(self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any]) -> Any:
-        call = Call(
-            module=reader.__name__,
-            function=reader.read.__name__,
-            task="",
-            parameters={
-                "module": function.__module__,
-                "function": function.__qualname__,
-                "parameters": dict(parameters),
-            },
-            attempt=_NOBODY,
-            body=body,
-        )
+        call = reader.asked(function.__module__, function.__qualname__, parameters, body)
         try:
             async with self.readers:
-                told = await self.pool.call(call, self._silence, self.reading)
+                told = await self.pool.call(call, reader.SILENCE, self.reading)
         except TimeoutError:
             raise Unreadable(f"it takes longer than {self.reading.total_seconds():g} s") from None
         except ProcessDied:
@@ -155,10 +135,6 @@ class InPool:
         if told.error is not None:
             raise Unreadable(told.error[:300])
         return told.result
-
-
-_NOBODY = Attempt(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
-"""A function that is no task does not hear of it."""
 
 
 class LateMongo:

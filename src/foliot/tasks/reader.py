@@ -8,12 +8,40 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from foliot.ports.tasks import Attempt, Call
+
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Bytes that one reader may hold."""
 COURTESY = 10
 """How much nicer a reader is than who started it: pages can wait longer than whoever fires and answers."""
 
+_NOBODYS = Attempt(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
+
 _read = 0
+
+
+class Silence:
+    """What is said while something is read is nobody's business."""
+
+    def log(self, message: str, level: str) -> None: ...
+
+    def progress(self, data: Mapping[str, Any]) -> None: ...
+
+
+SILENCE = Silence()
+
+
+def asked(module: str, function: str, parameters: Mapping[str, Any], body: bytes, weight: int = 1) -> Call:
+    """What a pool is given to have a function at the top of a module read these bytes."""
+    return Call(
+        module=__name__,
+        function=read.__name__,
+        task="",
+        parameters={"module": module, "function": function, "parameters": dict(parameters)},
+        attempt=_NOBODYS,
+        body=body,
+        weight=weight,
+    )
 
 
 def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes = b"") -> Any:

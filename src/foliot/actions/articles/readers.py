@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from foliot.ports.tasks import Attempt, Call, Pool, ProcessDied
+from foliot.ports.tasks import Pool, ProcessDied
 from foliot.tasks import reader
 
 PATIENCE = timedelta(seconds=30)
@@ -25,14 +25,6 @@ HEAVY = 512 * 1024
 
 class Unreadable(Exception):
     """The page cannot be read; says why."""
-
-
-class Silence:
-    """What is said while a page is read is nobody's business."""
-
-    def log(self, message: str, level: str) -> None: ...
-
-    def progress(self, data: Mapping[str, Any]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,25 +151,15 @@ class Readers:
 
     async def _ask(self, pages: Sequence[Page]) -> Sequence[dict[str, Any]]:
         told = [{"url": page.url, "content_type": page.content_type, "size": len(page.body)} for page in pages]
-        asked = {"module": "foliot.actions.articles.extraction", "function": "extract_each"}
-        call = Call(
-            module=reader.__name__,
-            function=reader.read.__name__,
-            task="",
-            parameters={**asked, "parameters": {"pages": told}},
-            attempt=_NOBODYS,
-            body=b"".join(page.body for page in pages),
-            weight=len(pages),
+        body = b"".join(page.body for page in pages)
+        call = reader.asked(
+            "foliot.actions.articles.extraction", "extract_each", {"pages": told}, body, weight=len(pages)
         )
-        answer = await self.pool.call(call, _SILENCE, self.patience)
+        answer = await self.pool.call(call, reader.SILENCE, self.patience)
         if answer.error is not None:
             raise Unreadable(answer.error)
         answers: Sequence[dict[str, Any]] = answer.result
         return answers
-
-
-_SILENCE = Silence()
-_NOBODYS = Attempt(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
 
 
 def _plainly(error: Exception, patience: timedelta) -> Exception:

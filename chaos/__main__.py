@@ -10,36 +10,61 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from chaos import campaign, report
+from chaos import campaign, isolation, report
+from chaos.attacks import ATTACKS
 from chaos.brokers import SERVERS
 from chaos.plan import CAMPAIGNS, Plan
 
 
 def parser() -> argparse.ArgumentParser:
-    lines = "\n".join(f"  {name:<13} {one.about}" for name, one in CAMPAIGNS.items())
+    campaigns = {name: one.about for name, one in CAMPAIGNS.items()} | {
+        "isolation": "a hostile tenant beside a good one, whose lateness and refusals are measured",
+        "judge": "judge the history kept in --keep again",
+    }
+    lines = "\n".join(f"  {name:<13} {about}" for name, about in campaigns.items())
     made = argparse.ArgumentParser(
         prog="python -m chaos",
         description=__doc__,
-        epilog=f"campaigns:\n{lines}\n  judge         judge the history kept in --keep again",
+        epilog=f"campaigns:\n{lines}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("campaign", choices=[*CAMPAIGNS, "judge"], metavar="CAMPAIGN", help="one of those below")
+    made.add_argument("campaign", choices=campaigns, metavar="CAMPAIGN", help="one of those below")
     made.add_argument("--seed", type=int, default=1, help="chooses load and faults (default 1)")
-    made.add_argument("--seconds", type=float, default=60, help="how long faults strike, at least (default 60)")
+    made.add_argument(
+        "--seconds", type=float, help="how long faults strike, at least (default 60; isolation: 300 for all attacks)"
+    )
     made.add_argument("--faults", type=int, default=0, help="how many faults strike, at least (default 0)")
     made.add_argument("--rate", type=float, default=30, help="instants a second (default 30)")
     made.add_argument("--time-scale", type=float, default=0.1, help="1 is a lease of 30 s (default 0.1)")
     made.add_argument("--patience", type=float, default=1, help="times longer that recovery may take (default 1)")
     made.add_argument("--broker", choices=sorted(SERVERS), help="let runs travel through one, to workers")
+    made.add_argument(
+        "--database",
+        choices=("sqlite", "postgresql"),
+        default="sqlite",
+        help="of the campaign isolation (default sqlite)",
+    )
     made.add_argument("--keep", type=Path, help="directory for history, logs and picture (default: a new one)")
     made.add_argument("--json", action="store_true", help="print the report as JSON")
     return made
+
+
+def isolated(options: argparse.Namespace) -> int:
+    """A hostile tenant beside a good one."""
+    work = options.keep or Path(tempfile.mkdtemp(prefix="foliot-chaos-isolation-"))
+    print(f"isolation; logs and report in {work}", flush=True)
+    each = (options.seconds or 300) / len(ATTACKS)
+    made = isolation.run(isolation.Plan(work=work, seconds=each, patience=options.patience, database=options.database))
+    print(json.dumps(made.as_dict(), indent=2) if options.json else isolation.told(made))
+    return 0 if made.sound else 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     # Whoever ends a campaign early ends all that it started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options = parser().parse_args(arguments)
+    if options.campaign == "isolation":
+        return isolated(options)
     if options.campaign == "judge":
         if options.keep is None:
             parser().error("judge needs --keep: the directory of a campaign that ended")
@@ -52,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 name=options.campaign,
                 work=work,
                 seed=options.seed,
-                seconds=options.seconds,
+                seconds=options.seconds or 60,
                 faults=options.faults,
                 rate=options.rate,
                 scale=options.time_scale,

@@ -13,7 +13,7 @@ from pathlib import Path
 from chaos import campaign, isolation, report
 from chaos.attacks import ATTACKS
 from chaos.brokers import SERVERS
-from chaos.plan import CAMPAIGNS, Plan
+from chaos.plan import CAMPAIGNS, STRUCK, Plan
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,11 +39,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--patience", type=float, default=1, help="times longer that recovery may take (default 1)")
     made.add_argument("--broker", choices=sorted(SERVERS), help="let runs travel through one, to workers")
     made.add_argument(
-        "--database",
-        choices=("sqlite", "postgresql"),
-        default="sqlite",
-        help="of the campaign isolation (default sqlite)",
+        "--database", choices=sorted(STRUCK), help="default postgresql, isolation: sqlite; has only faults it can have"
     )
+    made.add_argument("--skew", type=float, default=0, help="seconds by which every second process's clock is ahead")
+    made.add_argument("--long", type=float, default=0.1, help="the share of calls longer than a lease (default 0.1)")
     made.add_argument("--keep", type=Path, help="directory for history, logs and picture (default: a new one)")
     made.add_argument("--json", action="store_true", help="print the report as JSON")
     return made
@@ -54,7 +53,9 @@ def isolated(options: argparse.Namespace) -> int:
     work = options.keep or Path(tempfile.mkdtemp(prefix="foliot-chaos-isolation-"))
     print(f"isolation; logs and report in {work}", flush=True)
     each = (options.seconds or 300) / len(ATTACKS)
-    made = isolation.run(isolation.Plan(work=work, seconds=each, patience=options.patience, database=options.database))
+    made = isolation.run(
+        isolation.Plan(work=work, seconds=each, patience=options.patience, database=options.database or "sqlite")
+    )
     print(json.dumps(made.as_dict(), indent=2) if options.json else isolation.told(made))
     return 0 if made.sound else 1
 
@@ -82,6 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 rate=options.rate,
                 scale=options.time_scale,
                 broker=options.broker,
+                database=options.database or "postgresql",
+                skew=options.skew,
+                long=options.long,
                 patience=options.patience,
             )
         )

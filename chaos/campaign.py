@@ -10,16 +10,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from chaos import collect, picture, report
+from chaos import collect, databases, picture, report
 from chaos.brokers import Broker
 from chaos.doors import Doors
 from chaos.faults import Faults, Servers
 from chaos.generator import Generator
 from chaos.history import CALLS, Scribe
 from chaos.plan import Plan
-from chaos.postgres import Postgres
 from chaos.report import Report
-from chaos.stage import Player, Stage, answers, free_port, listens, wait_until
+from chaos.stage import Player, Stage, answers, free_port, listens, skewed, wait_until
 from chaos.wire import Exchange, Wire
 
 
@@ -37,31 +36,44 @@ class Run:
         self.things.callback(self.scribe.close)
         about = {"seed": plan.seed, "scale": plan.scale, "rate": plan.rate, "patience": plan.patience}
         self.scribe.tell("campaign", name=plan.name, **about)
-        self.postgres = Postgres.begin()
-        self.things.callback(self.postgres.end)
+        self.database = databases.begin(plan.database, plan.work)
+        self.things.callback(self.database.end)
         self.wires: dict[str, Wire] = {}
-        if plan.campaign.wired:
+        if plan.wired:
             self.exchange = Exchange()
             self.things.callback(self.exchange.close)
         settings = {
             "FOLIOT_TIME_SCALE": str(plan.scale),
             "FOLIOT_LOG_LEVEL": "warning",
             "FOLIOT_SHUTDOWN_SECONDS": "5",
+            "FOLIOT_GRPC_PORT": "off",
         }
         self.broker = Broker.begin(plan.carried_by) if plan.carried_by is not None else None
         if self.broker is not None:
             self.things.callback(self.broker.end)
             settings["FOLIOT_BROKER_URL"] = self.broker.url
-        self.stage = Stage(plan.work, self.postgres.url(), settings, self._tell)
+        self.stage = Stage(plan.work, self.database.url(), settings, self._tell)
         self.things.callback(self.stage.close)
         self._enter()
 
     def _enter(self) -> None:
         """The target, the schema, then the processes."""
-        self.target, self.ports = free_port(), (free_port(), free_port())
-        script, calls = Path(__file__).with_name("receiver.py"), self.plan.work / CALLS
-        manner = (str(self.plan.seed), str(self.plan.slow))
+        self.target, self.ports = free_port(), [free_port(), free_port()]
+        plan = self.plan
+        script, calls = Path(__file__).with_name("receiver.py"), plan.work / CALLS
+        manner = [str(value) for value in (plan.seed, plan.slow, plan.long, plan.lease)]
         self.stage.player("receiver", str(script), str(self.target), str(calls), *manner).start()
+        if plan.database == "sqlite":
+            # One process does everything, and migrates by itself.
+            self.ports = self.ports[:1]
+            self._player("scheduler-1", "up", "--port", str(self.ports[0]))
+        else:
+            self._cluster()
+        wait_until(lambda: listens(self.target), 20, "the target")
+        everybody = [player for name, player in self.stage.players.items() if name != "receiver"]
+        wait_until(lambda: all(player.ready_for() > 0 for player in everybody), 60, "the start of every process")
+
+    def _cluster(self) -> None:
         migrated = self.stage.run("migrate")
         if migrated.returncode != 0:
             raise RuntimeError(f"foliot migrate failed: {migrated.stdout}{migrated.stderr}")
@@ -70,15 +82,15 @@ class Run:
             self._player(f"api-{number}", "api", "--port", str(port))
             if self.broker is not None:
                 self._player(f"worker-{number}", "worker")
-        wait_until(lambda: listens(self.target), 20, "the target")
-        everybody = [player for name, player in self.stage.players.items() if name != "receiver"]
-        wait_until(lambda: all(player.ready_for() > 0 for player in everybody), 60, "the start of every process")
 
     def _player(self, name: str, *command: str) -> None:
-        if self.plan.campaign.wired:
-            self.wires[name] = self.exchange.wire(self.postgres.port)
+        if self.plan.wired:
+            self.wires[name] = self.exchange.wire(self.database.port)
         port = self.wires[name].port if name in self.wires else None
-        self.stage.player(name, "-m", "foliot", *command, url=self.postgres.url(port)).start()
+        player = self.stage.player(name, "-m", "foliot", *command, url=self.database.url(port))
+        if name.endswith("-2") and self.plan.skew:
+            player.environment = {**player.environment, **skewed(self.plan.skew)}
+        player.start()
 
     def _tell(self, player: Player, what: str) -> None:
         self.scribe.tell("process", who=player.name, what=what, pid=player.pid)
@@ -88,7 +100,7 @@ class Run:
         doors = Doors(self.ports, self.scribe)
         self.generator = Generator(doors, self.scribe, random.Random(f"{plan.seed} load"), plan.rate, self.target)
         chance = random.Random(f"{plan.seed} faults")
-        servers = Servers(self.postgres, self.broker)
+        servers = Servers(self.database, self.broker)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)
         self.generator.create(plan.lead, plan.seconds)
         self.generator.start()
@@ -103,7 +115,12 @@ class Run:
     def _settle(self) -> None:
         began = time.monotonic()
         try:
-            wait_until(lambda: collect.settled(self.postgres.url()), self.plan.settle, "settling", every=0.5)
+            wait_until(
+                lambda: collect.settled(self.database.url()),
+                max(self.plan.settle, 6 * self.plan.lease),
+                "settling",
+                every=0.5,
+            )
         except TimeoutError as late:
             self.scribe.tell("wrong", what=str(late))
         audited = self.stage.run("audit")
@@ -113,13 +130,13 @@ class Run:
             self.scribe.tell("wrong", what=f"foliot audit answered {audited.returncode}: {said}")
         facts = {"requests": dict(self.generator.doors.heard), "asked": dict(self.generator.asked)}
         self.scribe.tell("settled", after=round(time.monotonic() - began, 1), **facts)
-        collect.collect(self.postgres.url(), self.plan.work)
+        collect.collect(self.database.url(), self.plan.work)
 
     def break_off(self, failure: Exception) -> None:
         """What can still be read is judged all the same: a campaign that does not end well has a verdict, too."""
         self.scribe.tell("wrong", what=f"the campaign broke off: {type(failure).__name__}: {failure}")
         with contextlib.suppress(Exception):
-            collect.collect(self.postgres.url(), self.plan.work)
+            collect.collect(self.database.url(), self.plan.work)
 
     def close(self) -> None:
         self.things.close()

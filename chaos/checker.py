@@ -10,12 +10,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from chaos import recovery
+from chaos import effects, recovery
 from chaos.history import History
 from chaos.kinds import KINDS
 from chaos.oracle import expected
 
 GOOD = frozenset({"success", "partial"})
+GIVEN_UP = frozenset({"dead_letter", "failed"})
+"""A replay that fails again is `failed`: its dead letter stays."""
 CLOCKS = timedelta(milliseconds=500)
 """How far a process's idea of the database's time may be from the target's; a stale write is off by a lease."""
 
@@ -32,6 +34,7 @@ def violations(history: History) -> list[str]:
         *_called_for(history),
         *_known_attempts(history),
         *stale(history),
+        *effects.violations(history),
         *recovery.violations(history),
     ]
 
@@ -81,9 +84,12 @@ def _lines(history: History) -> Iterable[str]:
 def _ended(history: History) -> Iterable[str]:
     kinds = {era.schedule: era.kind for era in history.eras}
     for run in history.runs:
-        may_be_cancelled = run.id in history.cancelled or KINDS[kinds.get(run.schedule, "steady")].cancels
-        if run.state not in GOOD and not (run.state == "cancelled" and may_be_cancelled):
-            yield f"{run.id} did not succeed: {run.state} after {run.attempt} attempts"
+        kind = KINDS[kinds.get(run.schedule, "steady")]
+        may_be_cancelled = run.id in history.cancelled or kind.cancels
+        wanted = GIVEN_UP if kind.fails else GOOD
+        if run.state not in wanted and not (run.state == "cancelled" and may_be_cancelled):
+            word = "was not given up" if kind.fails else "did not succeed"
+            yield f"{run.id} {word}: {run.state} after {run.attempt} attempts"
         if run.attempt > run.max_attempts:
             yield f"{run.id} was tried {run.attempt} times, at most {run.max_attempts} were allowed"
 
@@ -114,7 +120,7 @@ def _called_for(history: History) -> Iterable[str]:
         run = runs.get(run_id)
         if run is None:
             yield f"the target was called with {run_id}, which is no run"
-        elif run.at != at:
+        elif run.at is not None and run.at != at:
             yield f"{run_id} was called for {at}, but is the run of {run.at}"
 
 

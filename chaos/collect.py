@@ -40,7 +40,7 @@ def collect(url: str, directory: Path) -> None:
 
 
 async def _rows(url: str, *queries: str) -> list[Sequence[dict[str, Any]]]:
-    engine = create_async_engine(url)
+    engine = create_async_engine(url.replace("sqlite:", "sqlite+aiosqlite:", 1))
     try:
         async with engine.connect() as connection:
             return [list(map(dict, (await connection.execute(text(query))).mappings())) for query in queries]

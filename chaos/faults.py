@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from chaos.brokers import Broker
+from chaos.databases import Database
 from chaos.history import Scribe
 from chaos.plan import Plan
-from chaos.postgres import Postgres
 from chaos.stage import Player, Stage
 from chaos.wire import Wire
 
@@ -31,7 +31,7 @@ HALF_OPEN = 1.0
 class Servers:
     """What the processes lean on."""
 
-    postgres: Postgres
+    database: Database
     broker: Broker | None = None
 
 
@@ -70,7 +70,7 @@ class Faults:
     def _strike(self) -> bool:
         """Play the next card of the deck; one for which nobody is fit is kept until somebody is."""
         if not self._deck:
-            self._deck = [name for name, count in self.plan.campaign.faults.items() for _ in range(count)]
+            self._deck = [name for name, count in self.plan.deck.items() for _ in range(count)]
             self.chance.shuffle(self._deck)
         if self._bold is None:
             self._bold = self.chance.random() < self.plan.both
@@ -113,8 +113,9 @@ class Faults:
             return None
         # Doors have less to lose than schedulers and workers.
         (player,) = self.chance.choices(ripe, [1 if one.name.startswith("api") else 2 for one in ripe])
-        others = [one for one in self._targets() if _schedules(one) and one is not player and self._well(one)]
-        return player if others or not _schedules(player) or self._bold else None
+        others = [one for one in self._targets() if _schedules(one) and one is not player]
+        spare = not others or any(map(self._well, others))
+        return player if spare or not _schedules(player) or self._bold else None
 
     # --- faults -------------------------------------------------------------------------------------------------------
 
@@ -146,9 +147,9 @@ class Faults:
             return False
         began = time.time()
         self.scribe.tell("server", who="database", what="down")
-        self.servers.postgres.stop(mode)
+        self.servers.database.stop(mode)
         time.sleep(self.chance.uniform(0, 1))
-        self.servers.postgres.start()
+        self.servers.database.start()
         self.scribe.tell("server", who="database", what="up")
         self._struck(f"restart_{mode}", "database", time.time() - began, since=began)
         return True

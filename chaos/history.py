@@ -107,6 +107,8 @@ class History:
     """Runs that a request was answered with."""
     cancelled: Mapping[str, str] = field(default_factory=dict)
     """Runs somebody wanted cancelled, with the state the answer gave; empty while it gave none."""
+    cancelled_at: Mapping[str, datetime] = field(default_factory=dict)
+    """When each such request was answered."""
     wrong: Sequence[str] = ()
     """What was found wrong while it happened."""
     scale: float = 0.1
@@ -170,6 +172,7 @@ def read(directory: Path) -> History:
         faults=[_moment(one) for one in named.get("fault", ())],
         manual=frozenset(one["run"] for one in named.get("run-now", ())),
         cancelled={one["run"]: one["state"] for one in named.get("cancel", ())},
+        cancelled_at={one["run"]: _seconds(one["t"]) for one in named.get("cancel", ()) if one["state"]},
         wrong=[one["what"] for one in named.get("wrong", ())],
         scale=first["scale"],
         patience=first.get("patience", 1.0),

@@ -14,9 +14,9 @@ from typing import Any
 
 import jwt
 
+from chaos import databases
 from chaos.attacks import ATTACKS, Attack, Scene, calm
 from chaos.good_tenant import Figures, GoodTenant
-from chaos.postgres import Postgres
 from chaos.stage import Stage, free_port, wait_until
 
 SECRET = "uq3nK9s_Zf0-vT7xYb2mWc8eRd5gHj1LpA6oQi4Sk"
@@ -94,11 +94,8 @@ class Isolation:
 
     def _start(self, things: contextlib.ExitStack) -> None:
         self.plan.work.mkdir(parents=True, exist_ok=True)
-        url = f"sqlite:///{self.plan.work / 'foliot.db'}"
-        if self.plan.database == "postgresql":
-            postgres = Postgres.begin()
-            things.callback(postgres.end)
-            url = postgres.url()
+        database = databases.begin(self.plan.database, self.plan.work)
+        things.callback(database.end)
         settings = {
             "FOLIOT_JWT_SECRET": SECRET,
             "FOLIOT_EGRESS_ALLOW": "127.0.0.0/8",
@@ -110,7 +107,7 @@ class Isolation:
             "FOLIOT_HOST_RATE": "0",
             "FOLIOT_CONCURRENCY": str(max(10, int(100 * self.plan.size))),
         }
-        stage = Stage(self.plan.work, url, settings)
+        stage = Stage(self.plan.work, database.url(), settings)
         things.callback(stage.close)
         script = str(Path(__file__).with_name("hostile.py"))
         stage.player("hostile", script, str(self.hostile)).start()

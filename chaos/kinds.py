@@ -21,6 +21,8 @@ class Kind:
     reasons: frozenset[str] = frozenset()
     cancels: bool = False
     cron: bool = False
+    fails: bool = False
+    """Whether its target refuses every call."""
 
     @property
     def runs_all(self) -> bool:
@@ -36,6 +38,7 @@ KINDS: Mapping[str, Kind] = {
     "buffer_all": Kind(0.06, overlap="buffer_all", reasons=frozenset({"buffer_full"})),
     "cancel_other": Kind(0.06, overlap="cancel_other", reasons=frozenset({"superseded"}), cancels=True),
     "terminate_other": Kind(0.06, overlap="terminate_other", reasons=frozenset({"superseded"}), cancels=True),
+    "failing": Kind(0.04, fails=True),
     "none": Kind(0.05, catchup={"mode": "none", "grace_seconds": 1}, reasons=frozenset({"catchup_none"})),
     "latest": Kind(0.05, catchup={"mode": "latest", "grace_seconds": 1}, reasons=frozenset({"catchup_latest"})),
     "bounded": Kind(
@@ -67,11 +70,12 @@ def timing(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def document(name: str, kind: Kind, found: Mapping[str, Any], url: str) -> dict[str, Any]:
+    retries = 2 if kind.fails else 50
     return {
         "name": name,
         **timing(found),
-        "action": {"kind": "webhook", "url": url},
-        "retry_policy": {"strategy": "fixed", "max_retries": 50, "delay_seconds": 0.2, "jitter": 0},
+        "action": {"kind": "webhook", "url": f"{url}/fail" if kind.fails else url},
+        "retry_policy": {"strategy": "fixed", "max_retries": retries, "delay_seconds": 0.2, "jitter": 0},
         "overlap": kind.overlap,
         "catchup": dict(kind.catchup),
     }

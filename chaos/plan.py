@@ -22,16 +22,20 @@ class Campaign:
     broker: str | None = None
     """Through which broker runs travel, unless the plan says otherwise."""
 
-    @property
-    def wired(self) -> bool:
-        """Whether processes reach the database through wires."""
-        return bool(self.faults.keys() & {"eat_commit", "cut", "half_open", "partition", "partition_all"})
-
 
 _PROCESSES = {"kill": 6, "freeze": 2}
 _DATABASE = {"restart_fast": 1, "restart_immediate": 1}
 _WIRES = {"eat_commit": 6, "cut": 2, "half_open": 1}
 _PARTITION = {"partition": 3, "partition_all": 1}
+_BROKER = {"broker_restart": 2, "broker_wipe": 3}
+
+STRUCK: Mapping[str, frozenset[str]] = {
+    "postgresql": frozenset({*_PROCESSES, *_DATABASE, *_WIRES, *_PARTITION, *_BROKER}),
+    # A wire reads PostgreSQL's protocol to eat a commit.
+    "mariadb": frozenset({*_PROCESSES, *_DATABASE, *_WIRES, *_PARTITION, *_BROKER}) - {"eat_commit"},
+    "sqlite": frozenset(_PROCESSES),
+}
+"""Which faults can strike processes on each database."""
 
 CAMPAIGNS: Mapping[str, Campaign] = {
     "kill9": Campaign("kill -9 of schedulers and doors, one after the other, sometimes both", {"kill": 1}),
@@ -43,7 +47,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
     "partition": Campaign("one process, or all, cut off from PostgreSQL for longer than a lease", _PARTITION),
     "broker": Campaign(
         "the broker restarted and wiped, workers killed; RabbitMQ, or --broker redis",
-        {"broker_restart": 2, "broker_wipe": 3, "kill": 4},
+        {**_BROKER, "kill": 4},
         (4.0, 8.0),
         broker="rabbitmq",
     ),
@@ -81,6 +85,12 @@ class Plan:
     """How often the last scheduler at work is not spared."""
     slow: float = 0.03
     """The share of calls that take seconds, so that instants meet open runs, and faults meet attempts."""
+    long: float = 0.1
+    """The share of calls that take longer than a lease."""
+    skew: float = 0.0
+    """Seconds by which the clocks of every second process are ahead, where libfaketime is installed."""
+    database: str = "postgresql"
+    """`postgresql`, `mariadb` or `sqlite`."""
     broker: str | None = None
     """`rabbitmq` or `redis`: schedulers hand runs to two workers through it, instead of executing them."""
     patience: float = 1
@@ -91,6 +101,16 @@ class Plan:
     @property
     def campaign(self) -> Campaign:
         return CAMPAIGNS[self.name]
+
+    @property
+    def deck(self) -> Mapping[str, int]:
+        """The faults of the campaign that this database can have, each so many times."""
+        return {name: count for name, count in self.campaign.faults.items() if name in STRUCK[self.database]}
+
+    @property
+    def wired(self) -> bool:
+        """Whether processes reach the database through wires."""
+        return bool(self.deck.keys() & {*_WIRES, *_PARTITION})
 
     @property
     def carried_by(self) -> str | None:

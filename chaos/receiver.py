@@ -16,6 +16,9 @@ SLOWEST = 0.25
 SLOWER = 1.5
 """Some take this long, so that instants meet open runs, and freezes meet attempts."""
 
+LONG = (1.5, 3.0)
+"""Some take so many leases: they end well only if their lease is renewed, and only once."""
+
 REFUSED = 0.02
 """This share of first attempts is told to try again later."""
 
@@ -23,10 +26,10 @@ REFUSED = 0.02
 class Receiver:
     """HTTP/1.1 with keep-alive, and no more of it than a webhook needs."""
 
-    def __init__(self, path: str, seed: int, slow: float) -> None:
+    def __init__(self, path: str, seed: int, slow: float, long: float, lease: float) -> None:
         self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.chance = random.Random(seed)
-        self.slow = slow
+        self.slow, self.long, self.lease = slow, long, lease
         self.numbers = itertools.count(1)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -35,10 +38,10 @@ class Receiver:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
                 headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
                 await reader.readexactly(int(headers.get("content-length", 0)))
-                number, status = next(self.numbers), self.status(headers)
+                failing = head[0].split(" ")[1].endswith("/fail")
+                number, status = next(self.numbers), 500 if failing else self.status(headers)
                 self.note(number, headers, status)
-                slow = self.chance.random() < self.slow
-                await asyncio.sleep(SLOWER if slow else self.chance.random() * SLOWEST)
+                await asyncio.sleep(self.seconds())
                 self.write({"call": number, "answered": time.time()})
                 text = "OK" if status == 200 else "Service Unavailable"
                 writer.write(f"HTTP/1.1 {status} {text}\r\nContent-Length: 2\r\n\r\nok".encode())
@@ -47,6 +50,13 @@ class Receiver:
             pass
         finally:
             writer.close()
+
+    def seconds(self) -> float:
+        """How long the answer takes."""
+        chosen = self.chance.random()
+        if chosen < self.long:
+            return self.lease * self.chance.uniform(*LONG)
+        return SLOWER if chosen < self.long + self.slow else self.chance.random() * SLOWEST
 
     def status(self, headers: dict[str, str]) -> int:
         first = headers.get("x-foliot-attempt") == "1"
@@ -71,11 +81,12 @@ class Receiver:
         os.write(self.fd, (json.dumps(line) + "\n").encode())
 
 
-async def main(port: int, path: str, seed: int, slow: float) -> None:
-    server = await asyncio.start_server(Receiver(path, seed, slow).serve, "127.0.0.1", port)
+async def main(port: int, receiver: Receiver) -> None:
+    server = await asyncio.start_server(receiver.serve, "127.0.0.1", port)
     async with server:
         await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), float(sys.argv[4])))
+    port, path, seed, *shares = sys.argv[1:]
+    asyncio.run(main(int(port), Receiver(path, int(seed), *map(float, shares))))

@@ -15,11 +15,21 @@ from chaos.brokers import Broker
 from chaos.doors import Doors
 from chaos.faults import Faults, Servers
 from chaos.generator import Generator
-from chaos.history import CALLS, Scribe
+from chaos.history import CALLS, WEB, Scribe
 from chaos.plan import Plan
 from chaos.report import Report
-from chaos.stage import Player, Stage, answers, free_port, listens, skewed, wait_until
+from chaos.stage import BESIDE, Player, Stage, answers, free_port, listens, skewed, wait_until
 from chaos.wire import Exchange, Wire
+
+PIPELINES = """pipelines:
+  chaos:
+    chain:
+      - class: HttpFetcher
+        kwargs: {{urls: ["http://127.0.0.1:{port}/list"]}}
+      - class: JsonParser
+      - class: JsonlSink
+        kwargs: {{path: chaos.jsonl}}
+"""
 
 
 @dataclass
@@ -48,6 +58,10 @@ class Run:
             "FOLIOT_SHUTDOWN_SECONDS": "5",
             "FOLIOT_GRPC_PORT": "off",
         }
+        self.web = free_port()
+        pipelines = plan.work / "pipelines.yml"
+        pipelines.write_text(PIPELINES.format(port=self.web))
+        settings |= {"FOLIOT_PIPELINES": str(pipelines), "FOLIOT_SCRAPYD_URL": f"http://127.0.0.1:{self.web}"}
         self.broker = Broker.begin(plan.carried_by) if plan.carried_by is not None else None
         if self.broker is not None:
             self.things.callback(self.broker.end)
@@ -63,14 +77,15 @@ class Run:
         script, calls = Path(__file__).with_name("receiver.py"), plan.work / CALLS
         manner = [str(value) for value in (plan.seed, plan.slow, plan.long, plan.lease)]
         self.stage.player("receiver", str(script), str(self.target), str(calls), *manner).start()
+        self.stage.player("web", str(script.with_name("web.py")), str(self.web), str(plan.work / WEB)).start()
         if plan.database == "sqlite":
             # One process does everything, and migrates by itself.
             self.ports = self.ports[:1]
             self._player("scheduler-1", "up", "--port", str(self.ports[0]))
         else:
             self._cluster()
-        wait_until(lambda: listens(self.target), 20, "the target")
-        everybody = [player for name, player in self.stage.players.items() if name != "receiver"]
+        wait_until(lambda: listens(self.target) and listens(self.web), 20, "the target")
+        everybody = [player for name, player in self.stage.players.items() if name not in BESIDE]
         wait_until(lambda: all(player.ready_for() > 0 for player in everybody), 60, "the start of every process")
 
     def _cluster(self) -> None:
@@ -99,6 +114,7 @@ class Run:
         plan = self.plan
         doors = Doors(self.ports, self.scribe)
         self.generator = Generator(doors, self.scribe, random.Random(f"{plan.seed} load"), plan.rate, self.target)
+        self.generator.web = self.web
         chance = random.Random(f"{plan.seed} faults")
         servers = Servers(self.database, self.broker)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)

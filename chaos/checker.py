@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from chaos import effects, recovery
+from chaos import effects, recovery, repeats
 from chaos.history import History
 from chaos.kinds import KINDS
 from chaos.oracle import expected
@@ -35,6 +35,7 @@ def violations(history: History) -> list[str]:
         *_known_attempts(history),
         *stale(history),
         *effects.violations(history),
+        *repeats.violations(history),
         *recovery.violations(history),
     ]
 
@@ -97,8 +98,9 @@ def _ended(history: History) -> Iterable[str]:
 def _asked(history: History) -> Iterable[str]:
     """A request that was answered has had its effect, once."""
     by_hand = {run.id for run in history.runs if run.at is None}
+    by_many = {run.id for run in history.runs if repeats.unnamed(history, run)}
     yield from (f"run-now was answered with {run}, which is lost" for run in sorted(history.manual - by_hand))
-    yield from (f"{run} was made by hand, and nobody was told" for run in sorted(by_hand - history.manual))
+    yield from (f"{run} was made by hand, and nobody was told" for run in sorted(by_hand - history.manual - by_many))
     states = {run.id: run.state for run in history.runs}
     for run, answered in history.cancelled.items():
         if answered == "cancelled" and states.get(run) != "cancelled":
@@ -109,7 +111,7 @@ def _delivered(history: History) -> Iterable[str]:
     """A run that says it succeeded has been answered well by the target."""
     answered = {call.run for call in history.calls if 200 <= call.status < 300}
     for run in history.runs:
-        if run.state in GOOD and run.id not in answered:
+        if run.kind == "webhook" and run.state in GOOD and run.id not in answered:
             yield f"{run.id} succeeded, but the target never said so"
 
 
@@ -144,8 +146,9 @@ def stale(history: History) -> list[str]:
             token = (call.run, call.attempt)
             answered[token] = min(call.answered, answered.get(token, call.answered))
     found = []
+    elsewhere = {run.id for run in history.runs if run.kind != "webhook"}
     for one in history.attempts:
-        if one.outcome not in GOOD:
+        if one.outcome not in GOOD or one.run in elsewhere:
             continue
         when = answered.get((one.run, one.number))
         if when is None or when > one.ended + CLOCKS:

@@ -14,7 +14,7 @@ from chaos.brokers import Broker
 from chaos.databases import Database
 from chaos.history import Scribe
 from chaos.plan import Plan
-from chaos.stage import Player, Stage
+from chaos.stage import BESIDE, Player, Stage
 from chaos.wire import Wire
 
 LONGER = (1.1, 1.6)
@@ -99,7 +99,7 @@ class Faults:
     # --- whom ---------------------------------------------------------------------------------------------------------
 
     def _targets(self) -> list[Player]:
-        return [player for name, player in self.stage.players.items() if name != "receiver"]
+        return [player for name, player in self.stage.players.items() if name not in BESIDE]
 
     def _well(self, player: Player) -> bool:
         return player.ready_for() > 0 and player.name not in self._apart

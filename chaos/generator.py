@@ -18,6 +18,7 @@ from chaos import kinds
 from chaos.doors import Answer, Doors
 from chaos.history import Scribe, at
 from chaos.kinds import KINDS
+from chaos.requests import Requests
 
 SKEW = timedelta(seconds=1)
 """How far the moment of a change may lie outside the time in which it was asked for."""
@@ -48,11 +49,14 @@ class Generator:
     rate: float
     target: int
     """The port of the recording target."""
+    web: int = 0
+    """The port of the campaign's web, for work other than webhooks; 0 for none."""
     pause: tuple[float, float] = (0.3, 1.2)
     asked: Counter[str] = field(default_factory=Counter)
     schedules: list[Standing] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _requests: Requests | None = None
     _failure: list[BaseException] = field(default_factory=list)
     _keys: int = 0
     _since: str = ""
@@ -73,6 +77,10 @@ class Generator:
             self._era(one, made["created_at"])
 
     def start(self) -> None:
+        if self.web:
+            self._requests = Requests(
+                self._post, lambda path: self.doors.insist("GET", path), self.scribe, self.chance, self.web
+            )
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
@@ -96,6 +104,9 @@ class Generator:
 
     def _ask(self) -> None:
         one = self.chance.choice([one for one in self.schedules if not one.ends])
+        if self._requests is not None and self.chance.random() < 0.5:
+            self._requests.one([one.id for one in self.schedules if KINDS[one.kind].reasons])
+            return
         if one.paused:
             self._resume(one)
             return

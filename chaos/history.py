@@ -2,6 +2,7 @@
 
 history.jsonl   what the campaign did: processes, faults, servers, requests that had an effect
 calls.jsonl     what the target saw, written by the target itself
+web.jsonl       which pages were fetched and which spiders started, written by the campaign's web
 runs.jsonl, attempts.jsonl, ledger.jsonl   what the store says at the end
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 EVENTS, CALLS = "history.jsonl", "calls.jsonl"
+WEB = "web.jsonl"
 RUNS, ATTEMPTS, LEDGER = "runs.jsonl", "attempts.jsonl", "ledger.jsonl"
 
 
@@ -42,6 +44,11 @@ class Made:
     attempt: int
     max_attempts: int
     created: datetime
+    kind: str = "webhook"
+    parent: str | None = None
+    """The run that this one repeats."""
+    fills: datetime | None = None
+    """The instant that this one makes up for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +114,12 @@ class History:
     """Runs that a request was answered with."""
     cancelled: Mapping[str, str] = field(default_factory=dict)
     """Runs somebody wanted cancelled, with the state the answer gave; empty while it gave none."""
+    repeats: Sequence[str] = ()
+    """Runs of which one repetition each was asked for, by retry, replay or bulk action."""
+    backfilled: frozenset[str] = frozenset()
+    """Schedules for which a backfill was asked for."""
+    spiders: Sequence[str] = ()
+    """Jobs that were started at the Scrapyd of the campaign."""
     cancelled_at: Mapping[str, datetime] = field(default_factory=dict)
     """When each such request was answered."""
     wrong: Sequence[str] = ()
@@ -156,7 +169,10 @@ def read(directory: Path) -> History:
     return History(
         eras=list(_eras(events)),
         runs=[
-            Made(r["id"], r["schedule"], _at(r["at"]), r["state"], r["attempt"], r["max_attempts"], at(r["created"]))
+            Made(
+                *(r["id"], r["schedule"], _at(r["at"]), r["state"], r["attempt"], r["max_attempts"], at(r["created"])),
+                *(r["kind"], r["parent"], _at(r["fills"])),
+            )
             for r in lines(directory / RUNS)
         ],
         attempts=[
@@ -172,6 +188,12 @@ def read(directory: Path) -> History:
         faults=[_moment(one) for one in named.get("fault", ())],
         manual=frozenset(one["run"] for one in named.get("run-now", ())),
         cancelled={one["run"]: one["state"] for one in named.get("cancel", ())},
+        repeats=[
+            *(one["parent"] for one in named.get("run-now", ()) if one.get("parent")),
+            *(run for one in named.get("bulk", ()) for run in one["ids"]),
+        ],
+        backfilled=frozenset(one["schedule"] for one in named.get("backfill", ())),
+        spiders=[one["job"] for one in lines(directory / WEB) if "job" in one],
         cancelled_at={one["run"]: _seconds(one["t"]) for one in named.get("cancel", ()) if one["state"]},
         wrong=[one["what"] for one in named.get("wrong", ())],
         scale=first["scale"],

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chaos import history
 from chaos.history import History, Moment
+from chaos.stage import BESIDE
 
 WIDTH, LEFT, RIGHT = 1400, 130, 20
 CHART, LANE, TOP = 220, 26, 40
@@ -55,7 +56,7 @@ def draw(directory: Path) -> str:
 
 
 def svg(kept: History) -> str:
-    lanes = sorted({one.who for one in kept.moments if one.who != "receiver"} | {"database"})
+    lanes = sorted({one.who for one in kept.moments if one.who not in BESIDE} | {"database"})
     axis = _axis(kept)
     height = TOP + CHART + 40 + LANE * len(lanes) + 60
     box = f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12"'

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+BESIDE = frozenset({"receiver", "web"})
+"""Processes that are no part of Foliot, and are left alone."""
 SAID = "Ctrl-C stops it"
 """What a server says when it is up."""
 

@@ -37,6 +37,14 @@ class Broker:
     def url(self) -> str:
         return self.server.url
 
+    @property
+    def port(self) -> int:
+        return self.server.port
+
+    def through(self, port: int) -> str:
+        """The same server, reached through a wire."""
+        return self.url.replace(f":{self.port}", f":{port}", 1)
+
     def restart(self) -> None:
         """Killed and started again; RabbitMQ finds what it kept, Redis keeps nothing."""
         self.server.stop()

@@ -49,7 +49,9 @@ class Run:
         self.database = databases.begin(plan.database, plan.work)
         self.things.callback(self.database.end)
         self.wires: dict[str, Wire] = {}
-        if plan.wired:
+        self.lines: dict[str, Wire] = {}
+        """From workers to the broker."""
+        if plan.wired or plan.resets:
             self.exchange = Exchange()
             self.things.callback(self.exchange.close)
         settings = {
@@ -103,6 +105,9 @@ class Run:
             self.wires[name] = self.exchange.wire(self.database.port)
         port = self.wires[name].port if name in self.wires else None
         player = self.stage.player(name, "-m", "foliot", *command, url=self.database.url(port))
+        if self.broker is not None and self.plan.resets and name.startswith("worker"):
+            self.lines[name] = self.exchange.wire(self.broker.port)
+            player.environment = {**player.environment, "FOLIOT_BROKER_URL": self.broker.through(self.lines[name].port)}
         if name.endswith("-2") and self.plan.skew:
             player.environment = {**player.environment, **skewed(self.plan.skew)}
         player.start()
@@ -116,7 +121,7 @@ class Run:
         self.generator = Generator(doors, self.scribe, random.Random(f"{plan.seed} load"), plan.rate, self.target)
         self.generator.web = self.web
         chance = random.Random(f"{plan.seed} faults")
-        servers = Servers(self.database, self.broker)
+        servers = Servers(self.database, self.broker, self.lines)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)
         self.generator.create(plan.lead, plan.seconds)
         self.generator.start()

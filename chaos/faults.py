@@ -33,6 +33,8 @@ class Servers:
 
     database: Database
     broker: Broker | None = None
+    lines: Mapping[str, Wire] = field(default_factory=dict)
+    """From workers to the broker, where connections can be reset."""
 
 
 @dataclass
@@ -166,6 +168,16 @@ class Faults:
         how()
         self.scribe.tell("server", who="broker", what="up")
         self._struck(name, "broker", time.time() - began, since=began)
+        return True
+
+    def _broker_cut(self) -> bool:
+        """Every connection of one worker to the broker is reset; new ones are fine."""
+        well = [name for name in sorted(self.servers.lines) if self._well(self.stage.players[name])]
+        if not well:
+            return False
+        name = self.chance.choice(well)
+        self._struck("broker_cut", name, pid=self.stage.players[name].pid)
+        self.servers.lines[name].cut()
         return True
 
     def _eat_commit(self) -> bool:

@@ -28,11 +28,12 @@ _DATABASE = {"restart_fast": 1, "restart_immediate": 1}
 _WIRES = {"eat_commit": 6, "cut": 2, "half_open": 1}
 _PARTITION = {"partition": 3, "partition_all": 1}
 _BROKER = {"broker_restart": 2, "broker_wipe": 3}
+_RESETS = {"broker_cut": 1}
 
 STRUCK: Mapping[str, frozenset[str]] = {
-    "postgresql": frozenset({*_PROCESSES, *_DATABASE, *_WIRES, *_PARTITION, *_BROKER}),
+    "postgresql": frozenset({*_PROCESSES, *_DATABASE, *_WIRES, *_PARTITION, *_BROKER, *_RESETS}),
     # A wire reads PostgreSQL's protocol to eat a commit.
-    "mariadb": frozenset({*_PROCESSES, *_DATABASE, *_WIRES, *_PARTITION, *_BROKER}) - {"eat_commit"},
+    "mariadb": frozenset({*_PROCESSES, *_DATABASE, *_WIRES, *_PARTITION, *_BROKER, *_RESETS}) - {"eat_commit"},
     "sqlite": frozenset(_PROCESSES),
 }
 """Which faults can strike processes on each database."""
@@ -50,6 +51,12 @@ CAMPAIGNS: Mapping[str, Campaign] = {
         {**_BROKER, "kill": 4},
         (4.0, 8.0),
         broker="rabbitmq",
+    ),
+    "resets": Campaign(
+        "connections between workers and the broker reset, Redis unless --broker says otherwise; --faults 100",
+        _RESETS,
+        (0.2, 0.6),
+        broker="redis",
     ),
     "mixed": Campaign("all of these", {**_PROCESSES, **_DATABASE, **_WIRES, **_PARTITION}, (0.8, 2.4)),
     "short": Campaign(
@@ -111,6 +118,11 @@ class Plan:
     def wired(self) -> bool:
         """Whether processes reach the database through wires."""
         return bool(self.deck.keys() & {*_WIRES, *_PARTITION})
+
+    @property
+    def resets(self) -> bool:
+        """Whether workers reach the broker through wires."""
+        return bool(self.deck.keys() & {*_RESETS})
 
     @property
     def carried_by(self) -> str | None:

@@ -71,15 +71,16 @@ def _accounted(history: History) -> Iterable[str]:
 
 
 def _lines(history: History) -> Iterable[str]:
-    """A schedule has only lines that its rules allow, and a strict one runs nothing late."""
+    """A schedule has only lines that its rules allow, and runs nothing later than they allow."""
     kinds = {era.schedule: era.kind for era in history.eras}
     for entry in history.ledger:
         kind = kinds.get(entry.schedule, "steady")
         if entry.reason not in KINDS[kind].reasons:
             yield f"{entry.schedule} ({kind}) did not run {entry.count} instants from {entry.first}: {entry.reason}"
     for run in history.runs:
-        if run.at is not None and kinds.get(run.schedule) == "none" and run.created - run.at > timedelta(seconds=1.1):
-            yield f"{run.id} was made {run.created - run.at} late, and its schedule catches nothing up"
+        latest = KINDS[kinds.get(run.schedule, "steady")].latest
+        if run.at is not None and latest is not None and run.created - run.at > timedelta(seconds=latest + 0.1):
+            yield f"{run.id} was made {run.created - run.at} late, and its schedule catches up {latest:g} s at most"
 
 
 def _ended(history: History) -> Iterable[str]:

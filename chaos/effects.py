@@ -18,6 +18,8 @@ CANCEL = timedelta(seconds=10)
 """After an acknowledged cancel no call begins later than this (G11)."""
 
 CLOCKS = timedelta(milliseconds=500)
+WAIT = frozenset({"skip", "buffer_one", "buffer_all"})
+"""Overlap policies under which runs of a schedule follow one another."""
 
 
 def violations(history: History) -> list[str]:
@@ -25,7 +27,8 @@ def violations(history: History) -> list[str]:
         *_overlapping(history),
         *_exhausted(history),
         *_after_cancel(history),
-        *_buffered(history),
+        *_early(history),
+        *_waits(history),
         *_newest_kept(history),
     ]
 
@@ -69,8 +72,15 @@ def _after_cancel(history: History) -> Iterable[str]:
             yield f"{call.run} was called {late:.1f} s after its cancel was acknowledged"
 
 
-def _buffered(history: History) -> Iterable[str]:
-    """Buffered runs begin in the order of their instants, each after the one before has ended."""
+def _early(history: History) -> Iterable[str]:
+    """No instant is called before it has come, whatever the clock of the process that fired it says (G16)."""
+    for call in history.calls:
+        if call.at is not None and call.seen < call.at - CLOCKS:
+            yield f"{call.run} was called {(call.at - call.seen).total_seconds():.1f} s before its instant"
+
+
+def _waits(history: History) -> Iterable[str]:
+    """With `skip` no run is made, and with a buffer none begins, before the one before it has ended (G13)."""
     kinds = {era.schedule: KINDS[era.kind] for era in history.eras}
     began: dict[str, datetime] = {}
     ended: dict[str, datetime] = {}
@@ -79,17 +89,15 @@ def _buffered(history: History) -> Iterable[str]:
         ended[one.run] = max(one.ended, ended.get(one.run, one.ended))
     queues: dict[str, list[tuple[datetime, Made]]] = defaultdict(list)
     for run in history.runs:
-        if (
-            run.at is not None
-            and run.id in began
-            and kinds.get(run.schedule, KINDS["steady"]).overlap.startswith("buffer_")
-        ):
+        overlap = kinds[run.schedule].overlap if run.schedule in kinds else ""
+        if run.at is not None and run.id in began and overlap in WAIT:
             queues[run.schedule].append((run.at, run))
     for waiting in queues.values():
         ordered = [run for _, run in sorted(waiting, key=lambda one: one[0])]
         for first, second in pairwise(ordered):
-            if began[second.id] < ended[first.id] - CLOCKS:
-                yield f"{second.id} began before {first.id}, which it waits for, had ended"
+            start = second.created if kinds[second.schedule].overlap == "skip" else began[second.id]
+            if start < ended[first.id] - CLOCKS:
+                yield f"{second.id} did not wait for {first.id}, which had not ended"
 
 
 def _newest_kept(history: History) -> Iterable[str]:

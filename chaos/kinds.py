@@ -25,6 +25,11 @@ class Kind:
     """Whether its target refuses every call."""
 
     @property
+    def latest(self) -> float | None:
+        """How many seconds late an instant may be and still become a run, where that is bounded."""
+        return self.catchup.get("window_seconds" if self.catchup["mode"] != "none" else "grace_seconds")
+
+    @property
     def runs_all(self) -> bool:
         """Whether every instant must become a run."""
         return not self.reasons
@@ -42,7 +47,9 @@ KINDS: Mapping[str, Kind] = {
     "none": Kind(0.05, catchup={"mode": "none", "grace_seconds": 1}, reasons=frozenset({"catchup_none"})),
     "latest": Kind(0.05, catchup={"mode": "latest", "grace_seconds": 1}, reasons=frozenset({"catchup_latest"})),
     "bounded": Kind(
-        0.04, catchup={"mode": "all", "max_runs": 3, "grace_seconds": 1}, reasons=frozenset({"catchup_all"})
+        0.04,
+        catchup={"mode": "all", "max_runs": 3, "grace_seconds": 1, "window_seconds": 4},
+        reasons=frozenset({"catchup_all"}),
     ),
 }
 

@@ -27,6 +27,7 @@ from foliot.ports import Claimed, Finished, Page, RunView
 from foliot.store.database import Database
 from foliot.testing import StoppedClock, open_store
 from foliot.usecases import UseCases
+from tests.givens import sql
 from tests.integration.racer import KIND, Marks
 
 LEASE = timedelta(seconds=30)
@@ -160,6 +161,21 @@ async def test_a_buffered_run_goes_when_its_predecessor_ends(bench: Bench) -> No
 
     assert finished.released == 1
     assert [one.fence.run_id for one in await bench.claim(second.id)] == [second.id]
+
+
+async def test_buffered_runs_go_in_the_order_of_their_instants_whatever_their_ids(bench: Bench) -> None:
+    schedule = await bench.schedule(overlap="buffer_all")
+    for _ in range(3):
+        await bench.tick(60)
+    first, second, third = await bench.runs(schedule)
+    # The process that fired the second instant has a clock that is ahead.
+    late = f"run_ffff{second.id[8:]}"
+    await sql(bench.store, "UPDATE runs SET id = :late WHERE id = :id", late=late, id=second.id)
+
+    await bench.finish(*await bench.claim(first.id))
+
+    assert await bench.claim(third.id) == []
+    assert [one.fence.run_id for one in await bench.claim(late)] == [late]
 
 
 async def test_a_buffered_run_whose_predecessor_was_cancelled_is_found_by_the_sweep(bench: Bench) -> None:

@@ -80,7 +80,7 @@ BROKEN: dict[str, tuple[Breaking, str]] = {
     ),
     "a run that should have been missed": (
         lambda h: replace(h, runs=[run(0, created=at(1)), *h.runs[1:]]),
-        "catches nothing up",
+        "catches up 1 s at most",
     ),
     "a run at no instant": (lambda h: replace(h, runs=[*h.runs, run(7, at=at(0) + SECOND)]), "none of its instants"),
     "a run after the pause": (lambda h: replace(h, runs=[*h.runs, run(5)]), "none of its"),

@@ -92,3 +92,15 @@ def test_a_catch_up_that_keeps_an_old_instant_instead_of_the_newest_is_found(kep
     runs = [run(kept), run(3)]
 
     assert len(violations(History([era("latest")], runs, ledger=[missed]))) == found
+
+
+def test_a_run_made_while_the_one_before_is_open_is_found_where_overlap_is_skipped() -> None:
+    attempts = [tried(0, 1, 0, 4), tried(1, 1, 5, 6)]
+
+    assert len(violations(History([era("skip")], [run(0), run(1)], attempts))) == 1
+
+
+def test_a_call_before_its_instant_is_found() -> None:
+    [found] = violations(History([era("steady")], [run(2)], calls=[call(2, 1, 3, 3.1)]))
+
+    assert "before its instant" in found

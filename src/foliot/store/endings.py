@@ -251,15 +251,19 @@ async def release(
     queued = sorted(set(waiting.scalars()))
     if not queued:
         return 0
-    columns = (runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at)
+    columns = (
+        *(runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at),
+        runs.c.scheduled_for,
+    )
     query = select(*columns).where(dialect.among(runs.c.open_of, queued)).order_by(runs.c.id)
     first: dict[str, Any] = {}
     busy = set()
     for row in await conn.execute(dialect.lock(query)):
         if row.buffered_of is None:
             busy.add(row.open_of)
-        else:
-            first.setdefault(row.open_of, row)
+        elif row.open_of not in first or row.scheduled_for < first[row.open_of].scheduled_for:
+            # By their instants: ids are made by the clocks of the processes that fire, and those may differ.
+            first[row.open_of] = row
     free = [row for schedule_id, row in first.items() if schedule_id not in busy]
     if not free:
         return 0

@@ -28,6 +28,8 @@ class Scene:
     token: str
     size: float
     """1 is the full attack; the test suite plays smaller ones."""
+    decoy: int = 0
+    """The port of a server that the operator's rules forbid as a target."""
 
     def count(self, full: int) -> int:
         return max(2, int(full * self.size))
@@ -150,6 +152,15 @@ def expensive_pages(scene: Scene, stop: Event) -> None:
     stop.wait()
 
 
+def forbidden_targets(scene: Scene, stop: Event) -> None:
+    """Webhooks, articles and prices ask for a place that the operator's rules forbid."""
+    url = f"http://127.0.0.1:{scene.decoy}/"
+    scene.schedule("decoy", {"kind": "webhook", "url": url})
+    scene.ask("POST", "/jobs/submit", {"articles": [{"url": url, "source": "s"}]})
+    scene.run_task("scrape_competitor_prices", {"products": [{"competitor": "c", "product": "p", "url": url}]})
+    stop.wait()
+
+
 def long_pause(scene: Scene, stop: Event) -> None:
     """A host that the good tenant reads too answers 429 with `Retry-After: 3600`."""
     scene.ask("POST", "/jobs/submit", {"articles": [{"url": scene.url("/pause"), "source": "s"}]})
@@ -180,7 +191,7 @@ Attack = Callable[[Scene, Event], None]
 
 ATTACKS: tuple[Attack, ...] = (
     hanging_target, hanging_hosts, log_flood, stalled_readers, large_messages, half_requests, expensive_selector,
-    expensive_pages, long_pause, many_edits, wrong_keys,
+    expensive_pages, forbidden_targets, long_pause, many_edits, wrong_keys,
 )  # fmt: skip
 
 

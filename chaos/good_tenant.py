@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,6 +26,10 @@ def share(values: list[float], part: float) -> float:
     """The value below which this part of them lies; 0 of none."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
+
+
+def is_good(schedule: Mapping[str, Any]) -> bool:
+    return str(schedule["name"]).startswith("good ")
 
 
 @dataclass
@@ -70,8 +74,8 @@ class Figures:
 class GoodTenant:
     """Asks, is called and reads, all the time; what it sees goes to the stretch that is being measured."""
 
-    def __init__(self, port: int, target: int, hostile: int, token: str) -> None:
-        self.base, self.target, self.hostile = f"http://127.0.0.1:{port}", target, hostile
+    def __init__(self, port: int, target: int, decoy: int, hostile: int, token: str) -> None:
+        self.base, self.target, self.decoy, self.hostile = f"http://127.0.0.1:{port}", target, decoy, hostile
         self.headers = {"Authorization": f"Bearer {token}"}
         self.now = Figures("start")
         self.numbers = itertools.count()
@@ -82,7 +86,8 @@ class GoodTenant:
     async def at_work(self) -> AsyncIterator[GoodTenant]:
         server = await asyncio.start_server(self._connected, "127.0.0.1", self.target)
         timeout = aiohttp.ClientTimeout(total=PATIENCE)
-        async with server, aiohttp.ClientSession(self.base, headers=self.headers, timeout=timeout) as self.http:
+        decoy = await asyncio.start_server(self._trespassed, "127.0.0.1", self.decoy)
+        async with server, decoy, aiohttp.ClientSession(self.base, headers=self.headers, timeout=timeout) as self.http:
             for number in range(SCHEDULES):
                 await self._create(number)
             loops = [asyncio.create_task(loop()) for loop in (self._ask, self._read)]
@@ -122,6 +127,10 @@ class GoodTenant:
         self.callers.add(caller)
         caller.add_done_callback(self.callers.discard)
 
+    def _trespassed(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.now.wrong.append("a forbidden address was called")
+        writer.close()
+
     async def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
@@ -142,7 +151,9 @@ class GoodTenant:
             figures, began = self.now, time.monotonic()
             try:
                 async with self.http.get(path) as reply:
-                    await reply.read()
+                    seen = await reply.json()
+                    if path.startswith("/api/schedules") and not all(is_good(one) for one in seen["items"]):
+                        figures.wrong.append("a schedule of another tenant was answered")
                     if reply.status != 200:
                         figures.refused.append(f"{path}: {reply.status}")
             except (TimeoutError, aiohttp.ClientError) as failure:

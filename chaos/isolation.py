@@ -83,7 +83,7 @@ class Isolation:
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.report = plan, Report()
-        self.port, self.hostile, self.target = free_port(), free_port(), free_port()
+        self.port, self.hostile, self.target, self.decoy = (free_port() for _ in range(4))
 
     def run(self) -> Report:
         with contextlib.ExitStack() as things:
@@ -119,8 +119,8 @@ class Isolation:
 
     async def _play(self) -> None:
         plan = self.plan
-        scene = Scene(self.port, self.hostile, token("hostile"), plan.size)
-        async with GoodTenant(self.port, self.target, self.hostile, token("good")).at_work() as good:
+        scene = Scene(self.port, self.hostile, token("hostile"), plan.size, self.decoy)
+        async with GoodTenant(self.port, self.target, self.decoy, self.hostile, token("good")).at_work() as good:
             await good.measure("start", 2)
             self._judge(await self._stretch(good, "quiet", plan.quiet))
             for attack in plan.attacks:

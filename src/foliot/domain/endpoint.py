@@ -123,6 +123,16 @@ class Endpoint:
         return took[max(math.ceil(share * len(took)) - 1, 0)]
 
 
+def place(url: object) -> str | None:
+    """Host and port of a URL: what answers, or hangs, under all of its paths."""
+    found = _URL.match(url) if isinstance(url, str) else None
+    host = found["place"].rpartition("@")[2].lower() if found else ""
+    if found is None or not host:
+        return None
+    named = re.search(r":\d+$", host)
+    return host if named else f"{host}:{443 if found['scheme'].lower() == 'https' else 80}"
+
+
 def is_test(kind: str, config: Mapping[str, object]) -> bool:
     """Whether this tries a target out."""
     return kind == WEBHOOK and config.get(TEST) is True

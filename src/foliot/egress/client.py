@@ -32,6 +32,7 @@ log = structlog.get_logger("foliot.egress")
 
 PER_HOST = 64
 _CONNECT_SECONDS = 10.0
+"""For the lookup of a name, and then for a connection to any of its addresses; the answer may take longer."""
 _ADDRESSES_TRIED = 4
 _HEADER_BYTES = 8 * 1024
 _HEADERS = 128
@@ -166,7 +167,8 @@ class HttpEgress:
                 door = f"{target.host}:{target.port}"
                 await self._turns.enter(door, request.tenant_id)
                 try:
-                    addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
+                    async with asyncio.timeout(_CONNECT_SECONDS):
+                        addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
                     return await self._try_each(target, addresses, request, pin)
                 finally:
                     self._turns.leave(door)
@@ -190,7 +192,7 @@ class HttpEgress:
     async def _try_each(self, target: Target, addresses: Sequence[Address], request: Outgoing, pin: Pin) -> Answer:
         """The first address that accepts a connection gets the request; after that there is no second try."""
         tried = addresses[:_ADDRESSES_TRIED]
-        patience = min(_CONNECT_SECONDS, request.timeout.total_seconds() / len(tried))
+        patience = min(_CONNECT_SECONDS, request.timeout.total_seconds()) / len(tried)
         for address in tried[:-1]:
             try:
                 return await self._exchange(target, address, request, pin, patience)

@@ -18,6 +18,12 @@ SHORTEST = 0.001
 SOON = 0.05
 """How long to rest when most of the slots are still free."""
 
+LOOK = 1.0
+"""How long to rest at most while no slot is free."""
+
+HELD = 0.25
+"""How long to rest when targets or tenants have their share of the slots; an attempt that ends wakes us sooner."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
@@ -50,16 +56,20 @@ class Dispatcher:
         early = self._few_at + self.gather - asyncio.get_running_loop().time()
         if early > SHORTEST:
             return Dispatched(0, 0, early)
-        limit = min(self.workers.free(), self.batch)
-        if limit <= 0:
-            # A worker that becomes free wakes us.
-            return Dispatched(0, 0, self.longest_rest)
+        free = self.workers.free()
+        if free <= 0:
+            # A worker that becomes free wakes us; nobody does when an attempt gives its slot up.
+            return Dispatched(0, 0, min(self.longest_rest, LOOK))
+        # What was passed over is seen again: look behind it.
+        limit = min(free + self.workers.passed_over, self.batch)
         now = self.clock.now()
         async with self.store.glance() as tx:
             ready = await tx.claims.ready(now, self.queues, limit)
         taken = await self.workers.submit(ready) if ready else 0
         if ready:
             rest = self._look_again(len(ready), taken, limit)
+            if self.workers.passed_over:
+                rest = max(rest, HELD)
             self._few_at = asyncio.get_running_loop().time() if rest else -1.0
             return Dispatched(len(ready), taken, rest)
         return Dispatched(0, 0, self.alarm.rest(now, self.longest_rest))

@@ -12,12 +12,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, TextClause, Update, bindparam, func, or_, select, text, update
+from sqlalchemy import Select, TextClause, Update, bindparam, func, null, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import new_id
-from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState
-from foliot.ports import Claimed, Ending, Finished
+from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState, order_key
+from foliot.ports import Admit, Claimed, Ending, Finished, Wait
 from foliot.store import endings as ends
 from foliot.store import gate
 from foliot.store.caps import Caps, first_of_each
@@ -99,6 +99,7 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
             (runs.c.attempt_at, now),
             (runs.c.started_at, func.coalesce(runs.c.started_at, now)),
             (runs.c.due_at, func.coalesce(runs.c.due_at, runs.c.ready_at)),
+            (runs.c.waiting, null()),
         )
     )
 
@@ -166,13 +167,21 @@ class SqlClaims:
         ]
 
     async def claim(
-        self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str | None = None
+        self,
+        run_ids: Sequence[str],
+        worker: str,
+        lease: timedelta,
+        now: datetime,
+        token: str | None = None,
+        admit: Admit | None = None,
     ) -> list[Claimed]:
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
         rows = await self._let_through(rows, run_ids, now)
+        token = token or new_id("tok")
+        if admit is not None:
+            rows = await self._admitted(rows, run_ids, token, now, admit)
         if not rows:
             return []
-        token = token or new_id("tok")
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
         taken |= self.holding.lease(lease, now)
         made = await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
@@ -190,6 +199,31 @@ class SqlClaims:
             return rows
         rank = {run_id: at for at, run_id in enumerate(run_ids)}
         return await self.caps.within(self.conn, self.dialect, sorted(rows, key=lambda row: rank[row.id]))
+
+    async def _admitted(
+        self, rows: Sequence[Any], run_ids: Sequence[str], token: str, now: datetime, admit: Admit
+    ) -> Sequence[Any]:
+        """Those that get a slot, the most urgent first; the others wait, by one statement if any is put off."""
+        rank = {run_id: at for at, run_id in enumerate(run_ids)}
+        rows = sorted(rows, key=lambda row: rank[row.id])
+        await self.holding.load(rows)
+        turned = admit(
+            [self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+        )
+        if waits := [(row, wait) for row in rows if (wait := turned.get(row.id)) is not None]:
+            await self._put_off(waits)
+        return [row for row in rows if row.id not in turned]
+
+    async def _put_off(self, waits: Sequence[tuple[Any, Wait]]) -> None:
+        """Not an attempt: only when it is looked at again changes, and why."""
+        keys = {"id": [row.id for row, _ in waits], "epoch": [row.epoch for row, _ in waits]}
+        values: dict[str, list[Any]] = {
+            "ready_at": [wait.until for _, wait in waits],
+            "order_key": [order_key(wait.until, row.priority) for row, wait in waits],
+            "due_at": [row.due_at or row.ready_at for row, _ in waits],
+            "waiting": [wait.as_dict() for _, wait in waits],
+        }
+        await self.dialect.update(self.conn, runs, keys, values)
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)

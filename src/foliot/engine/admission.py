@@ -51,6 +51,7 @@ class Admission:
     now: float = field(init=False)
     turned: dict[str, Wait | None] = field(default_factory=dict)
     _stalled: set[str] = field(init=False)
+    _untried: int = field(init=False)
     _by_tenant: Counter[str] = field(init=False)
     _to: Counter[str] = field(default_factory=Counter)
     _of: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -60,6 +61,8 @@ class Admission:
         slots = self.slots
         self.now = now = slots.clock()
         self._stalled = {name for name, line in slots.lines.items() if line.silent(now) > slots.stall}
+        untried = [line for name, line in slots.lines.items() if line.remote and name not in slots.known]
+        self._untried = sum(line.begun(now - slots.stall) for line in untried)
         self._by_tenant = Counter(held.tenant for held in slots.held.values())
 
     def ask(self, claimed: Claimed, target: Target | None) -> None:
@@ -77,6 +80,7 @@ class Admission:
         self._by_tenant[claimed.tenant_id] += 1
         if target is not None:
             self._to[target.name] += 1
+            self._untried += target.remote and target.name not in self.slots.known
             self._of[claimed.tenant_id, target.name] += 1
             self._trying.add((claimed.tenant_id, target.name))
 
@@ -89,31 +93,40 @@ class Admission:
         breaker = self.slots.breakers.get(key)
         if breaker is None or breaker.state is BreakerState.CLOSED or is_test(claimed.kind, claimed.config):
             return
-        if not breaker.admits(self.now):
-            raise Turned(self._until(breaker.trial_at - self.now, breaker, target))
-        if key in self._trying:
-            raise Turned(self._until(TRYING, breaker, target))
+        if not breaker.admits(self.now) or key in self._trying:
+            raise Turned(self._until(breaker, target))
 
-    def _until(self, seconds: float, breaker: Breaker, target: Target) -> Wait:
+    def _until(self, breaker: Breaker, target: Target) -> Wait:
+        seconds = breaker.trial_at - self.now
         trying = breaker.trial is not None or seconds <= 0
         until = self._later(min(TRYING, self.slots.wait) if trying else seconds)
-        then = "A trial is under way." if trying else f"The next trial is due at {rfc3339(until)}."
-        said = f"{target.name} left {breaker.failures} attempts in a row unanswered: {breaker.why} {then}"
+        then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
+        why = breaker.why.rstrip(".")
+        said = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
         return Wait(until, BREAKER, said)
 
     def _ask_target(self, tenant: str, target: Target) -> None:
-        line, cap = self.slots.lines.get(target.name), self.slots.cap
+        line, cap = self.slots.lines.get(target.name), self.slots.cap(target)
         there = self._to[target.name] + (0 if line is None else len(line.since))
         ours = self._of[tenant, target.name] + (0 if line is None else line.tenants[tenant])
         most = max(1, cap // len(self._stalled)) if target.name in self._stalled else cap
         # A tenant that has none there yet is not kept out by the others, as far as there is some room left.
-        if there < most or (not ours and there < most + most // 2):
+        if (there < most and self._may_be_tried(target, there)) or (not ours and there < most + most // 2):
             return
         quick = line is None or line.waited(self.now) < QUICK
         if quick and not self.slots.brought:
             raise Turned
         said = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
         raise Turned(Wait(self._later(PAUSE), TARGET, said))
+
+    def _may_be_tried(self, target: Target, there: int) -> bool:
+        """A target that has not answered yet is asked by few at a time, and all such by half of the slots."""
+        slots, name = self.slots, target.name
+        if not there or not target.remote or slots.share >= 1 or (name in slots.known and name not in self._stalled):
+            return True
+        line = slots.lines.get(name)
+        begun = self._to[name] + (0 if line is None else line.begun(self.now - slots.stall))
+        return begun < max(1, slots.total // 10) and self._untried < max(1, slots.total // 2)
 
     def _ask_tenant(self, tenant: str) -> None:
         slots, held = self.slots, self._by_tenant[tenant]

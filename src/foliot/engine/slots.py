@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import takewhile
 from typing import NamedTuple
 
 from foliot.domain.breaker import FAILURES, WAIT, Breaker, OpenBreaker, shown
@@ -21,11 +22,13 @@ STALL = 3.0
 """Seconds without an answer after which a target stalls, and an attempt that waits for one gives its slot up."""
 OUTSIDE = 3
 """How many times as many as there are slots may wait outside."""
+LEFT = 2 * (1 + OUTSIDE)
+"""A target may have half of the slots while nobody waits outside, and so much less as fewer places are left."""
 KNOWN = 600.0
 """Seconds for which a tenant that had a slot is expected back."""
 FORGOTTEN = 3600.0
 """Seconds after which a breaker is dropped whose trial is due and whose target no run asks for any more."""
-MOST_BREAKERS = 10_000
+MOST_BREAKERS = MOST_KNOWN = 10_000
 MOST_SHOWN = 200
 
 
@@ -42,6 +45,7 @@ class Held(NamedTuple):
 class Line:
     """The attempts that wait for one target, the oldest first, and when it last answered."""
 
+    remote: bool = False
     since: dict[str, float] = field(default_factory=dict)
     tenants: Counter[str] = field(default_factory=Counter)
     answered: float = float("-inf")
@@ -49,6 +53,10 @@ class Line:
     def waited(self, now: float) -> float:
         """How long the oldest has waited."""
         return now - next(iter(self.since.values()), now)
+
+    def begun(self, after: float) -> int:
+        """How many have begun since then."""
+        return sum(1 for _ in takewhile(lambda at: at > after, reversed(self.since.values())))
 
     def silent(self, now: float) -> float:
         """How long the target has said nothing while somebody waited."""
@@ -77,6 +85,8 @@ class Slots:
     lines: dict[str, Line] = field(default_factory=dict)
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     """Of targets whose last attempt went unanswered."""
+    known: dict[str, None] = field(default_factory=dict)
+    """Targets that answered when they were asked last."""
     back_at: float = 0.0
     """When the last of those that were put off comes back."""
     _targets: dict[str, Target] = field(default_factory=dict)
@@ -97,10 +107,11 @@ class Slots:
         """How many wait for an answer without a slot."""
         return len(self._outside(self.clock()))
 
-    @property
-    def cap(self) -> int:
-        """How many attempts may wait for one target."""
-        return max(1, min(int(self.total * self.share), self.most))
+    def cap(self, target: Target) -> int:
+        """How many attempts may wait for one target: the fewer, the more wait for others already."""
+        cap = min(int(self.total * self.share), self.most)
+        left = self.total * (1 + OUTSIDE) - len(self.performing)
+        return max(1, min(cap, left // LEFT) if target.remote and self.share < 1 else cap)
 
     def hold(self, run_id: str, tenant: str, target: Target | None) -> None:
         """An attempt begins."""
@@ -111,7 +122,7 @@ class Slots:
         if target is None:
             return
         self._targets[run_id] = target
-        line = self.lines.setdefault(target.name, Line())
+        line = self.lines.setdefault(target.name, Line(target.remote))
         line.since[run_id] = now
         line.tenants[tenant] += 1
         breaker = self.breakers.get((tenant, target.name))
@@ -142,7 +153,12 @@ class Slots:
             return False
         if not isinstance(outcome, Failed) or outcome.problem.code not in target.silent:
             self.breakers.pop(key, None)
+            self.known.pop(target.name, None)
+            self.known[target.name] = None
+            if len(self.known) > MOST_KNOWN:
+                del self.known[next(iter(self.known))]
             return True
+        self.known.pop(target.name, None)
         if self.failures:
             self._room_for_one()
             breaker = self.breakers.setdefault(key, Breaker(self.failures, self.wait))

@@ -24,6 +24,8 @@ FAILURES = 5
 """So many in a row open it."""
 WAIT = 30.0
 """Seconds from its opening to the first trial."""
+SILENCE = 1 / 3
+"""The share of its wait for which the target must have been silent before it opens."""
 LONGEST = 300.0
 """Seconds between two trials at most."""
 
@@ -44,6 +46,8 @@ class Breaker:
     first: float = WAIT
     failures: int = 0
     """In a row."""
+    silent_since: float = 0.0
+    """When the first of them began."""
     why: str = ""
     """What the last of them said."""
     opened_at: datetime | None = None
@@ -72,13 +76,15 @@ class Breaker:
         if self.trial == run_id:
             self.trial = None
 
-    def failed(self, run_id: str, why: str, now: float, at: datetime) -> None:
+    def failed(self, run_id: str, why: str, began: float, now: float, at: datetime) -> None:
         """The target said nothing. Runs that had begun before it opened neither prolong nor end its wait."""
+        self.silent_since = min(self.silent_since, began) if self.failures else began
         self.failures += 1
         self.why = why
         if self.opened_at is None:
             self.trial_at = now + self.first
-            if self.failures >= self.most:
+            # A target that is being restarted refuses many within a moment, and is back before the next.
+            if self.failures >= self.most and now - self.silent_since >= self.first * SILENCE:
                 self.opened_at, self.wait = at, self.first
         elif self.trial == run_id:
             self.trial = None

@@ -68,12 +68,12 @@ class Executor:
     passed_over: int = 0
     """How many that could have been claimed last were left as they are."""
 
-    async def take(self, run_ids: Sequence[str], room: int) -> int:
+    async def take(self, run_ids: Sequence[str], room: int | None = None) -> int:
         """Claim these runs, as far as nobody else has and there is room for them, and start them."""
         loop = asyncio.get_running_loop()
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at, now = loop.time(), self.clock.now()
-        claimed = await self._claim(run_ids, now, room)
+        claimed = await self._claim(run_ids, now, self.slots.free if room is None else room)
         for one in claimed:
             self._start(one, asked_at)
         self.meter.start_lateness.observe_all((now - one.ready_at).total_seconds() for one in claimed)

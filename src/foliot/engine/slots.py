@@ -110,7 +110,9 @@ class Slots:
     def cap(self, target: Target) -> int:
         """How many attempts may wait for one target: the fewer, the more wait for others already."""
         cap = min(int(self.total * self.share), self.most)
-        left = self.total * (1 + OUTSIDE) - len(self.performing)
+        line = self.lines.get(target.name)
+        others = len(self.performing) - (0 if line is None else len(line.since))
+        left = self.total * (1 + OUTSIDE) - others
         return max(1, min(cap, left // LEFT) if target.remote and self.share < 1 else cap)
 
     def hold(self, run_id: str, tenant: str, target: Target | None) -> None:
@@ -141,12 +143,12 @@ class Slots:
             del line.tenants[held.tenant]
         if not line.since:
             del self.lines[target.name]
-        if self._learn(run_id, held.tenant, target, outcome, at):
+        if self._learn(run_id, held, target, outcome, at):
             line.answered = self.clock()
 
-    def _learn(self, run_id: str, tenant: str, target: Target, outcome: Outcome | None, at: datetime) -> bool:
+    def _learn(self, run_id: str, held: Held, target: Target, outcome: Outcome | None, at: datetime) -> bool:
         """What an attempt's end says about its target; whether that has answered."""
-        key = tenant, target.name
+        key = held.tenant, target.name
         if outcome is None or isinstance(outcome, Cancelled | HandedBack | Lost):
             if key in self.breakers:
                 self.breakers[key].left(run_id)
@@ -162,7 +164,7 @@ class Slots:
         if self.failures:
             self._room_for_one()
             breaker = self.breakers.setdefault(key, Breaker(self.failures, self.wait))
-            breaker.failed(run_id, outcome.problem.message, self.clock(), at)
+            breaker.failed(run_id, outcome.problem.message, held.since, self.clock(), at)
         return False
 
     def _room_for_one(self) -> None:

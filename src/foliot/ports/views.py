@@ -9,7 +9,7 @@ from typing import Any
 
 from foliot.domain.event import Line
 from foliot.domain.queue import DEFAULT_QUEUE
-from foliot.domain.run import Fence, Origin, RunState
+from foliot.domain.run import CLAIMABLE, Fence, Origin, RunState
 from foliot.domain.schedule import Spec
 
 
@@ -141,8 +141,8 @@ class RunView:
     action: Mapping[str, Any] | None
     handle: Mapping[str, Any] | None = None
     """How to find the effect of its last attempt, where it went on elsewhere."""
-    waiting: Mapping[str, Any] | None = None
-    """Why it was not started although it was ready; until `ready_at`."""
+    put_off: Mapping[str, Any] | None = None
+    """Why it was not started when it was ready; stays until its next attempt begins."""
     attempts: Sequence[AttemptView] = ()
     """Those that have ended, oldest first, where somebody asked for them."""
     schedule_name: str | None = None
@@ -151,6 +151,11 @@ class RunView:
     """What it has in common with failures that are alike."""
     fills: datetime | None = None
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
+
+    @property
+    def waiting(self) -> Mapping[str, Any] | None:
+        """Why it waits until `ready_at` although it was ready before."""
+        return self.put_off if self.state in CLAIMABLE else None
 
     @property
     def parked(self) -> bool:

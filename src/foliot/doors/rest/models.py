@@ -102,6 +102,15 @@ class Failure(BaseModel):
     message: str
 
 
+class Waiting(BaseModel):
+    """Why a run that was ready has not begun: no attempt was made of it."""
+
+    code: str
+    """`waiting_target`: its target has its share of the slots. `waiting_breaker`: its target does not answer and is
+    left alone until its next trial. `waiting_share`: its tenant has its share."""
+    message: str
+
+
 class Attempt(Model):
     """One try that has ended."""
 
@@ -141,6 +150,8 @@ class Run(Model):
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
     """Its instant; none when somebody asked for the run."""
     ready_at: datetime
+    waiting: Waiting | None
+    """Why it was not started although it was ready; it is looked at again at `ready_at`."""
     queue: str
     priority: int
     attempt: int

@@ -34,7 +34,13 @@ class Bench:
         self.slots = Slots(total=self.total, failures=3, wait=30.0, clock=lambda: self.now)
 
     def admit(
-        self, count: int, target: Target | None, tenant: str = "acme", *, room: int | None = None, full: Sequence[str] = ()
+        self,
+        count: int,
+        target: Target | None,
+        tenant: str = "acme",
+        *,
+        room: int | None = None,
+        full: Sequence[str] = (),
     ) -> dict[str, Wait | None]:
         """Ask for so many at once and start those that are admitted; what became of the others."""
         round_ = Admission(self.slots, self.slots.free if room is None else room, self.at, frozenset(full))
@@ -65,7 +71,7 @@ class Bench:
         )
 
     @property
-    def at(self):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    def at(self):  # type: ignore[no-untyped-def]
         return NOON + timedelta(seconds=self.now)
 
     def end(self, outcome: Outcome | None = None, *run_ids: str) -> None:
@@ -343,4 +349,4 @@ def test_a_webhook_is_known_by_its_host_and_port(url: object, name: str | None) 
 
 
 def test_a_call_without_an_answer_has_codes_of_its_own() -> None:
-    assert GRPC_SILENT == {"grpc_unavailable", "grpc_deadline_exceeded", "timeout"}
+    assert {"grpc_unavailable", "grpc_deadline_exceeded", "timeout"} == GRPC_SILENT

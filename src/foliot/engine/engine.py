@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from foliot.domain.breaker import BREAKERS
+from foliot.domain.breaker import BREAKERS, OpenBreaker
 from foliot.domain.errors import Unavailable
 from foliot.domain.node import Role, Wish
 from foliot.engine.alarm import Alarm
@@ -289,6 +289,7 @@ class Engine:
             lease=timedelta(seconds=pace.lease * pace.scale),
             longest_rest=pace.tick,
             queues=self.queues,
+            places=Slots(failures=self.slots.failures, wait=self.slots.wait),
         )
         self._filer = Filer(
             clock=self.clock,
@@ -330,6 +331,11 @@ class Engine:
             self.timekeeper,
         ]
 
+    def _open_breakers(self) -> list[OpenBreaker]:
+        now = self.clock.now()
+        places = [] if self._gatherer is None else self._gatherer.places.open_breakers(now)
+        return [*self.slots.open_breakers(now), *places]
+
     def report(self) -> Mapping[str, Any]:
         free = max(self.workers.free(), 0) if self._executes else 0
         return {
@@ -341,7 +347,7 @@ class Engine:
             "slots": self.workers.slots if self._executes else 0,
             "free": free,
             "outside": self.slots.outside,
-            BREAKERS: [one.as_dict() for one in self.slots.open_breakers(self.clock.now())],
+            BREAKERS: [one.as_dict() for one in self._open_breakers()],
             "queues": sorted(self.queues) if self.queues is not None else None,
             **(self._publisher.report() if self._publisher is not None else {}),
             **(self._receiver.report() if self._receiver is not None else {}),

@@ -115,6 +115,13 @@ class Slots:
         left = self.total * (1 + OUTSIDE) - others
         return max(1, min(cap, left // LEFT) if target.remote and self.share < 1 else cap)
 
+    def shut(self, tenant: str, name: str) -> bool:
+        """Whether nothing of this tenant goes to this target now: its breaker is open, or it stalls."""
+        now, breaker, line = self.clock(), self.breakers.get((tenant, name)), self.lines.get(name)
+        if breaker is not None and not breaker.admits(now):
+            return True
+        return line is not None and line.silent(now) > self.stall
+
     def hold(self, run_id: str, tenant: str, target: Target | None) -> None:
         """An attempt begins."""
         now = self.clock()

@@ -15,6 +15,7 @@ from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import ManagedBy, Overlap, Status, Type
 from foliot.doors.rest.bodies import Action, Catchup, Model, RetryPolicy
 from foliot.doors.rest.models_schedules import Skips
+from foliot.doors.rest.models_time import Waiting
 
 
 class Complaint(Model):
@@ -99,15 +100,6 @@ class Failure(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     code: str
-    message: str
-
-
-class Waiting(BaseModel):
-    """Why a run that was ready has not begun: no attempt was made of it."""
-
-    code: str
-    """`waiting_target`: its target has its share of the slots. `waiting_breaker`: its target does not answer and is
-    left alone until its next trial. `waiting_share`: its tenant has its share."""
     message: str
 
 

@@ -348,7 +348,8 @@ async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
 
 
 async def test_a_host_that_does_not_answer_is_left_alone_and_others_are_not(sqlite_database_url: str) -> None:
-    late = Missed(problem=Problem("target_timeout", "The target did not answer in time."), retry_after=timedelta(seconds=0.1))
+    problem = Problem("target_timeout", "The target did not answer in time.")
+    late = Missed(problem=problem, retry_after=timedelta(seconds=0.1))
 
     @dataclass
     class Halves(Library):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from foliot.actions.grpc.action import SILENT as GRPC_SILENT
+from foliot.bootstrap import build
 from foliot.domain.breaker import Breaker, BreakerState, OpenBreaker
 from foliot.domain.endpoint import place
 from foliot.domain.run import Cancelled, Failed, Fence, HandedBack, Outcome, Problem, Succeeded
 from foliot.engine.admission import BREAKER, SHARE, TARGET, Admission
 from foliot.engine.slots import STALL, Slots
-from foliot.ports import Claimed, Target, Wait
+from foliot.ports import Claimed, Target, Wait, target_of
+from foliot.settings import Settings
 from tests.givens import NOON
 
 SILENT = frozenset({"target_timeout", "target_unreachable"})
@@ -71,7 +73,7 @@ class Bench:
         )
 
     @property
-    def at(self):  # type: ignore[no-untyped-def]
+    def at(self) -> datetime:
         return NOON + timedelta(seconds=self.now)
 
     def end(self, outcome: Outcome | None = None, *run_ids: str) -> None:
@@ -348,5 +350,27 @@ def test_a_webhook_is_known_by_its_host_and_port(url: object, name: str | None) 
     assert place(url) == name
 
 
-def test_a_call_without_an_answer_has_codes_of_its_own() -> None:
-    assert {"grpc_unavailable", "grpc_deadline_exceeded", "timeout"} == GRPC_SILENT
+@pytest.mark.parametrize(
+    ("kind", "config", "name", "remote"),
+    [
+        ("webhook", {"url": "https://example.com/hook"}, "example.com:443", True),
+        ("grpc", {"target_service": "billing"}, "grpc:billing", True),
+        ("crawl", {"spider": "seo"}, "scrapyd", True),
+        ("pipeline", {"pipeline": "news"}, "pipeline:news", False),
+        ("task", {"task": "tidy"}, "task:tidy", False),
+    ],
+)
+def test_every_action_that_can_hang_names_whom_it_waits_for(
+    kind: str, config: dict[str, str], name: str, remote: bool, tmp_path: Path
+) -> None:
+    app = build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), doors=False, engine=True)
+    assert app.engine is not None
+
+    target = target_of(app.engine.actions.get(kind), config)
+
+    assert target is not None
+    assert (target.name, target.remote) == (name, remote)
+
+
+def test_what_is_damaged_or_waits_for_nobody_has_no_target() -> None:
+    assert target_of(None, {}) is None

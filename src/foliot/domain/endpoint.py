@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import RunState
@@ -123,6 +124,7 @@ class Endpoint:
         return took[max(math.ceil(share * len(took)) - 1, 0)]
 
 
+@lru_cache(maxsize=10_000)
 def place(url: object) -> str | None:
     """Host and port of a URL: what answers, or hangs, under all of its paths."""
     found = _URL.match(url) if isinstance(url, str) else None

@@ -63,7 +63,8 @@ class Admission:
         self._stalled = {name for name, line in slots.lines.items() if line.silent(now) > slots.stall}
         untried = [line for name, line in slots.lines.items() if line.remote and name not in slots.known]
         self._untried = sum(line.begun(now - slots.stall) for line in untried)
-        self._by_tenant = Counter(held.tenant for held in slots.held.values())
+        others = len(self.crowded) > 1 or slots.is_shared(now)
+        self._by_tenant = Counter(held.tenant for held in slots.held.values()) if others else Counter()
 
     def ask(self, claimed: Claimed, target: Target | None) -> None:
         """Admit it, or note why not."""

@@ -192,6 +192,10 @@ class Slots:
             del self._seen[next(iter(self._seen))]
         return len(self._seen) > (tenant in self._seen)
 
+    def is_shared(self, now: float) -> bool:
+        """Whether more than one tenant had slots here lately."""
+        return self.has_others("", now) and len(self._seen) > 1
+
     def _outside(self, now: float) -> set[str]:
         """Those that have given their slot up: of one tenant no more than half of them, where there are others."""
         most = self.total * OUTSIDE

@@ -113,8 +113,8 @@ async def picks(
         shut = {row.host for row in rows if row.host in silent or (avoid is not None and avoid(tenant, row.host))}
         free = [row for row in rows if row.host not in shut]
         if len(free) < len(rows) and len(free) < each // WIDER and len(rows) == each:
-            found = await _elsewhere(conn, dialect, tenant, now, silent | shut | {row.host for row in free})
-            free += [row for row in found if avoid is None or not avoid(tenant, row.host)]
+            others = await _elsewhere(conn, dialect, tenant, now, silent | shut | {row.host for row in free})
+            free += [row for row in others if avoid is None or not avoid(tenant, row.host)]
         free.sort(key=lambda row: (row.order_key, row.id))
         chosen += [Pick(rank, row.order_key, row.id, row.host) for rank, row in enumerate(free)]
     return sorted(chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
@@ -177,9 +177,15 @@ class SqlClaims:
     ) -> list[Claimed]:
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
         rows = await self._let_through(rows, run_ids, now)
+        if not rows:
+            return []
         token = token or new_id("tok")
+        await self.holding.load(rows)
+        claimed = {
+            row.id: self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows
+        }
         if admit is not None:
-            rows = await self._admitted(rows, run_ids, token, now, admit)
+            rows = await self._admitted(rows, run_ids, claimed, admit)
         if not rows:
             return []
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
@@ -187,10 +193,9 @@ class SqlClaims:
         made = await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
         if made.rowcount != len(rows):
             # A queue was paused between the two statements.
-            ours = {claimed.fence.run_id for claimed in await self.held([row.id for row in rows], token)}
+            ours = {one.fence.run_id for one in await self.held([row.id for row in rows], token)}
             rows = [row for row in rows if row.id in ours]
-        await self.holding.load(rows)
-        return [self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+        return [claimed[row.id] for row in rows]
 
     async def _let_through(self, rows: Sequence[Any], run_ids: Sequence[str], now: datetime) -> Sequence[Any]:
         """Those that the caps of their tenants allow, the most urgent first."""
@@ -201,15 +206,12 @@ class SqlClaims:
         return await self.caps.within(self.conn, self.dialect, sorted(rows, key=lambda row: rank[row.id]))
 
     async def _admitted(
-        self, rows: Sequence[Any], run_ids: Sequence[str], token: str, now: datetime, admit: Admit
+        self, rows: Sequence[Any], run_ids: Sequence[str], claimed: Mapping[str, Claimed], admit: Admit
     ) -> Sequence[Any]:
         """Those that get a slot, the most urgent first; the others wait, by one statement if any is put off."""
-        rank = {run_id: at for at, run_id in enumerate(run_ids)}
-        rows = sorted(rows, key=lambda row: rank[row.id])
-        await self.holding.load(rows)
-        turned = admit(
-            [self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
-        )
+        turned = admit([claimed[run_id] for run_id in run_ids if run_id in claimed])
+        if not turned:
+            return rows
         if waits := [(row, wait) for row in rows if (wait := turned.get(row.id)) is not None]:
             await self._put_off(waits)
         return [row for row in rows if row.id not in turned]

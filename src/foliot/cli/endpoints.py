@@ -127,7 +127,7 @@ def _show(*, as_json: bool, utc: bool) -> None:
         def row(one: dict[str, Any]) -> tuple[object, ...]:
             codes = ", ".join(f"{code} {times}" for code, times in one["codes"].items())
             took = f"{one['p50_ms']:g} / {one['p95_ms']:g}"
-            since, breaker = moment(one["failing_since"], utc=utc), _breaker(one["breaker"], utc=utc)
+            since, breaker = moment(one["failing_since"], utc=utc), _breaker(one.get("breaker"), utc=utc)
             ratio, secrets = f"{one['success_ratio']:.1%}", _secrets(one, utc=utc)
             return one["url"], one["calls"], ratio, took, codes, since, breaker, secrets
 
@@ -146,7 +146,7 @@ def _show(*, as_json: bool, utc: bool) -> None:
             note(f"{count(found['total'] - len(found['items']), 'target')} more had no room")
         if not as_json and not found["whole"]:
             note("only the newest 2,000 runs were looked at: there are more")
-        for one in [] if as_json else found["breakers"]:
+        for one in [] if as_json else found.get("breakers", ()):
             since = moment(one["since"], utc=utc)
             note(f"the breaker of {one['target']} is {_breaker(one, utc=utc)}; since {since}: {one['why']}")
 

@@ -26,6 +26,7 @@ from foliot.engine.engine import Engine, Pace
 from foliot.engine.executor import Executor
 from foliot.engine.hauler import Hauler
 from foliot.engine.loop import Loop
+from foliot.engine.slots import Slots
 from foliot.engine.timekeeper import Timekeeper
 from foliot.feed.memory import MemoryFeed
 from foliot.gathering import Copying, Reading, copying, reading
@@ -345,6 +346,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
         told=told,
+        slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),
     )
     return made
 

@@ -17,6 +17,7 @@ from foliot.engine.executor import Executor
 from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
 from foliot.engine.recorder import Recorder
+from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
 from foliot.engine.watcher import Watcher
 from foliot.feed.memory import MemoryFeed
@@ -122,6 +123,8 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
         meter=meter,
         worker="drain",
         lease=timedelta(hours=1),
+        # The clock stands still: what is put off would never come back.
+        slots=Slots(share=1.0, most=10_000, failures=0),
     )
     ticker = Ticker(clock=clock, store=store, feed=feed, meter=meter, alarm=alarm, batch=1000, longest_rest=1.0)
     dispatcher = Dispatcher(

@@ -121,7 +121,7 @@ async def test_an_attempt_stopped_before_its_first_step_gives_its_slot_back() ->
         executor.flights[run_id].halt(Stop.LEASE)
         for _ in range(3):
             await asyncio.sleep(0)
-        assert (executor.flights, executor.performing) == ({}, 0)
+        assert (executor.flights, executor.slots.performing) == ({}, {})
 
 
 async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same() -> None:

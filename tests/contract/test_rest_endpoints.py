@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from foliot.domain.access import LOCAL
+from foliot.domain.breaker import BreakerState, OpenBreaker
+from foliot.domain.reading import rfc3339
 from foliot.domain.run import RunState
 from foliot.doors.rest.endpoints import EndpointList
 from foliot.ports import Ending, Page
@@ -133,3 +135,49 @@ async def test_another_tenants_targets_are_not_shown(world: World, client: Clien
     await world.sql("UPDATE runs SET tenant_id = 'other' WHERE id = :id", id=run_id)
 
     assert (await listed(client))["items"] == []
+
+
+async def test_open_breakers_are_shown_with_their_targets_to_their_tenant_alone(world: World, client: Client) -> None:
+    good = await world.schedule(hook(GOOD), name="Good one")
+    await world.pass_time(1)
+    await call(world, (await waiting(world, good.id))[0], 10, "success")
+    now = world.clock.now()
+
+    def open_one(target: str, tenant_id: str = LOCAL.tenant_id, since: int = 60) -> dict[str, Any]:
+        trial_at = now + timedelta(seconds=30)
+        breaker = OpenBreaker(
+            tenant_id=tenant_id,
+            target=target,
+            state=BreakerState.OPEN,
+            since=now - timedelta(seconds=since),
+            failures=5,
+            why="The target did not answer in time.",
+            next_trial_at=trial_at,
+        )
+        return breaker.as_dict()
+
+    reports = {
+        "n1": [open_one("good.example:443"), open_one("secret.example:443", "other")],
+        "n2": [open_one("good.example:443", since=90), open_one("grpc:billing")],
+    }
+    async with world.store.begin() as tx:
+        for node, breakers in reports.items():
+            await tx.upkeep.report(node, "worker", now, now, {"slots": 10, "breakers": breakers, "outside": 2})
+
+    found = await listed(client)
+    metrics = (await client.get("/metrics")).text
+
+    assert [one["target"] for one in found["breakers"]] == ["good.example:443", "grpc:billing"]
+    (item,) = found["items"]
+    assert item["breaker"] == {
+        "target": "good.example:443",
+        "state": "open",
+        "since": rfc3339(now - timedelta(seconds=90)),
+        "failures": 10,
+        "why": "The target did not answer in time.",
+        "next_trial_at": rfc3339(now + timedelta(seconds=30)),
+    }
+    assert "secret.example" not in str(found)
+    assert "foliot_breakers_open 4.0" in metrics
+    assert "foliot_attempts_outside 4.0" in metrics
+    assert "example" not in metrics

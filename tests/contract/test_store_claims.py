@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,6 +14,7 @@ from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Failed, Fence, Lost, Problem, RunState, Succeeded
 from foliot.domain.schedule import Overlap
 from foliot.engine.executor import conclude
+from foliot.ports import Claimed, Wait
 from foliot.store.claims import SHARES
 from foliot.store.database import Database
 from foliot.store.tables import runs
@@ -36,6 +38,7 @@ from tests.givens import (
     schedule,
     spec,
     sql,
+    statements,
     stopped,
     tick,
 )
@@ -321,3 +324,58 @@ def test_a_stopped_clock_heeds_no_database() -> None:
     clock.adjust(NOON + HOUR, 5.0)
 
     assert (clock.now(), clock.monotonic()) == (NOON, 1000.0)
+
+
+# --- runs that are turned away ----------------------------------------------------------------------------------------
+
+
+async def test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt(store: Database) -> None:
+    taken, off, left = await ask(store, NOON, request(), request(priority=3), request())
+    until = NOON + 30 * SECOND
+    before = {run_id: await row_of(store, run_id) for run_id in (off, left)}
+    asked: list[str] = []
+
+    def admit(claimed: Sequence[Claimed]) -> dict[str, Wait | None]:
+        asked.extend(one.fence.run_id for one in claimed)
+        return {off: Wait(until, "waiting_target", "It is full."), left: None}
+
+    async with store.begin() as tx:
+        claimed = await tx.claims.claim([left, taken, off], "w1", LEASE, NOON + SECOND, None, admit)
+
+    assert asked == [left, taken, off]
+    assert [one.fence.run_id for one in claimed] == [taken]
+    assert await row_of(store, left) == before[left]
+    moved = {
+        "ready_at": until,
+        "order_key": until + 60 * SECOND,
+        "due_at": NOON,
+        "waiting": {"code": "waiting_target", "message": "It is full."},
+    }
+    assert await row_of(store, off) == {**before[off], **moved}
+    assert (await run_of(store, off)).waiting == moved["waiting"]
+    assert await ready(store, NOON + 2 * SECOND) == [left]
+
+    (again,) = await claim(store, until, off)
+    assert (again.attempt, again.fence.epoch) == (1, 1)
+    view = await run_of(store, off)
+    assert (view.waiting, view.due_at, view.started_at) == (None, NOON, until)
+
+
+async def test_turning_many_away_is_one_statement_and_turning_none_away_is_none(store: Database) -> None:
+    run_ids = await ask(store, NOON, *(request() for _ in range(40)))
+
+    def some(claimed: Sequence[Claimed]) -> dict[str, Wait | None]:
+        return {one.fence.run_id: Wait(NOON + MINUTE, "waiting_target", "full") for one in claimed[10:]}
+
+    async with store.begin() as tx:
+        # The caps of tenants are read once in a while.
+        await tx.claims.claim(run_ids[:1], "w1", LEASE, NOON, "tok_0")
+        with statements(store) as plain:
+            await tx.claims.claim(run_ids[1:5], "w1", LEASE, NOON, "tok_1")
+        with statements(store) as none:
+            await tx.claims.claim(run_ids[5:10], "w1", LEASE, NOON, "tok_2", lambda _: {})
+        with statements(store) as many:
+            await tx.claims.claim(run_ids[10:], "w1", LEASE, NOON, "tok_3", some)
+
+    assert len(none) == len(plain)
+    assert len(many) == len(plain) + 1

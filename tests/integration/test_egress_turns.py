@@ -323,3 +323,61 @@ async def test_the_wait_before_a_refusal_is_told_ends_with_the_deadline() -> Non
             )
             took.append(loop.time() - began)
     assert 0.05 <= min(took) < 0.2
+
+
+# --- connections that are never made ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def full(*addresses: str) -> Iterator[int]:
+    """A port at which nobody accepts, at each of these addresses: whoever connects waits."""
+    held: list[socket.socket] = []
+    port = 0
+    try:
+        for address in addresses:
+            listener = socket.create_server((address, port), backlog=0)
+            held.append(listener)
+            port = listener.getsockname()[1]
+            for _ in range(3):
+                waiting = socket.socket()
+                waiting.setblocking(False)
+                waiting.connect_ex((address, port))
+                held.append(waiting)
+        yield port
+    finally:
+        for one in held:
+            one.close()
+
+
+async def test_connecting_takes_no_longer_than_it_may_however_many_addresses_there_are() -> None:
+    places = ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"]
+    loop = asyncio.get_running_loop()
+    with full(*places) as port:
+        async with HttpEgress(loopback=True, resolver=names(places), connect=timedelta(seconds=1)) as egress:
+            began = loop.time()
+            code = await code_of(egress, get(f"http://full.test:{port}/", timeout=timedelta(seconds=60)))
+            took = loop.time() - began
+
+    assert code == "target_unreachable"
+    assert 0.9 < took < 8
+
+
+async def test_a_name_that_is_looked_up_for_ever_is_given_up_after_as_long() -> None:
+    async def never(host: str) -> Sequence[str]:
+        await asyncio.Event().wait()
+        return []
+
+    async with HttpEgress(loopback=True, resolver=never, connect=timedelta(seconds=0.2)) as egress:
+        async with asyncio.timeout(20):
+            code = await code_of(egress, get("http://slow.test/", timeout=timedelta(seconds=60)))
+
+    assert code == "target_unreachable"
+
+
+async def test_an_answer_may_take_longer_than_connecting() -> None:
+    pause = Pause()
+    async with serving(pause) as server, HttpEgress(loopback=True, connect=timedelta(seconds=0.2)) as egress:
+        asyncio.get_running_loop().call_later(0.6, pause.released.set)
+        reply = await egress.send(get(f"http://127.0.0.1:{server.port}/", timeout=timedelta(seconds=60)))
+
+    assert reply.status == 200

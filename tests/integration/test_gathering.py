@@ -20,6 +20,7 @@ from foliot.domain.node import Role
 from foliot.domain.run import Problem, RunState
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.gatherer import Gathering
+from foliot.engine.slots import Slots
 from foliot.feed.memory import MemoryFeed
 from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
 from foliot.store.articles import SqlArticles
@@ -32,6 +33,8 @@ from foliot.usecases.articles import Submitted
 from foliot.workers.embedded import EmbeddedWorkers
 
 FREE = Manners(together=1000)
+WAIT = 20.0
+"""Seconds for which a host is left alone that did not answer for a third of it."""
 
 
 class Anywhere:
@@ -83,6 +86,7 @@ class House:
             workers_of=lambda executor: EmbeddedWorkers(executor, 10),
             role=Role.UP,
             gathering=Gathering(scraper=library, slots=slots, manners=manners, attempts=attempts),
+            slots=Slots(failures=3, wait=WAIT),
         )
         await engine.start()
         self.engines.append(engine)
@@ -341,3 +345,45 @@ async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
 
         assert await here.ended(run.id) is RunState.SUCCESS
         assert Counter(library.asked) == Counter(dict.fromkeys(pages(3), 2))
+
+
+async def test_a_host_that_does_not_answer_is_left_alone_and_others_are_not(sqlite_database_url: str) -> None:
+    problem = Problem("target_timeout", "The target did not answer in time.")
+    late = Missed(problem=problem, retry_after=timedelta(seconds=0.1))
+
+    @dataclass
+    class Halves(Library):
+        """One host answers, and the other never."""
+
+        async def scrape(self, taken: Taken) -> Extracted | Unchanged | Moved | Missed:
+            self.asked.append(taken.url)
+            if taken.host == "bad.test":
+                await asyncio.sleep(0.2)
+                return late
+            return Extracted(title="T", content="text")
+
+    async with house(sqlite_database_url) as here:
+        library = Halves()
+        engine = await here.engine(library, slots=8, manners=Manners(together=4))
+        assert engine._gatherer is not None
+        places = engine._gatherer.places
+        places.wait = 0.6
+        await here.submit(pages(20, "bad.test"), max_age_seconds=0)
+        await until(lambda: bool(places.open_breakers(here.clock.now())))
+        places.wait = WAIT
+        for one in places.breakers.values():
+            one.trial_at += WAIT
+        reported = engine.report()["breakers"]
+        before = len(library.asked)
+        made = await here.submit(pages(40, "good.test"))
+
+        assert await here.ended(made.run.id) is RunState.SUCCESS
+        # Those that were under way when it opened, and no other.
+        assert len([url for url in library.asked[before:] if "bad.test" in url]) <= 4
+        assert [one["target"] for one in reported] == ["bad.test"]
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)

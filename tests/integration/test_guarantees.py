@@ -321,6 +321,7 @@ class Forgetful:
     heard: list[list[str]] = field(default_factory=list)
 
     slots = 100
+    passed_over = 0
 
     def free(self) -> int:
         return 10

@@ -74,7 +74,7 @@ def test_an_error_without_a_code_is_counted_too() -> None:
 def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOLIOT_URL", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("COLUMNS", "260")
-    item = {
+    item: dict[str, object] = {
         "url": "https://down.example/in",
         "calls": 3,
         "success_ratio": 0.3333,
@@ -87,7 +87,17 @@ def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeyp
             {"name": "gone", "since": None, "version": None},
         ],
     }
-    whole = {"items": [item], "next_cursor": None, "total": 1, "whole": True}
+    breaker = {
+        "target": "down.example:443",
+        "state": "open",
+        "since": "2027-01-04T12:01:00Z",
+        "failures": 5,
+        "why": "The target did not answer in time.",
+        "next_trial_at": "2027-01-04T12:02:00Z",
+    }
+    trying = {**breaker, "target": "grpc:billing", "state": "half_open", "next_trial_at": None}
+    item["breaker"] = breaker
+    whole = {"items": [item], "next_cursor": None, "total": 1, "whole": True, "breakers": [breaker, trying]}
     answers = [(200, each) for each in ({**whole, "total": 4, "whole": False}, whole, {**whole, "items": []})]
     server.will("GET", "/api/endpoints", *answers)
 
@@ -98,6 +108,11 @@ def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeyp
         assert told in " ".join(shown.out.split())
     assert "3 targets more had no room" in shown.err
     assert "newest 2,000 runs" in shown.err
+    assert "open, next trial 2027-01-04 12:02" in " ".join(shown.out.split())
+    told = " ".join(shown.err.split())
+    assert "the breaker of down.example:443 is open, next trial 2027-01-04 12:02" in told
+    assert "the breaker of grpc:billing is half open, trial under way; since 2027-01-04 12:01" in told
+    assert "The target did not answer in time." in told
     assert json.loads(invoke("endpoints", "--json").out) == whole
     assert "No webhook was called" in invoke("endpoints").out
 

@@ -25,6 +25,8 @@ class Workers:
     first: asyncio.Event = field(default_factory=asyncio.Event)
     go: asyncio.Event = field(default_factory=asyncio.Event)
 
+    passed_over: int = 0
+
     def free(self) -> int:
         return self.slots
 

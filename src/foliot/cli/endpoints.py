@@ -127,15 +127,36 @@ def _show(*, as_json: bool, utc: bool) -> None:
         def row(one: dict[str, Any]) -> tuple[object, ...]:
             codes = ", ".join(f"{code} {times}" for code, times in one["codes"].items())
             took = f"{one['p50_ms']:g} / {one['p95_ms']:g}"
-            since = moment(one["failing_since"], utc=utc)
-            return one["url"], one["calls"], f"{one['success_ratio']:.1%}", took, codes, since, _secrets(one, utc=utc)
+            since, breaker = moment(one["failing_since"], utc=utc), _breaker(one.get("breaker"), utc=utc)
+            ratio, secrets = f"{one['success_ratio']:.1%}", _secrets(one, utc=utc)
+            return one["url"], one["calls"], ratio, took, codes, since, breaker, secrets
 
-        columns = ("url", "calls", "succeeded", "ms p50 / p95", "how they ended", "failing since", "secrets since")
+        columns = (
+            "url",
+            "calls",
+            "succeeded",
+            "ms p50 / p95",
+            "how they ended",
+            "failing since",
+            "breaker",
+            "secrets since",
+        )
         listing(found, columns, row, empty="No webhook was called within the last 24 hours.", as_json=as_json)
         if not as_json and found["total"] > len(found["items"]):
             note(f"{count(found['total'] - len(found['items']), 'target')} more had no room")
         if not as_json and not found["whole"]:
             note("only the newest 2,000 runs were looked at: there are more")
+        for one in [] if as_json else found.get("breakers", ()):
+            since = moment(one["since"], utc=utc)
+            note(f"the breaker of {one['target']} is {_breaker(one, utc=utc)}; since {since}: {one['why']}")
+
+
+def _breaker(one: dict[str, Any] | None, *, utc: bool) -> str:
+    if one is None:
+        return ""
+    if one["state"] == "half_open":
+        return "half open, trial under way"
+    return f"open, next trial {moment(one['next_trial_at'], utc=utc)}"
 
 
 def _secrets(one: dict[str, Any], *, utc: bool) -> str:

@@ -236,6 +236,8 @@ def show_run(run: dict[str, Any], *, as_json: bool, utc: bool) -> None:
             ("late", _took(run.get("lateness_ms"))),
             ("queue", f"{run.get('queue')}, priority {run.get('priority')}"),
             ("attempt", f"{run.get('attempt')} of {run.get('max_attempts')}"),
+            ("waits until", moment(run["ready_at"], utc=utc) if run.get("waiting") else None),
+            ("because", (run.get("waiting") or {}).get("message")),
             ("worker", run.get("worker")),
             ("repeats", run.get("parent_id")),
             ("resolved by", run.get("resolved_by")),

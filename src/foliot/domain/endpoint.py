@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import RunState
@@ -121,6 +122,17 @@ class Endpoint:
         """The duration that this share of the calls did not exceed."""
         took = sorted(call.took_ms for call in self.calls)
         return took[max(math.ceil(share * len(took)) - 1, 0)]
+
+
+@lru_cache(maxsize=10_000)
+def place(url: object) -> str | None:
+    """Host and port of a URL: what answers, or hangs, under all of its paths."""
+    found = _URL.match(url) if isinstance(url, str) else None
+    host = found["place"].rpartition("@")[2].lower() if found else ""
+    if found is None or not host:
+        return None
+    named = re.search(r":\d+$", host)
+    return host if named else f"{host}:{443 if found['scheme'].lower() == 'https' else 80}"
 
 
 def is_test(kind: str, config: Mapping[str, object]) -> bool:

@@ -31,7 +31,7 @@ from foliot.ports import Outgoing, Reply
 log = structlog.get_logger("foliot.egress")
 
 PER_HOST = 64
-_CONNECT_SECONDS = 10.0
+CONNECT = timedelta(seconds=10)
 _ADDRESSES_TRIED = 4
 _HEADER_BYTES = 8 * 1024
 _HEADERS = 128
@@ -63,6 +63,8 @@ class HttpEgress:
     ports: str | Collection[int] = DEFAULT_PORTS
     per_host: int = PER_HOST
     """How many requests are under way to one host and port, over all tenants."""
+    connect: timedelta = CONNECT
+    """How long the lookup of a name may take, and then a connection to any of its addresses; not the answer."""
     limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
     """A tenant's own list of targets, by its id; empty when it does not narrow what the operator allows."""
     resolver: Resolver | None = None
@@ -166,7 +168,8 @@ class HttpEgress:
                 door = f"{target.host}:{target.port}"
                 await self._turns.enter(door, request.tenant_id)
                 try:
-                    addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
+                    async with asyncio.timeout(self.connect.total_seconds()):
+                        addresses = await self._guard.addresses(target, request.tenant_id, limits, self._resolve)
                     return await self._try_each(target, addresses, request, pin)
                 finally:
                     self._turns.leave(door)
@@ -190,8 +193,10 @@ class HttpEgress:
     async def _try_each(self, target: Target, addresses: Sequence[Address], request: Outgoing, pin: Pin) -> Answer:
         """The first address that accepts a connection gets the request; after that there is no second try."""
         tried = addresses[:_ADDRESSES_TRIED]
-        patience = min(_CONNECT_SECONDS, request.timeout.total_seconds() / len(tried))
+        patience = min(self.connect, request.timeout).total_seconds()
         for address in tried[:-1]:
+            # Half of what is left: together they take no longer than one may.
+            patience /= 2
             try:
                 return await self._exchange(target, address, request, pin, patience)
             except aiohttp.ClientSSLError:

@@ -18,6 +18,15 @@ SHORTEST = 0.001
 SOON = 0.05
 """How long to rest when most of the slots are still free."""
 
+LOOK = 1.0
+"""How long to rest at most while no slot is free."""
+
+FEW = 8
+"""How many runs are looked at between two looks behind those that were passed over, or twice as many as were taken."""
+
+HELD = 0.25
+"""How long to rest when targets or tenants have their share of the slots; an attempt that ends wakes us sooner."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dispatched:
@@ -43,6 +52,11 @@ class Dispatcher:
     """Two looks that find few runs are this far apart: each costs the database the same, however little it finds."""
     name: str = "dispatcher"
     topics: Sequence[str] = (RUNS_TOPIC, SLOTS_TOPIC)
+    _behind: int = 0
+    """How many were passed over when the look was deep."""
+    _deep_at: float = -1.0
+    """When to look behind them again."""
+    _few: int = 1
     _few_at: float = -1.0
     """When a look last found few."""
 
@@ -50,19 +64,31 @@ class Dispatcher:
         early = self._few_at + self.gather - asyncio.get_running_loop().time()
         if early > SHORTEST:
             return Dispatched(0, 0, early)
-        limit = min(self.workers.free(), self.batch)
-        if limit <= 0:
-            # A worker that becomes free wakes us.
-            return Dispatched(0, 0, self.longest_rest)
+        free = self.workers.free()
+        if free <= 0:
+            # A worker that becomes free wakes us; nobody does when an attempt gives its slot up.
+            return Dispatched(0, 0, min(self.longest_rest, LOOK))
+        deep = self._deep_at <= asyncio.get_running_loop().time()
+        limit = min(free + 2 * self._behind if deep else min(free, self._few), self.batch)
         now = self.clock.now()
         async with self.store.glance() as tx:
             ready = await tx.claims.ready(now, self.queues, limit)
         taken = await self.workers.submit(ready) if ready else 0
         if ready:
             rest = self._look_again(len(ready), taken, limit)
+            rest = self._look_behind(taken, rest, deep=deep)
             self._few_at = asyncio.get_running_loop().time() if rest else -1.0
             return Dispatched(len(ready), taken, rest)
         return Dispatched(0, 0, self.alarm.rest(now, self.longest_rest))
+
+    def _look_behind(self, taken: int, rest: float, *, deep: bool) -> float:
+        """Runs that were passed over are seen again: look for others behind them, but not each time one ends."""
+        passed_over = self.workers.passed_over
+        if deep:
+            self._behind = passed_over
+            self._deep_at = asyncio.get_running_loop().time() + HELD if passed_over else -1.0
+        self._few = max(2 * taken, FEW)
+        return max(rest, HELD) if passed_over else rest
 
     @staticmethod
     def _look_again(offered: int, taken: int, limit: int) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 import structlog
 
+from foliot.domain.breaker import BREAKERS, OpenBreaker
 from foliot.domain.errors import Unavailable
 from foliot.domain.node import Role, Wish
 from foliot.engine.alarm import Alarm
@@ -27,6 +28,7 @@ from foliot.engine.meter import Meter
 from foliot.engine.publisher import Publisher
 from foliot.engine.receiver import Follower, Receiver
 from foliot.engine.recorder import Recorder
+from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
 from foliot.engine.timekeeper import SettableClock, Timekeeper
 from foliot.engine.watcher import Watcher
@@ -86,6 +88,8 @@ class Engine:
     """And what of it changes."""
     gathering: Gathering | None = None
     """How articles are fetched here; None: not at all."""
+    slots: Slots = field(default_factory=Slots)
+    """How those of this process are shared out."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
@@ -113,6 +117,7 @@ class Engine:
             longest_rest=pace.tick,
             gather=pace.gather,
         )
+        self.slots.brought = self.intake is not None
         self.executor = Executor(
             clock=self.clock,
             store=self.store,
@@ -122,6 +127,7 @@ class Engine:
             meter=self.meter,
             worker=self.node_id,
             lease=timedelta(seconds=pace.lease * pace.scale),
+            slots=self.slots,
         )
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
@@ -283,6 +289,7 @@ class Engine:
             lease=timedelta(seconds=pace.lease * pace.scale),
             longest_rest=pace.tick,
             queues=self.queues,
+            places=Slots(failures=self.slots.failures, wait=self.slots.wait),
         )
         self._filer = Filer(
             clock=self.clock,
@@ -324,6 +331,11 @@ class Engine:
             self.timekeeper,
         ]
 
+    def _open_breakers(self) -> list[OpenBreaker]:
+        now = self.clock.now()
+        places = [] if self._gatherer is None else self._gatherer.places.open_breakers(now)
+        return [*self.slots.open_breakers(now), *places]
+
     def report(self) -> Mapping[str, Any]:
         free = max(self.workers.free(), 0) if self._executes else 0
         return {
@@ -334,6 +346,8 @@ class Engine:
             **({} if self._gatherer is None else {"fetching": len(self._gatherer.fetches)}),
             "slots": self.workers.slots if self._executes else 0,
             "free": free,
+            "outside": self.slots.outside,
+            BREAKERS: [one.as_dict() for one in self._open_breakers()],
             "queues": sorted(self.queues) if self.queues is not None else None,
             **(self._publisher.report() if self._publisher is not None else {}),
             **(self._receiver.report() if self._receiver is not None else {}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -16,12 +16,29 @@ from foliot.domain.ids import new_id
 from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
+from foliot.engine.admission import Admission
 from foliot.engine.flight import Flight, Stop
 from foliot.engine.meter import Meter
 from foliot.engine.notebook import Notebook, Noting
 from foliot.engine.recorder import Recorder
+from foliot.engine.slots import Slots
 from foliot.engine.surprises import crashed, hopeless, stopped, timed_out, unanswered
-from foliot.ports import SLOTS_TOPIC, Action, Actions, Claimed, Clock, Ending, Feed, Parking, Stale, Store, is_watched
+from foliot.ports import (
+    SLOTS_TOPIC,
+    Action,
+    Actions,
+    Claimed,
+    Clock,
+    Ending,
+    Feed,
+    Parking,
+    Stale,
+    Store,
+    Target,
+    Wait,
+    is_watched,
+    target_of,
+)
 
 SOFT = 0.9
 """The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
@@ -45,26 +62,33 @@ class Executor:
     worker: str
     lease: timedelta
     flights: dict[str, Flight] = field(default_factory=dict)
-    performing: int = 0
+    slots: Slots = field(default_factory=Slots)
     wanted: bool = False
     """Whether somebody looked for a free slot and found none."""
+    passed_over: int = 0
+    """How many that could have been claimed last were left as they are."""
 
-    async def take(self, run_ids: Sequence[str]) -> int:
-        """Claim these runs, as far as nobody else has, and start them."""
+    async def take(self, run_ids: Sequence[str], room: int | None = None) -> int:
+        """Claim these runs, as far as nobody else has and there is room for them, and start them."""
         loop = asyncio.get_running_loop()
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at, now = loop.time(), self.clock.now()
-        claimed = await self._claim(run_ids, now)
+        claimed = await self._claim(run_ids, now, self.slots.free if room is None else room)
         for one in claimed:
             self._start(one, asked_at)
         self.meter.start_lateness.observe_all((now - one.ready_at).total_seconds() for one in claimed)
         return len(claimed)
 
-    async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[Claimed]:
+    async def _claim(self, run_ids: Sequence[str], now: datetime, room: int) -> Sequence[Claimed]:
         token = new_id("tok")
+
+        def admit(asked: Sequence[Claimed]) -> Mapping[str, Wait | None]:
+            return self._admit(asked, room)
+
+        self.passed_over = 0
         try:
             async with self.store.begin() as tx:
-                return await tx.claims.claim(run_ids, self.worker, self.lease, now, token)
+                return await tx.claims.claim(run_ids, self.worker, self.lease, now, token, admit)
         except Unavailable:
             # The claim may have been made although nobody said so: what carries our token is ours to perform.
             async with self.store.begin() as tx:
@@ -73,13 +97,25 @@ class Executor:
                 raise
             return claimed
 
+    def _admit(self, asked: Sequence[Claimed], room: int) -> Mapping[str, Wait | None]:
+        tenants = frozenset(one.tenant_id for one in asked) if len(asked) >= room else frozenset()
+        admission = Admission(self.slots, room, self.clock.now(), tenants)
+        for one in asked:
+            admission.ask(one, self._target(one))
+        self.passed_over = sum(wait is None for wait in admission.turned.values())
+        self.wanted = self.wanted or self.passed_over > 0
+        return admission.turned
+
+    def _target(self, claimed: Claimed) -> Target | None:
+        return None if claimed.fault is not None else target_of(self.actions.get(claimed.kind), claimed.config)
+
     def _start(self, claimed: Claimed, asked_at: float) -> None:
         action = self.actions.get(claimed.kind)
         limit = _limit(claimed, action)
         hard_at = asyncio.get_running_loop().time() + limit
         flight = Flight(claimed=claimed, clock=self.clock, leased_at=asked_at, hard_at=hard_at, limit=limit)
         self.flights[flight.run_id] = flight
-        self.performing += 1
+        self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
@@ -96,7 +132,7 @@ class Executor:
     async def _fly(self, flight: Flight, action: Action | None, limit: float) -> None:
         try:
             outcome = await self._perform(flight, action, limit)
-            self._performed(flight)
+            self._performed(flight, outcome)
             if flight.stop is Stop.LEASE or outcome is None:
                 log.warning("lost its lease and stopped", action="lease_lost", run_id=flight.run_id)
                 self.meter.stale_writes += 1
@@ -142,10 +178,10 @@ class Executor:
         else:
             self.meter.stale_writes += 1
 
-    def _performed(self, flight: Flight) -> None:
+    def _performed(self, flight: Flight, outcome: Outcome | None = None) -> None:
         if flight.performing:
             flight.performing = False
-            self.performing -= 1
+            self.slots.leave(flight.run_id, outcome, self.clock.now())
             self._freed()
 
     def _freed(self) -> None:
@@ -166,8 +202,9 @@ class Executor:
         """Give up on an attempt that ignored being stopped: its time limit is over, whatever it still does."""
         flight.halt(Stop.LEASE)
         problem = Problem("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
-        self._land(flight)
         outcome = unanswered(flight, Failed(problem))
+        self._performed(flight, outcome)
+        self._land(flight)
         if outcome is not None:
             await self._put(flight, outcome)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from foliot.domain.retry import GiveUp, RetryPolicy
-from foliot.domain.run import Failed
+from foliot.domain.run import Failed, Outcome
 from foliot.ports.articles import Allowance, Extracted, Missed, Moved, News, Scraped, Taken, Unchanged
 
 Answered = Allowance | Extracted | Unchanged | Moved | Missed
@@ -21,6 +21,8 @@ class Fetch:
     leased_at: float
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
+    outcome: Outcome | None = None
+    """What came of it, for those who watch over its host."""
     lost: bool = False
     """Its lease ended, or somebody took it away: whatever comes of it is not written."""
 

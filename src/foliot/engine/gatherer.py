@@ -9,14 +9,15 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.domain.article import QUEUE, Manners
+from foliot.domain.article import NO_WORD, QUEUE, Manners
 from foliot.domain.ids import new_id
 from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Problem
+from foliot.domain.run import Failed, Outcome, Problem, Succeeded
 from foliot.engine.executor import MARGIN
 from foliot.engine.fetches import Answered, Fetch, ending, handed_back
-from foliot.ports import ARTICLES_TOPIC, PAGES_TOPIC, Clock, Feed, Store
-from foliot.ports.articles import Missed, Scraped, Scraper, Taken
+from foliot.engine.slots import Slots
+from foliot.ports import ARTICLES_TOPIC, PAGES_TOPIC, Clock, Feed, Store, Target
+from foliot.ports.articles import Allowance, Missed, Scraped, Scraper, Taken
 
 SHORTEST = 0.005
 LINGER = 0.1
@@ -25,6 +26,8 @@ CROWDED = 0.5
 """The same while what was taken before waits to be read: nobody is kept waiting by taking the next later."""
 LONGEST_LEAD = 2.0
 """Seconds ahead at which a host that minds is asked at the latest, however slow the database is."""
+SILENT = frozenset({"target_timeout", "target_unreachable"})
+"""Codes of failures in which nobody answered."""
 FREE_TOPIC = f"{PAGES_TOPIC}:free"
 """Fetches have ended here: others can begin."""
 
@@ -70,11 +73,16 @@ class Gatherer:
     endings: list[Scraped] = field(default_factory=list)
     """What waits to be written; the filer empties it."""
     closing: bool = False
+    places: Slots = field(default_factory=Slots)
+    """Whom this process waits for, and who does not answer."""
     _took_at: float = float("-inf")
     _lead: float = 0.0
     """How long takes have taken lately, and some more: what they give out begins after that."""
     _more: bool = False
     """Only for want of a slot was no more taken: whoever lands makes it worth another look."""
+
+    def __post_init__(self) -> None:
+        self.places.total = self.how.slots
 
     @property
     def free(self) -> int:
@@ -122,16 +130,21 @@ class Gatherer:
         manners = replace(self.how.manners, lead=timedelta(seconds=self._lead))
         async with self.store.begin() as tx:
             # An acknowledgement that got lost leaves these to their lease's end: nothing was asked of their hosts.
-            taken = await tx.articles.take(now, limit, self.worker, self.lease, new_id("tok"), manners)
+            taken = await tx.articles.take(now, limit, self.worker, self.lease, new_id("tok"), manners, self._avoid)
         self._took_at = asyncio.get_running_loop().time()
         self._lead = min(max((self._took_at - asked_at) * 1.5, self._lead * 0.8), LONGEST_LEAD)
         for one in taken:
             self._start(one, asked_at)
         return taken
 
+    def _avoid(self, tenant_id: str, host: str) -> bool:
+        """Hosts that do not answer get no more; while pages wait to be read, nobody can tell."""
+        return self.places.shut(tenant_id, host) and not self.how.crowded()
+
     def _start(self, taken: Taken, asked_at: float) -> None:
         fetch = Fetch(taken, asked_at)
         self.fetches[fetch.article_id] = fetch
+        self.places.hold(fetch.article_id, taken.tenant_id, Target(taken.host, SILENT))
         fetch.task = asyncio.create_task(self._fetch(fetch))
         fetch.task.add_done_callback(lambda _: self._land(fetch))
         self.renew(fetch, asked_at)
@@ -158,6 +171,7 @@ class Gatherer:
         except Exception as error:
             log.exception("an article could not be read", action="scraper_crashed", article_id=fetch.article_id)
             answer = Missed(problem=Problem("scraper_crashed", f"{type(error).__name__}: {error}"[:500]))
+        fetch.outcome = _told(answer)
         if not fetch.lost:
             self._put(ending(taken, answer, self.clock.now(), self.how.policy, self.how.attempts))
 
@@ -167,6 +181,7 @@ class Gatherer:
 
     def _land(self, fetch: Fetch) -> None:
         fetch.let_go()
+        self.places.leave(fetch.article_id, fetch.outcome, self.clock.now())
         if self.fetches.get(fetch.article_id) is fetch:
             del self.fetches[fetch.article_id]
         if self._more:
@@ -187,3 +202,10 @@ class Gatherer:
         if late:
             await asyncio.wait([fetch.task for fetch in late if fetch.task is not None], timeout=5)
         return len(late)
+
+
+def _told(answer: Answered) -> Outcome | None:
+    """What an answer says about its host; nothing, where it is only known that robots.txt could not be had."""
+    if isinstance(answer, Missed):
+        return Failed(answer.problem)
+    return None if isinstance(answer, Allowance) and answer.robots == NO_WORD else Succeeded()

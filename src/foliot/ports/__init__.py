@@ -12,6 +12,7 @@ from foliot.ports.trail import Trail
 from foliot.ports.vault import CannotOpen, Vault
 from foliot.ports.views import (
     KEYS_KEPT,
+    Admit,
     Answer,
     AttemptView,
     Claimed,
@@ -22,6 +23,7 @@ from foliot.ports.views import (
     Recorded,
     RunRequest,
     RunView,
+    Wait,
 )
 from foliot.ports.world import (
     ARTICLES_TOPIC,
@@ -37,6 +39,7 @@ from foliot.ports.world import (
     STOP_TOPIC,
     Action,
     Actions,
+    AimedAction,
     Clock,
     Context,
     Egress,
@@ -54,6 +57,7 @@ from foliot.ports.world import (
     Reach,
     Reply,
     Stale,
+    Target,
     Waiter,
     WatchedAction,
     Workers,
@@ -61,6 +65,7 @@ from foliot.ports.world import (
     is_watched,
     node_topic,
     run_topic,
+    target_of,
 )
 
 __all__ = [
@@ -79,6 +84,8 @@ __all__ = [
     "STOP_TOPIC",
     "Action",
     "Actions",
+    "Admit",
+    "AimedAction",
     "Answer",
     "AnswerTooLarge",
     "Answers",
@@ -135,12 +142,14 @@ __all__ = [
     "Secrets",
     "Stale",
     "Store",
+    "Target",
     "Tenant",
     "Tenants",
     "Trail",
     "Transaction",
     "Upkeep",
     "Vault",
+    "Wait",
     "Waiter",
     "WatchedAction",
     "Window",
@@ -149,4 +158,5 @@ __all__ = [
     "is_watched",
     "node_topic",
     "run_topic",
+    "target_of",
 ]

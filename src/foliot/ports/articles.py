@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -191,6 +191,10 @@ class ArticleView:
     updated_at: datetime
 
 
+Avoid = Callable[[str, str], bool]
+"""Whether a tenant's articles of a host are not to be taken now."""
+
+
 class Articles(Protocol):
     """Articles, the jobs that want them, and the hosts they are fetched from."""
 
@@ -202,10 +206,19 @@ class Articles(Protocol):
 
     async def counts(self, run_ids: Sequence[str]) -> Mapping[str, Counts]: ...
 
-    async def take(
-        self, now: datetime, limit: int, worker: str, lease: timedelta, token: str, manners: Manners
+    async def take(  # noqa: PLR0913, PLR0917 -- who, what, when, and on which conditions
+        self,
+        now: datetime,
+        limit: int,
+        worker: str,
+        lease: timedelta,
+        token: str,
+        manners: Manners,
+        avoid: Avoid | None = None,
     ) -> Sequence[Taken]:
         """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up.
+
+        What `avoid` names is left where it is.
 
         Moments are given out from `manners.lead` on: it takes that long until whoever asks knows them.
         """

@@ -35,6 +35,7 @@ from foliot.ports.tenants import Tenants
 from foliot.ports.trail import Trail
 from foliot.ports.troubles import Troubles
 from foliot.ports.views import (
+    Admit,
     Answer,
     AttemptView,
     Claimed,
@@ -74,9 +75,18 @@ class Claims(Protocol):
         ...
 
     async def claim(
-        self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str | None = None
+        self,
+        run_ids: Sequence[str],
+        worker: str,
+        lease: timedelta,
+        now: datetime,
+        token: str | None = None,
+        admit: Admit | None = None,
     ) -> list[Claimed]:
-        """Take those that nobody else took first. Whoever brings a `token` can ask later what it took."""
+        """Take those that nobody else took first. Whoever brings a `token` can ask later what it took.
+
+        What `admit` turns away is not claimed: it waits until then, which is no attempt, and its row says why.
+        """
         ...
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.domain.event import Line
 from foliot.domain.queue import DEFAULT_QUEUE
-from foliot.domain.run import Fence, Origin, RunState
+from foliot.domain.run import CLAIMABLE, Fence, Origin, RunState
 from foliot.domain.schedule import Spec
 
 
@@ -39,6 +39,22 @@ class Claimed:
     """Ended from outside: only its effect is to be let go."""
     lost_looks: int = 0
     """How often in a row whoever looked at it has vanished."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a run that is ready is not started, and until when nobody need look at it again."""
+
+    until: datetime
+    code: str
+    message: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"code": self.code, "message": self.message}
+
+
+Admit = Callable[[Sequence[Claimed]], Mapping[str, Wait | None]]
+"""Asked before runs are claimed: which of them are not to be. None: it stays ready as it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +141,8 @@ class RunView:
     action: Mapping[str, Any] | None
     handle: Mapping[str, Any] | None = None
     """How to find the effect of its last attempt, where it went on elsewhere."""
+    put_off: Mapping[str, Any] | None = None
+    """Why it was not started when it was ready; stays until its next attempt begins."""
     attempts: Sequence[AttemptView] = ()
     """Those that have ended, oldest first, where somebody asked for them."""
     schedule_name: str | None = None
@@ -133,6 +151,11 @@ class RunView:
     """What it has in common with failures that are alike."""
     fills: datetime | None = None
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
+
+    @property
+    def waiting(self) -> Mapping[str, Any] | None:
+        """Why it waits until `ready_at` although it was ready before."""
+        return self.put_off if self.state in CLAIMABLE else None
 
     @property
     def parked(self) -> bool:

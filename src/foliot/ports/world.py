@@ -125,6 +125,34 @@ def is_watched(action: Action | None) -> TypeGuard[WatchedAction]:
     return callable(getattr(action, "look", None))
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an attempt would wait for should it hang: a host, a service, a pipeline, a task."""
+
+    name: str
+    """As people see it: `example.com:443`, `grpc:billing`."""
+    silent: frozenset[str] = frozenset()
+    """Codes of failures in which the target said nothing; none where nobody outside is called."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether an attempt does nothing but wait for an answer from outside."""
+        return bool(self.silent)
+
+
+class AimedAction(Action, Protocol):
+    """An action that can say whom it would wait for: no one of them may hold every slot."""
+
+    def target(self, config: Mapping[str, Any]) -> Target | None: ...
+
+
+def target_of(action: Action | None, config: Mapping[str, Any]) -> Target | None:
+    """Whom an attempt would wait for; None where that is nobody in particular."""
+    aim = getattr(action, "target", None)
+    found = aim(config) if callable(aim) else None
+    return found if isinstance(found, Target) else None
+
+
 class ExaminedAction(Action, Protocol):
     """An action that can ask its target, while a schedule is made, whether the target knows what will be asked."""
 
@@ -208,6 +236,11 @@ class Workers(Protocol):
 
     def free(self) -> int:
         """How many more runs could be taken now. Whoever is told none is woken when there is one again."""
+        ...
+
+    @property
+    def passed_over(self) -> int:
+        """How many of the runs handed over last are ready and were left alone: their target or tenant has its share."""
         ...
 
     async def submit(self, run_ids: Sequence[str]) -> int:

@@ -221,6 +221,23 @@ class Settings(
             read=reading.whole(1, 10_000),
         ),
     )
+    breaker_failures: int = field(
+        default=5,
+        metadata=about(
+            "How many attempts in a row a target may leave unanswered before its breaker opens: the tenant's runs to "
+            "it wait then, but for a trial now and then. 0: never.",
+            "FOLIOT_BREAKER_FAILURES",
+            read=reading.whole(0, 1000),
+        ),
+    )
+    breaker_seconds: float = field(
+        default=30.0,
+        metadata=about(
+            "How many seconds a breaker that opened waits for its first trial; each that fails doubles it, up to 300.",
+            "FOLIOT_BREAKER_SECONDS",
+            read=reading.seconds(0.1, 3600),
+        ),
+    )
     webhook_secret: Secret | None = field(
         default=None,
         metadata=about(

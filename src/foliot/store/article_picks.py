@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import QUEUE
 from foliot.domain.run import AGEING, PRIORITIES
+from foliot.ports.articles import Avoid
 from foliot.store import hosts
 from foliot.store.columns import moment_out
 from foliot.store.dialects import Dialect
@@ -84,7 +85,12 @@ def _of_hosts(count: int, each: int) -> TextClause:
 
 
 async def picks(
-    conn: AsyncConnection, dialect: Dialect, now: datetime, limit: int, passed_over: frozenset[str] = frozenset()
+    conn: AsyncConnection,
+    dialect: Dialect,
+    now: datetime,
+    limit: int,
+    passed_over: frozenset[str] = frozenset(),
+    avoid: Avoid | None = None,
 ) -> list[Pick]:
     """What could be taken now, best first: each tenant has its first before anybody has a second."""
     tenants = [row.tenant_id for row in await conn.execute(_TENANTS, {"lane": QUEUE})]
@@ -104,9 +110,11 @@ async def picks(
     silent = {row.host for rows in shares.values() for row in rows if row.silent} | passed_over
     chosen: list[Pick] = []
     for tenant, rows in shares.items():
-        free = [row for row in rows if row.host not in silent]
+        shut = {row.host for row in rows if row.host in silent or (avoid is not None and avoid(tenant, row.host))}
+        free = [row for row in rows if row.host not in shut]
         if len(free) < len(rows) and len(free) < each // WIDER and len(rows) == each:
-            free += await _elsewhere(conn, dialect, tenant, now, silent | {row.host for row in free})
+            others = await _elsewhere(conn, dialect, tenant, now, silent | shut | {row.host for row in free})
+            free += [row for row in others if avoid is None or not avoid(tenant, row.host)]
         free.sort(key=lambda row: (row.order_key, row.id))
         chosen += [Pick(rank, row.order_key, row.id, row.host) for rank, row in enumerate(free)]
     return sorted(chosen)

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners, leeway
 from foliot.domain.run import Fence
-from foliot.ports.articles import ArticleView, Changed, ItemView, Mark, Previous, Scraped, Taken, Told, Wish
+from foliot.ports.articles import ArticleView, Avoid, Changed, ItemView, Mark, Previous, Scraped, Taken, Told, Wish
 from foliot.store import article_endings, article_jobs, article_views, hosts
 from foliot.store.article_picks import Pick, picks
 from foliot.store.article_tables import articles
@@ -112,10 +112,17 @@ class SqlArticles:
 
     # --- work ---------------------------------------------------------------------------------------------------------
 
-    async def take(
-        self, now: datetime, limit: int, worker: str, lease: timedelta, token: str, manners: Manners
+    async def take(  # noqa: PLR0913, PLR0917 -- who, what, when, and on which conditions
+        self,
+        now: datetime,
+        limit: int,
+        worker: str,
+        lease: timedelta,
+        token: str,
+        manners: Manners,
+        avoid: Avoid | None = None,
     ) -> Sequence[Taken]:
-        wanted = await picks(self.conn, self.dialect, now, limit)
+        wanted = await picks(self.conn, self.dialect, now, limit, avoid=avoid)
         if not wanted:
             return []
         names = {pick.host for pick in wanted}
@@ -124,7 +131,7 @@ class SqlArticles:
         full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
         if len(chosen) < limit and full:
             # Hosts that can bear nothing now must not hide the others.
-            wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full)})
+            wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid)})
             if others := {pick.host for pick in wanted} - names:
                 rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners, limit)
             chosen = _seated(wanted, rooms, limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
@@ -12,12 +12,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, TextClause, Update, bindparam, func, or_, select, text, update
+from sqlalchemy import Select, TextClause, Update, bindparam, func, null, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import new_id
-from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState
-from foliot.ports import Claimed, Ending, Finished
+from foliot.domain.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState, order_key
+from foliot.ports import Admit, Claimed, Ending, Finished, Wait
 from foliot.store import endings as ends
 from foliot.store import gate
 from foliot.store.caps import Caps, first_of_each
@@ -99,6 +99,7 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
             (runs.c.attempt_at, now),
             (runs.c.started_at, func.coalesce(runs.c.started_at, now)),
             (runs.c.due_at, func.coalesce(runs.c.due_at, runs.c.ready_at)),
+            (runs.c.waiting, null()),
         )
     )
 
@@ -166,22 +167,35 @@ class SqlClaims:
         ]
 
     async def claim(
-        self, run_ids: Sequence[str], worker: str, lease: timedelta, now: datetime, token: str | None = None
+        self,
+        run_ids: Sequence[str],
+        worker: str,
+        lease: timedelta,
+        now: datetime,
+        token: str | None = None,
+        admit: Admit | None = None,
     ) -> list[Claimed]:
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
         rows = await self._let_through(rows, run_ids, now)
         if not rows:
             return []
         token = token or new_id("tok")
+        await self.holding.load(rows)
+        claimed = {
+            row.id: self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows
+        }
+        if admit is not None:
+            rows = await self._admitted(rows, run_ids, claimed, admit)
+        if not rows:
+            return []
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
         taken |= self.holding.lease(lease, now)
         made = await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
         if made.rowcount != len(rows):
             # A queue was paused between the two statements.
-            ours = {claimed.fence.run_id for claimed in await self.held([row.id for row in rows], token)}
+            ours = {one.fence.run_id for one in await self.held([row.id for row in rows], token)}
             rows = [row for row in rows if row.id in ours]
-        await self.holding.load(rows)
-        return [self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows]
+        return [claimed[row.id] for row in rows]
 
     async def _let_through(self, rows: Sequence[Any], run_ids: Sequence[str], now: datetime) -> Sequence[Any]:
         """Those that the caps of their tenants allow, the most urgent first."""
@@ -190,6 +204,28 @@ class SqlClaims:
             return rows
         rank = {run_id: at for at, run_id in enumerate(run_ids)}
         return await self.caps.within(self.conn, self.dialect, sorted(rows, key=lambda row: rank[row.id]))
+
+    async def _admitted(
+        self, rows: Sequence[Any], run_ids: Sequence[str], claimed: Mapping[str, Claimed], admit: Admit
+    ) -> Sequence[Any]:
+        """Those that get a slot, the most urgent first; the others wait, by one statement if any is put off."""
+        turned = admit([claimed[run_id] for run_id in run_ids if run_id in claimed])
+        if not turned:
+            return rows
+        if waits := [(row, wait) for row in rows if (wait := turned.get(row.id)) is not None]:
+            await self._put_off(waits)
+        return [row for row in rows if row.id not in turned]
+
+    async def _put_off(self, waits: Sequence[tuple[Any, Wait]]) -> None:
+        """Not an attempt: only when it is looked at again changes, and why."""
+        keys = {"id": [row.id for row, _ in waits], "epoch": [row.epoch for row, _ in waits]}
+        values: dict[str, list[Any]] = {
+            "ready_at": [wait.until for _, wait in waits],
+            "order_key": [order_key(wait.until, row.priority) for row, wait in waits],
+            "due_at": [row.due_at or row.ready_at for row, _ in waits],
+            "waiting": [wait.as_dict() for _, wait in waits],
+        }
+        await self.dialect.update(self.conn, runs, keys, values)
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)

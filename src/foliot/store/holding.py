@@ -37,6 +37,8 @@ ROW = (
     runs.c.attempt_at,
     runs.c.cancel_requested,
     runs.c.action,
+    runs.c.priority,
+    runs.c.due_at,
 )
 
 Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]

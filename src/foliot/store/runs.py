@@ -286,6 +286,7 @@ def view_of(row: Any) -> RunView:
         resolved_by=row.resolved_by,
         action=row.action,
         handle=row.handle,
+        put_off=row.waiting,
         schedule_name=getattr(row, "schedule_name", None),
         fingerprint=row.fingerprint,
         fills=row.fills,

@@ -199,6 +199,8 @@ runs = Table(
     Column("started_at", Moment),
     # `ready_at` as it was at the first start; a retry moves `ready_at`, and lateness must not move with it.
     Column("due_at", Moment),
+    # Why it was not started although it was ready; of a run that has a lane.
+    Column("waiting", Document),
     Column("attempt_at", Moment),
     Column("finished_at", Moment),
     # The action of this run when it is not the one of its schedule's version.

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand, may
-from foliot.domain.endpoint import WEBHOOK, Endpoint, Sender, address, endpoints, tried
+from foliot.domain.breaker import BREAKERS, OpenBreaker
+from foliot.domain.endpoint import WEBHOOK, Endpoint, Sender, address, endpoints, place, tried
 from foliot.domain.errors import Conflict, Contended, Invalid, NotFound
 from foliot.domain.ids import RUN
+from foliot.domain.node import SEEN
 from foliot.domain.query import Query, Term
 from foliot.domain.reading import Fields
 from foliot.domain.run import MANUAL_QUEUE, Origin
@@ -55,6 +57,12 @@ class Called:
     """Of schedules, by id."""
     secrets: Mapping[str, Sequence[Used]] | None = None
     """By address: what signs its calls first, then what their headers hold. None: not for the caller to know."""
+    breakers: Sequence[OpenBreaker] = ()
+    """Those that are open, of whatever the tenant's runs call, the longest open first."""
+
+    def breaker(self, url: str) -> OpenBreaker | None:
+        """The one that this address is behind."""
+        return next((one for one in self.breakers if one.target == place(url)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +88,27 @@ class Endpoints:
             senders = await tx.endpoints.senders(caller.tenant_id, ids)
             secrets = await self._secrets(tx, caller, shown, senders)
         names = {one: sender.name for one, sender in senders.items()}
-        return Called(since=since, whole=whole, total=len(found), items=shown, names=names, secrets=secrets)
+        return Called(
+            since=since,
+            whole=whole,
+            total=len(found),
+            items=shown,
+            names=names,
+            secrets=secrets,
+            breakers=await self._breakers(caller),
+        )
+
+    async def _breakers(self, caller: Caller) -> Sequence[OpenBreaker]:
+        """As the processes that execute report them; each learns by itself."""
+        async with self.store.read() as tx:
+            nodes = await tx.upkeep.nodes(self.clock.now() - SEEN)
+        found: dict[str, OpenBreaker] = {}
+        for node in nodes:
+            told = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
+            for one in map(OpenBreaker.from_dict, told or ()):
+                if one.tenant_id == caller.tenant_id:
+                    found[one.target] = one.beside(found[one.target]) if one.target in found else one
+        return sorted(found.values(), key=lambda one: (one.since, one.target))
 
     @again
     async def test(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> RunView:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from foliot.domain.access import Caller, Thing, Verb, demand
+from foliot.domain.breaker import BREAKERS
 from foliot.domain.errors import Unavailable
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.domain.node import SEEN
@@ -108,6 +109,10 @@ class Numbers:
     """By queue."""
     paused: frozenset[str] = frozenset()
     parked: int = 0
+    outside: int = 0
+    """Attempts that wait for an answer and hold no slot."""
+    breakers: int = 0
+    """That are open, over all tenants and processes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +205,8 @@ class Wellbeing:
             in_flight=in_flight,
             paused=frozenset(queue.name for queue in said if queue.paused_at is not None),
             parked=counts["parked"]["count"],
+            outside=sum(int(node.report.get("outside") or 0) for node in workers),
+            breakers=sum(len(node.report.get(BREAKERS) or ()) for node in workers),
         )
 
 

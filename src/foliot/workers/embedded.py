@@ -19,15 +19,23 @@ class EmbeddedWorkers:
     spent: Callable[[], None] | None = None
     taken: int = 0
 
+    def __post_init__(self) -> None:
+        self.executor.slots.total = self.slots
+
+    @property
+    def passed_over(self) -> int:
+        return self.executor.passed_over
+
     def free(self) -> int:
         """An attempt that only waits for its ending to be written takes no slot, so claims and writes overlap."""
-        waiting = len(self.executor.flights) - self.executor.performing
-        free = self.slots - self.executor.performing if waiting <= self.slots else 0
+        held = self.executor.slots
+        waiting = len(self.executor.flights) - len(held.performing)
+        free = held.free if waiting <= self.slots else 0
         self.executor.wanted = free <= 0
         return free if self.most is None else min(free, self.most - self.taken)
 
     async def submit(self, run_ids: Sequence[str]) -> int:
-        taken = await self.executor.take(run_ids)
+        taken = await self.executor.take(run_ids, self.free())
         self.taken += taken
         if self.most is not None and self.taken >= self.most and self.spent is not None:
             self.spent()

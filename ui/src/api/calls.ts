@@ -54,6 +54,7 @@ export type DeadLetterGroups = schema.LetterGroups;
 export type LogPage = schema.Log;
 export type Endpoint = schema.EndpointModel;
 export type Endpoints = schema.EndpointList;
+export type Breaker = schema.BreakerModel;
 export type Pipeline = schema.PipelineModel;
 export type Queue = schema.QueueModel;
 export type RunCount = schema.Count;

@@ -134,6 +134,15 @@ export interface Bar {
   late: number;
 }
 
+export interface BreakerModel {
+  target: string;
+  state: "open" | "half_open";
+  since: string;
+  failures: number;
+  why: string;
+  next_trial_at: string | null;
+}
+
 export interface BrokerHealth {
   url: string;
   publishing: boolean;
@@ -324,6 +333,7 @@ export interface EndpointList {
   total: number;
   since: string;
   whole: boolean;
+  breakers: (BreakerModel)[];
 }
 
 export interface EndpointModel {
@@ -342,6 +352,7 @@ export interface EndpointModel {
   last_error: string | null;
   schedules: (CallerModel)[];
   schedule_count: number;
+  breaker: BreakerModel | null;
   secrets: (UsedSecretModel)[] | null;
 }
 
@@ -964,6 +975,7 @@ export interface Run {
   scheduled_for: string | null;
   fills: string | null;
   ready_at: string;
+  waiting: Waiting | null;
   queue: string;
   priority: number;
   attempt: number;
@@ -1345,6 +1357,11 @@ export interface UsedSecretModel {
   name: string;
   since: string | null;
   version: number | null;
+}
+
+export interface Waiting {
+  code: string;
+  message: string;
 }
 
 export interface WebhookPayload {

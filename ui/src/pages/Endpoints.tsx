@@ -15,6 +15,7 @@ import { StateBadge } from "@/parts/StateBadge";
 import { duration, number } from "@/time/moment";
 
 import { Acts, type Chosen, Dialogs } from "./endpoints/Acts";
+import { BreakerBadge, Breakers } from "./endpoints/Breakers";
 
 const PACE = 10_000;
 const rowId = (one: Endpoint): string => one.url;
@@ -46,7 +47,9 @@ export default function Endpoints() {
         card: "side",
         sort: (one) => one.failing_since ?? "",
         cell: (one) =>
-          one.failing_since ? (
+          one.breaker ? (
+            <BreakerBadge one={one.breaker} />
+          ) : one.failing_since ? (
             <span className="flex items-center gap-1.5" title={one.last_error ?? undefined}>
               <StateBadge state="failed" note="since" />
               <Instant at={one.failing_since} />
@@ -118,6 +121,7 @@ export default function Endpoints() {
       aside={list.data ? <span className="text-muted">{told(list.data, failing)}</span> : null}
       actions={<CopyAs call={{ method: "GET", path: "/api/endpoints", cli: "endpoints" }} />}
     >
+      {list.data?.breakers.length ? <Breakers open={list.data.breakers} /> : null}
       <DataTable
         label="Endpoints"
         columns={columns}

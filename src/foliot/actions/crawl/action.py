@@ -17,8 +17,10 @@ from foliot.actions.crawl.watching import Watcher
 from foliot.domain.errors import Invalid
 from foliot.domain.event import LOG_BYTES
 from foliot.domain.run import Outcome
-from foliot.ports import Clock, Context, Look
+from foliot.ports import Clock, Context, Look, Target
 
+SILENT = frozenset({"no_node", "timeout"})
+"""Codes of failures in which no node answered."""
 GLANCE = timedelta(seconds=2)
 
 
@@ -68,6 +70,10 @@ class Crawl:
                 "kind", "crawl needs a Scrapyd, and none is named: set SCRAPYD_URL, as in http://127.0.0.1:6800"
             )
         return read_config(config, self._targets, self._project)
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        """All nodes together: whichever of them answers gets the crawl."""
+        return Target("scrapyd", SILENT)
 
     async def perform(self, ctx: Context) -> Outcome:
         """Start it on the node that has least to do; the rest is seen by `look`."""

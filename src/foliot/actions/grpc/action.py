@@ -14,7 +14,7 @@ from foliot.actions.grpc.trouble import Trouble
 from foliot.actions.grpc.verdict import describe, judge, sentence
 from foliot.domain.errors import Invalid, InvalidMany
 from foliot.domain.run import Failed, Outcome, Problem, Succeeded
-from foliot.ports import AnswerTooLarge, CallFailed, Calls, Clock, Context, EgressRefused
+from foliot.ports import AnswerTooLarge, CallFailed, Calls, Clock, Context, EgressRefused, Target
 
 if TYPE_CHECKING:
     from foliot.actions.grpc.calling import Calling
@@ -23,6 +23,8 @@ log = structlog.get_logger("foliot.actions")
 
 PATIENCE = timedelta(seconds=2)
 """How long whoever makes a schedule waits for the service to say whether it knows the method and its fields."""
+SILENT = frozenset({"grpc_unavailable", "grpc_deadline_exceeded", "timeout"})
+"""Codes of failures in which nobody answered."""
 _TOLD = 5
 TOO_LARGE = "at most 4 MiB are sent and read"
 
@@ -64,6 +66,10 @@ class GrpcCall:
     async def methods(self, service: str) -> Sequence[str]:
         """What a service can be asked; raises like `Calls.call`, and `Trouble`."""
         return (await self._calling.catalogues.of(service)).names
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        """The service that it calls."""
+        return Target(f"grpc:{config.get('target_service')}", SILENT)
 
     async def perform(self, ctx: Context) -> Outcome:
         """Call once, and read the service's verdict from the status."""

@@ -18,7 +18,7 @@ from foliot.pipelines.checking import build_steps
 from foliot.pipelines.context import StepContext, StepFailed, Tally
 from foliot.pipelines.fetching import FetchFailed
 from foliot.pipelines.running import Chain, ChainFailed, is_permanent, told
-from foliot.ports import Context
+from foliot.ports import Context, Target
 from foliot.ports.pipelines import Definitions, Outside, Unreadable
 
 SOFT = 1500 / 1620
@@ -63,6 +63,10 @@ class RunPipeline:
         hint = f"did you mean {close[0]!r}? Known are" if close else "known are"
         listed = ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")
         raise Invalid("pipeline", f"is not defined; {hint} {listed}", got=name)
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        """The pipeline itself: whatever it waits for, it is known by its name."""
+        return Target(f"pipeline:{config.get('pipeline')}")
 
     async def perform(self, ctx: Context) -> Outcome:
         """Run it once, from the start to its end."""

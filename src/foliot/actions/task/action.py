@@ -15,7 +15,7 @@ from foliot.domain.plain import check_depth
 from foliot.domain.reading import Fields, rfc3339
 from foliot.domain.retry import RetryAt, RetryPolicy
 from foliot.domain.run import Failed, Outcome, Problem, Succeeded
-from foliot.ports import Context
+from foliot.ports import Context, Target
 from foliot.ports.tasks import Attempt, Pool, ProcessDied, Told
 from foliot.tasks.catalogue import Catalogue
 from foliot.tasks.task import Task
@@ -57,6 +57,10 @@ class RunTask:
         name = config.get("task")
         task = self._tasks.get(name) if isinstance(name, str) else None
         return {} if task is None else task.defaults()
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        """The task itself: whatever it waits for, it is known by its name."""
+        return Target(f"task:{config.get('task')}")
 
     def _find(self, name: object) -> Task:
         if name is None:

@@ -14,15 +14,17 @@ from foliot.actions.webhook.config import MOST_HEADER_BYTES, read_config
 from foliot.actions.webhook.signing import BadKey, Secrets, sign
 from foliot.actions.webhook.templates import filled
 from foliot.actions.webhook.verdict import judge, phrase
-from foliot.domain.endpoint import is_test
+from foliot.domain.endpoint import is_test, place
 from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import Failed, Outcome, Problem
 from foliot.domain.secret import names_in
-from foliot.ports import CannotOpen, Context, Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.ports import CannotOpen, Context, Egress, EgressFailed, EgressRefused, Outgoing, Target
 
 KEPT = 64 * 1024
 READ = 10 * 1024 * 1024
+SILENT = frozenset({"target_timeout", "target_unreachable", "timeout"})
+"""Codes of failures in which nobody answered."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
@@ -39,6 +41,11 @@ class Webhook:
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The configuration in its stored form, or `Invalid` naming the field."""
         return read_config(config, self._egress)
+
+    def target(self, config: Mapping[str, Any]) -> Target | None:
+        """The host and port that it calls."""
+        name = place(config.get("url"))
+        return None if name is None else Target(name, SILENT)
 
     async def perform(self, ctx: Context) -> Outcome:
         """Send once. Without every secret that it needs, nothing leaves."""

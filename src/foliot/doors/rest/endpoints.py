@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 from pydantic import Field
 
 from foliot.domain.access import Thing, Verb
+from foliot.domain.breaker import OpenBreaker
 from foliot.domain.endpoint import Endpoint
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import models, render
@@ -38,6 +39,22 @@ class UsedSecretModel(Model):
     version: int | None
 
 
+class BreakerModel(Model):
+    """A target that is left alone because it did not answer, but for a trial now and then."""
+
+    target: str
+    """Host and port of webhooks, `grpc:` and a service, or `scrapyd`."""
+    state: Literal["open", "half_open"]
+    """`half_open` while a trial is under way."""
+    since: datetime
+    failures: int
+    """Attempts in a row that went unanswered."""
+    why: str
+    """What the last of them said."""
+    next_trial_at: datetime | None
+    """Null while a trial is under way."""
+
+
 class EndpointModel(Model):
     """A target of webhooks, by its address without query."""
 
@@ -61,6 +78,8 @@ class EndpointModel(Model):
     schedules: list[CallerModel]
     """The latest five that called it."""
     schedule_count: int
+    breaker: BreakerModel | None
+    """Of its host and port, while it is open: runs wait."""
     secrets: list[UsedSecretModel] | None
     """What signs its calls first, then what their headers hold, by the settings of those schedules now; empty: none.
     Null where the caller may not know."""
@@ -75,6 +94,8 @@ class EndpointList(Model):
     since: datetime
     whole: bool
     """False when there were more runs than the newest 2,000, which alone were looked at."""
+    breakers: list[BreakerModel]
+    """All that are open, the longest open first; also of targets that are no webhooks."""
 
 
 class TestRequest(Model):
@@ -95,7 +116,7 @@ REQUESTS = (TestRequest,)
 )
 async def list_(cases: Cases, caller: Who) -> Response:
     """By the calls of the last 24 hours: how many succeeded, how long they took, how they ended, since when it fails.
-    At most 200, the worst first."""
+    At most 200, the worst first. A target whose breaker is open is left alone until its next trial."""
     found = await cases.endpoints.list(caller)
     return render.answer(
         {
@@ -104,6 +125,7 @@ async def list_(cases: Cases, caller: Who) -> Response:
             "total": found.total,
             "since": rfc3339(found.since),
             "whole": found.whole,
+            "breakers": [_breaker(one) for one in found.breakers],
         }
     )
 
@@ -128,6 +150,12 @@ def _run(run: RunView) -> bytes:
     return render.dumps(render.run(run))
 
 
+def _breaker(one: OpenBreaker) -> dict[str, Any]:
+    told = one.as_dict()
+    del told["tenant_id"]
+    return told
+
+
 def _endpoint(found: Called, one: Endpoint) -> dict[str, Any]:
     error = one.last.error or {}
     return {
@@ -146,6 +174,7 @@ def _endpoint(found: Called, one: Endpoint) -> dict[str, Any]:
         "last_error": None if one.last.good else str(error.get("message") or ""),
         "schedules": [{"id": each, "name": found.names.get(each, each)} for each in one.schedule_ids[:NAMED]],
         "schedule_count": len(one.schedule_ids),
+        "breaker": None if (breaker := found.breaker(one.url)) is None else _breaker(breaker),
         "secrets": None
         if found.secrets is None
         else [

@@ -52,6 +52,12 @@ class _Snapshot(Collector):
         yield GaugeMetricFamily("foliot_workers", "Processes that take runs, seen in the last 30 s.", numbers.workers)
         yield GaugeMetricFamily("foliot_worker_slots", "How many runs these execute at once.", numbers.slots)
         yield GaugeMetricFamily("foliot_worker_free", "How many more runs these could take.", numbers.free)
+        yield GaugeMetricFamily(
+            "foliot_attempts_outside", "Attempts that wait for an answer and hold no slot.", numbers.outside
+        )
+        yield GaugeMetricFamily(
+            "foliot_breakers_open", "Circuit breakers that are not closed, over all tenants.", numbers.breakers
+        )
         yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
 
     def _schedules(self) -> Iterator[Metric]:

@@ -15,6 +15,7 @@ from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import ManagedBy, Overlap, Status, Type
 from foliot.doors.rest.bodies import Action, Catchup, Model, RetryPolicy
 from foliot.doors.rest.models_schedules import Skips
+from foliot.doors.rest.models_time import Waiting
 
 
 class Complaint(Model):
@@ -141,6 +142,8 @@ class Run(Model):
     """The instant that it makes up for: a backfill's, or that of the run it repeats."""
     """Its instant; none when somebody asked for the run."""
     ready_at: datetime
+    waiting: Waiting | None
+    """Why it was not started although it was ready; it is looked at again at `ready_at`."""
     queue: str
     priority: int
     attempt: int

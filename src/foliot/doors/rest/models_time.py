@@ -13,6 +13,15 @@ from foliot.domain.tiling import Granularity
 from foliot.doors.rest.bodies import Model
 
 
+class Waiting(Model):
+    """Why a run that was ready has not begun: no attempt was made of it."""
+
+    code: str
+    """`waiting_target`: its target has its share of the slots. `waiting_breaker`: its target does not answer and is
+    left alone until its next trial. `waiting_share`: its tenant has its share."""
+    message: str
+
+
 class OutcomeModel(Model):
     """How one run ended."""
 

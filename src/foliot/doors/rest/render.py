@@ -96,6 +96,7 @@ def run(one: RunView) -> dict[str, Any]:
         "scheduled_for": rfc3339(one.scheduled_for),
         "fills": rfc3339(one.fills),
         "ready_at": rfc3339(one.ready_at),
+        "waiting": one.waiting,
         "queue": one.queue,
         "priority": one.priority,
         "attempt": one.attempt,

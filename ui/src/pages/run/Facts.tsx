@@ -56,6 +56,11 @@ export function Facts({ run }: { run: Run }) {
           <Instant at={run.ready_at} as="relative" />
         </Fact>
       ) : null}
+      {run.waiting ? (
+        <Fact name="waits">
+          <span className="text-attention-ink">{run.waiting.message}</span>
+        </Fact>
+      ) : null}
       <Kind kind={run.kind} />
       <Fact name="queue">
         <Go to={`/queues?queue=${encodeURIComponent(run.queue)}`} className="hover:underline">

@@ -20,6 +20,13 @@ export function LogEmpty({ run, pruned, narrowed }: { run: Run; pruned: boolean;
         What the run did and how it ended is still known.
       </Empty>
     );
+  if (run.waiting)
+    return (
+      <Empty icon={ScrollText} title="Waiting for its target">
+        <p>{run.waiting.message}</p>
+        <Instant at={run.ready_at} as="relative" />
+      </Empty>
+    );
   if (run.state === "queued") return <Waiting run={run} />;
   if (run.state === "retrying") {
     return (

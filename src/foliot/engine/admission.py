@@ -1,0 +1,147 @@
+"""Admission: which of the runs about to be claimed get a slot now, and which wait without one.
+
+No target holds more than its share of the slots, no tenant more than its own while others wait, and nothing goes to a
+target whose breaker is open. A run that is turned away is not an attempt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from foliot.domain.breaker import Breaker, BreakerState
+from foliot.domain.endpoint import is_test
+from foliot.domain.reading import rfc3339
+from foliot.engine.slots import Slots
+from foliot.ports import Claimed, Target, Wait
+
+QUICK = 0.25
+"""Seconds: to a target whose oldest attempt has waited shorter, others follow so soon that they need not be put off."""
+PAUSE = 1.0
+"""Seconds for which a run is put off at least."""
+TRYING = 10.0
+"""The same while a trial is under way."""
+EACH = 0.005
+"""Seconds between two that were put off: so many a second are looked at again, however many there are."""
+LONGEST = 60.0
+
+BREAKER = "waiting_breaker"
+TARGET = "waiting_target"
+SHARE = "waiting_share"
+
+
+class Turned(Exception):
+    """This run gets no slot now."""
+
+    def __init__(self, wait: Wait | None = None) -> None:
+        super().__init__()
+        self.wait = wait
+
+
+@dataclass(slots=True)
+class Admission:
+    """One round: what it admits counts for those that come after."""
+
+    slots: Slots
+    room: int
+    at: datetime
+    crowded: frozenset[str] = frozenset()
+    """Tenants that want slots, where more are wanted than there are."""
+    now: float = field(init=False)
+    turned: dict[str, Wait | None] = field(default_factory=dict)
+    _stalled: set[str] = field(init=False)
+    _untried: int = field(init=False)
+    _by_tenant: Counter[str] = field(init=False)
+    _to: Counter[str] = field(default_factory=Counter)
+    _of: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _trying: set[tuple[str, str]] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        slots = self.slots
+        self.now = now = slots.clock()
+        self._stalled = {name for name, line in slots.lines.items() if line.silent(now) > slots.stall}
+        untried = [line for name, line in slots.lines.items() if line.remote and name not in slots.known]
+        self._untried = sum(line.begun(now - slots.stall) for line in untried)
+        others = len(self.crowded) > 1 or slots.is_shared(now)
+        self._by_tenant = Counter(held.tenant for held in slots.held.values()) if others else Counter()
+
+    def ask(self, claimed: Claimed, target: Target | None) -> None:
+        """Admit it, or note why not."""
+        try:
+            self._ask_room()
+            if target is not None:
+                self._ask_breaker(claimed, target)
+                self._ask_target(claimed.tenant_id, target)
+            self._ask_tenant(claimed.tenant_id)
+        except Turned as turned:
+            self.turned[claimed.fence.run_id] = turned.wait
+            return
+        self.room -= 1
+        self._by_tenant[claimed.tenant_id] += 1
+        if target is not None:
+            self._to[target.name] += 1
+            self._untried += target.remote and target.name not in self.slots.known
+            self._of[claimed.tenant_id, target.name] += 1
+            self._trying.add((claimed.tenant_id, target.name))
+
+    def _ask_room(self) -> None:
+        if self.room <= 0:
+            raise Turned
+
+    def _ask_breaker(self, claimed: Claimed, target: Target) -> None:
+        key = claimed.tenant_id, target.name
+        breaker = self.slots.breakers.get(key)
+        if breaker is None or breaker.state is BreakerState.CLOSED or is_test(claimed.kind, claimed.config):
+            return
+        if not breaker.admits(self.now) or key in self._trying:
+            raise Turned(self._until(breaker, target))
+
+    def _until(self, breaker: Breaker, target: Target) -> Wait:
+        seconds = breaker.trial_at - self.now
+        trying = breaker.trial is not None or seconds <= 0
+        until = self._later(min(TRYING, self.slots.wait) if trying else seconds)
+        then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
+        why = breaker.why.rstrip(".")
+        said = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
+        return Wait(until, BREAKER, said)
+
+    def _ask_target(self, tenant: str, target: Target) -> None:
+        line, cap = self.slots.lines.get(target.name), self.slots.cap(target)
+        there = self._to[target.name] + (0 if line is None else len(line.since))
+        ours = self._of[tenant, target.name] + (0 if line is None else line.tenants[tenant])
+        most = max(1, cap // len(self._stalled)) if target.name in self._stalled else cap
+        # A tenant that has none there yet is not kept out by the others, as far as there is some room left.
+        if (there < most and self._may_be_tried(target, there)) or (not ours and there < most + most // 2):
+            return
+        quick = line is None or line.waited(self.now) < QUICK
+        if quick and not self.slots.brought:
+            raise Turned
+        said = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
+        raise Turned(Wait(self._later(PAUSE), TARGET, said))
+
+    def _may_be_tried(self, target: Target, there: int) -> bool:
+        """A target that has not answered yet is asked by few at a time, and all such by half of the slots."""
+        slots, name = self.slots, target.name
+        if not there or not target.remote or slots.share >= 1 or (name in slots.known and name not in self._stalled):
+            return True
+        line = slots.lines.get(name)
+        begun = self._to[name] + (0 if line is None else line.begun(self.now - slots.stall))
+        return begun < max(1, slots.total // 10) and self._untried < max(1, slots.total // 2)
+
+    def _ask_tenant(self, tenant: str) -> None:
+        slots, held = self.slots, self._by_tenant[tenant]
+        if len(self.crowded) > 1:
+            most = max(1, slots.total // len(self.crowded))
+        elif slots.total > 1 and slots.has_others(tenant, self.now):
+            most = max(1, slots.total * 3 // 4)
+        else:
+            return
+        if held >= most:
+            said = "Your other runs have your share of the slots of a process, and others wait too."
+            raise Turned(Wait(self._later(PAUSE), SHARE, said) if slots.brought else None)
+
+    def _later(self, seconds: float) -> datetime:
+        slots = self.slots
+        slots.back_at = max(slots.back_at, self.now) + EACH
+        return self.at + timedelta(seconds=max(seconds, min(slots.back_at - self.now, LONGEST)))

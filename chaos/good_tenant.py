@@ -51,8 +51,8 @@ class Figures:
 
     @property
     def missing(self) -> int:
-        """Calls that should have come and have not: one instant a schedule may lie beyond either end."""
-        return max(0, (int(self.seconds) - 1) * SCHEDULES - len(self.late))
+        """Calls that should have come and have not: each schedule has an instant every second."""
+        return max(0, int(self.seconds) * SCHEDULES - len(self.late))
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -79,6 +79,8 @@ class GoodTenant:
         self.headers = {"Authorization": f"Bearer {token}"}
         self.now = Figures("start")
         self.numbers = itertools.count()
+        self.calls: list[tuple[float, float]] = []
+        """When each was due, and how late it came."""
         self.callers: set[asyncio.Task[None]] = set()
         self.submitted = time.monotonic()
 
@@ -99,16 +101,22 @@ class GoodTenant:
                     task.cancel()
                 await asyncio.gather(*ending, return_exceptions=True)
 
-    async def measure(self, name: str, seconds: float) -> Figures:
-        """One stretch; what was still under way when it began is not counted."""
+    async def measure(self, name: str, seconds: float, bound: float = 0.0) -> Figures:
+        """One stretch: instants that were due in it, and requests that began in it; waits so long for late calls."""
         self.now = figures = Figures(name)
-        began = time.monotonic()
+        self.calls.clear()
+        began, first = time.monotonic(), time.time()
         await asyncio.sleep(seconds)
         figures.seconds = time.monotonic() - began
         # An article that is not done yet has waited all the same.
         figures.articles.append(time.monotonic() - max(began, self.submitted))
-        self.now = Figures("between")
-        return figures
+        self.now, last = Figures("between"), time.time()
+        deadline = time.monotonic() + bound
+        while True:
+            figures.late = [late for due, late in self.calls if first <= due < last]
+            if not figures.missing or time.monotonic() > deadline:
+                return figures
+            await asyncio.sleep(0.05)
 
     async def _create(self, number: int) -> None:
         body = {
@@ -138,7 +146,7 @@ class GoodTenant:
                 headers = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if ": " in line)
                 await reader.readexactly(int(headers.get("content-length", 0)))
                 due = datetime.fromisoformat(headers["x-foliot-scheduled-for"].upper())
-                self.now.late.append(time.time() - due.timestamp())
+                self.calls.append((due.timestamp(), time.time() - due.timestamp()))
                 writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):

@@ -131,7 +131,7 @@ class Isolation:
                 await good.measure("between", min(1.0, plan.seconds / 4))
 
     async def _stretch(self, good: GoodTenant, name: str, seconds: float) -> Figures:
-        measured = asyncio.create_task(good.measure(name, seconds))
+        measured = asyncio.create_task(good.measure(name, seconds, LATEST * self.plan.patience))
         most = 0
         while not measured.done():
             most = max(most, await asyncio.to_thread(memory, self.foliot.pid))

@@ -68,7 +68,9 @@ def browser(playwright: Playwright, chromium: str) -> Iterator[Browser]:
 def a_house(home: Path, *flags: str, **environ: str) -> Iterator[House]:
     made = House(home)
     try:
-        made.start("up", "--port", "0", *flags, lines=3, **environ)
+        # Many tests call the same port at which nobody listens, and want to see each attempt fail.
+        given = {"FOLIOT_BREAKER_FAILURES": "0"} | environ
+        made.start("up", "--port", "0", *flags, lines=3, **given)
         yield made
     finally:
         made.clear()

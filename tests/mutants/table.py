@@ -269,6 +269,12 @@ MUTANTS = (
         f"{LIMITS}test_the_claim_itself_keeps_to_the_cap_and_takes_the_most_urgent[sqlite]",
     ),
     Mutant(
+        "the claim takes what has no slot",
+        (Edit(_CLAIMS, "        if admit is not None:\n", "        if admit is not None and not rows:\n"),),
+        "tests/contract/test_store_claims.py::"
+        "test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt[sqlite]",
+    ),
+    Mutant(
         "parked: a started effect whose process died is started again",
         (
             Edit(

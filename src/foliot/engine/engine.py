@@ -104,7 +104,7 @@ class Engine:
     def __post_init__(self) -> None:
         pace = self.pace
         self.loop = Loop(self.clock, self.feed)
-        self.timekeeper = Timekeeper(clock=self.clock, store=self.store)
+        self.timekeeper = Timekeeper(clock=self.clock, store=self.store, scale=pace.scale)
         self._recorder = Recorder(
             clock=self.clock,
             store=self.store,
@@ -185,6 +185,10 @@ class Engine:
         except Unavailable as error:
             log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 
+    def _own_clock(self) -> bool:
+        """While a step of the database's clock is held, ours decides what is due."""
+        return self.timekeeper.holds
+
     @property
     def _executes(self) -> bool:
         return self.broker is None
@@ -205,6 +209,7 @@ class Engine:
                 alarm=self._alarm,
                 batch=pace.batch,
                 longest_rest=pace.tick,
+                own_clock=self._own_clock,
             ),
             Janitor(
                 clock=self.clock,
@@ -213,6 +218,8 @@ class Engine:
                 alarm=self._alarm,
                 period=pace.sweep * pace.scale,
                 retention=pace.retention,
+                lease=timedelta(seconds=pace.lease * pace.scale),
+                steady_for=self.timekeeper.steady_for,
             ),
             Chainer(store=self.store, period=CHAIN_PERIOD * pace.scale),
         ]
@@ -291,6 +298,7 @@ class Engine:
             gatherer=self._gatherer,
             heartbeat=pace.heartbeat * pace.scale,
             sweep=pace.sweep * pace.scale,
+            steady_for=self.timekeeper.steady_for,
         )
         return [self._gatherer]
 

@@ -51,8 +51,13 @@ from foliot.ports.views import (
 class Firing(Protocol):
     """Due schedules become runs."""
 
-    async def lock_due(self, now: datetime, limit: int) -> tuple[list[Due], datetime | None]:
-        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due."""
+    async def lock_due(
+        self, now: datetime, limit: int, *, own_clock: bool = False
+    ) -> tuple[list[Due], datetime | None]:
+        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due.
+
+        The database's clock has the last word, unless the caller says that its own does.
+        """
         ...
 
     async def lock_one(self, schedule_id: str) -> Due | None:
@@ -91,8 +96,11 @@ class Claims(Protocol):
 
     async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished: ...
 
-    async def lock_expired(self, now: datetime, limit: int) -> list[Claimed]:
-        """Runs whose lease ran out, locked, as their last holder had them."""
+    async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[Claimed]:
+        """Runs whose lease ran out, by our clock and the database's, locked, as their last holder had them.
+
+        A lease that ends later than `longest` from now was given before a clock went back, and counts as run out.
+        """
         ...
 
     async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:

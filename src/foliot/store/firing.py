@@ -73,8 +73,11 @@ class SqlFiring:
     dialect: Dialect
     bind_clock: bool
 
-    async def lock_due(self, now: datetime, limit: int) -> tuple[list[Due], datetime | None]:
-        rows = (await self.conn.execute(_due(self.dialect, self.bind_clock, limit), {"now": now})).all()
+    async def lock_due(
+        self, now: datetime, limit: int, *, own_clock: bool = False
+    ) -> tuple[list[Due], datetime | None]:
+        query = _due(self.dialect, self.bind_clock or own_clock, limit)
+        rows = (await self.conn.execute(query, {"now": now})).all()
         return [Due(*row[:-1]) for row in rows], rows[0][-1] if rows else None
 
     async def lock_one(self, schedule_id: str) -> Due | None:

@@ -43,6 +43,7 @@ from foliot.ports.views import (
     Finished,
     Page,
     Recorded,
+    Rewound,
     RunRequest,
     RunView,
 )
@@ -130,6 +131,17 @@ class Schedules(Protocol):
         ...
 
     async def end_span(self, schedule_id: str, now: datetime) -> None: ...
+
+    async def rewind(self, schedule: Schedule, now: datetime, cut: Sequence[Entry]) -> Rewound:
+        """Undo what lies beyond `now`, and set the cursor where this schedule, which is locked, has it.
+
+        `cut`: the ledger's entries across `now`, as they end there. Runs that were made too early stay.
+        """
+        ...
+
+    async def ahead(self, soon: datetime, limit: int, tenant_id: str | None = None) -> Sequence[tuple[str, str, str]]:
+        """(tenant, id, name) of those that have settled instants later than this moment, which has not come."""
+        ...
 
     async def spans(self, schedule_id: str) -> list[Span]: ...
 

@@ -39,6 +39,7 @@ from foliot.usecases.presets import Presets
 from foliot.usecases.previews import Previews
 from foliot.usecases.queues import Queues
 from foliot.usecases.rankings import Rankings
+from foliot.usecases.realign import Realign
 from foliot.usecases.reverting import Reverting
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
@@ -80,6 +81,7 @@ class UseCases:
     """Who acts on each thing of a bulk action."""
     backfills: Backfills
     skipping: Skipping
+    realign: Realign
     dead_letters: DeadLetters
     mutes: Mutes
     crawls: Crawls
@@ -166,6 +168,7 @@ class UseCases:
             ),
             backfills=backfills,
             skipping=Skipping(store=store, clock=clock, feed=feed),
+            realign=Realign(store=store, clock=clock, feed=feed),
             crawls=Crawls(
                 store=store,
                 clock=clock,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -157,7 +157,9 @@ def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
     return skip if skip is not None and trigger.names(skip) else None
 
 
-def _newest(trigger: Trigger, start: datetime, end: datetime, limit: int, passed: Set[datetime]) -> list[datetime]:
+def _newest(
+    trigger: Trigger, start: datetime, end: datetime, limit: int, passed: Collection[datetime]
+) -> list[datetime]:
     """The last instants before `end` that may run: one that is passed over takes no other's place."""
     return [at for at in trigger.newest(start, end, limit + len(passed)) if at not in passed][-limit:]
 

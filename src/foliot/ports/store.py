@@ -291,6 +291,10 @@ class Upkeep(Protocol):
         """What the database's clock says."""
         ...
 
+    async def probe(self) -> None:
+        """A write that changes nothing: whether the database would take one."""
+        ...
+
 
 class Transaction(Protocol):
     """All of it happens, or nothing."""

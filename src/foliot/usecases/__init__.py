@@ -30,6 +30,7 @@ from foliot.usecases.health import Crawler, Wellbeing
 from foliot.usecases.instants import Instants
 from foliot.usecases.jobs import Jobs
 from foliot.usecases.keys import Keys
+from foliot.usecases.knowledge import Knowledge
 from foliot.usecases.limits import Limiter
 from foliot.usecases.logs import Logs
 from foliot.usecases.members import Members
@@ -131,7 +132,9 @@ class UseCases:
         crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
         site: Site | None = None,
         signs_by_setting: bool = False,
+        knowledge: Knowledge | None = None,
     ) -> UseCases:
+        knowledge = knowledge or Knowledge(store=store)
         limiter = limiter or Limiter(store=store, clock=clock)
         schedules = Schedules(
             store=store,
@@ -155,7 +158,7 @@ class UseCases:
             fares=Fares(store=store),
             rankings=Rankings(store=store, clock=clock),
             glimpses=Glimpses(store=store, clock=clock),
-            attention=Attention(store=store, clock=clock),
+            attention=Attention(store=store, clock=clock, knowledge=knowledge),
             timelines=Timelines(store=store, clock=clock),
             calendars=Calendars(store=store, clock=clock, default_zone=default_zone),
             runs=runs,
@@ -229,6 +232,14 @@ class UseCases:
             workers=Workers(store=store, clock=clock, feed=feed),
             chain=Chain(store=store, clock=clock),
             audit=Audit(store=store),
-            health=Wellbeing(store=store, clock=clock, disk=disk, remarks=remarks, reach=reach, crawlers=crawlers),
+            health=Wellbeing(
+                store=store,
+                clock=clock,
+                knowledge=knowledge,
+                disk=disk,
+                remarks=remarks,
+                reach=reach,
+                crawlers=crawlers,
+            ),
             feed=feed,
         )

@@ -135,7 +135,7 @@ async def test_a_store_that_cannot_even_be_read_leaves_what_the_process_knows(tm
         _, client = house(gone)
         first = await client.get("/api/attention")
         assert (first.status, first.json["cause"]) == (503, "away")
-        gone._refusals.note(Cause.DISK_ERROR, "an error", _Real().monotonic(), writes=False)  # noqa: SLF001 -- as the engine's writers would
+        gone._refusals.note(Cause.DISK_ERROR, "an error", _Real().monotonic(), writes=False)
 
         attention = await client.get("/api/attention")
         metrics = await client.get("/metrics")
@@ -151,6 +151,6 @@ async def test_a_store_that_cannot_even_be_read_leaves_what_the_process_knows(tm
 
 async def test_what_something_else_refuses_is_no_refusal_of_the_database(store: Database) -> None:
     with pytest.raises(Unavailable):
-        async with store._noted(writes=True):  # noqa: SLF001 -- the one place that notes
+        async with store._noted(writes=True):
             raise Unavailable("of another kind")
     assert store.refusal() is None

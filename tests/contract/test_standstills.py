@@ -9,7 +9,11 @@ from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.attention import Kind
 from foliot.domain.standstill import Holder, Standstill, Why
 from foliot.doors.rest import create_app, models_health
+from foliot.engine.watchdog import LOOK
+from foliot.store.database import Database
 from tests.asgi import Client
+from tests.contract.test_engine import Bench, hangs, recording
+from tests.givens import NOON, ask, request
 from tests.world import EVERY_MINUTE, World
 
 OTHER = Caller("acme", "ada", Role.VIEWER)
@@ -110,3 +114,53 @@ async def test_a_schedule_that_is_ahead_is_named_and_blames_nobody(world: World)
     assert (await client.send(mend["method"], mend["path"], mend["body"])).status == 200
     assert "ahead" not in {one["kind"] for one in (await client.get("/api/attention")).json["items"]}
     assert (await client.get("/health/detailed")).json["ahead"] == []
+
+
+# --- a running engine -------------------------------------------------------------------------------------------------
+
+
+async def watch(bench: Bench, seconds: float) -> list[Standstill]:
+    """Let time pass, the lookout and the watchdog looking as they do."""
+    for _ in range(int(seconds / LOOK)):
+        bench.clock.advance(LOOK)
+        await bench.do("lookout", "watchdog")
+    return bench.engine.watchdog.standstills()
+
+
+async def test_a_host_that_hangs_and_holds_every_slot_is_named_within_half_a_minute(store: Database) -> None:
+    bench = Bench(store, hangs())
+    slow = {"kind": "probe", "url": "https://slow.test/hook"}
+    good = {"kind": "probe", "url": "https://good.test/hook"}
+    await ask(store, NOON, *(request(action=slow) for _ in range(10)))
+    await bench.do("dispatcher")
+    await ask(store, NOON, request(action=good))
+
+    assert await watch(bench, 10) == []
+    (told,) = await watch(bench, 20)
+
+    assert told.why is Why.HOST
+    assert told.seconds <= 35
+    assert [(one.host, one.slots) for one in told.holders] == [("slow.test", 10)]
+    # The report of this process carries it to every other.
+    await bench.do("herald")
+    world = World.on(store)
+    world.clock.set(bench.clock.now())
+    assert "slow.test (10)" in (await reasons(world, LOCAL))[0]
+    # A slot comes free, the good one begins, and all is well.
+    async with recording(bench):
+        await bench.engine.executor.drain(0)
+    bench.action.does = hangs().does
+    async with store.begin() as tx:
+        waiting = await tx.claims.ready(bench.clock.now(), None, 20)
+        await tx.runs.cancel(list(waiting), bench.clock.now(), "enough")
+    assert await watch(bench, 4) == []
+
+
+async def test_slots_that_are_all_busy_are_no_trouble_while_nothing_waits(store: Database) -> None:
+    bench = Bench(store, hangs())
+    await ask(store, NOON, *(request() for _ in range(10)))
+    await bench.do("dispatcher")
+
+    assert await watch(bench, 60) == []
+    async with recording(bench):
+        await bench.engine.executor.drain(0)

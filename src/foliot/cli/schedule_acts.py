@@ -1,4 +1,4 @@
-"""`foliot schedule skip-next`, `realign`, `backfill`, `export`, `import`: what is done to instants, and to many schedules."""
+"""`foliot schedule skip-next`, `realign`, `backfill`, `export`, `import`: acts on instants, and on many schedules."""
 
 from __future__ import annotations
 

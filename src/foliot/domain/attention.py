@@ -270,13 +270,16 @@ def all_ahead(count: int) -> Item:
     )
 
 
+_STANDING = {"store": "The database refuses", "clock": "The clock has jumped", "host": "A host holds the slots"}
+
+
 def standstill(why: str, told: str, seconds: float, now: datetime) -> Item:
     """What a watchdog found; `told` is in words that the reader may read."""
     return Item(
         kind=Kind.STANDSTILL,
         key=why,
         severity=Severity.FAILED,
-        title="Work stands still",
+        title=_STANDING.get(why, "Work stands still"),
         reason=f"{told}, for {_ago(timedelta(seconds=seconds))}",
         since=now - timedelta(seconds=seconds),
     )

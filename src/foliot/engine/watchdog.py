@@ -110,9 +110,9 @@ class Watchdog:
         found = {one.why: one for one in self.standstills()}
         for why, one in found.items():
             if why not in self._told:
-                log.critical("work stands still", action="standstill", reason=why.value, said=one.whole())
+                log.critical("the watchdog found a fault", action="standstill", reason=why.value, said=one.whole())
         for why in self._told - found.keys():
-            log.info("work goes on", action="standstill_over", reason=why.value)
+            log.info("the watchdog finds it gone", action="standstill_over", reason=why.value)
         self._told = set(found)
         return Watched(self.period)
 

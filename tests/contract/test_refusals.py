@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from sqlalchemy import event, make_url
 
 from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.attention import Kind
-from foliot.domain.errors import Cause, Unavailable
+from foliot.domain.errors import Unavailable
 from foliot.doors.rest import create_app, models, models_health
 from foliot.doors.rest.models_time import AttentionList
 from foliot.engine.watchdog import Watchdog
@@ -93,7 +94,7 @@ async def test_a_read_only_database_is_told_wherever_one_looks(store: Database) 
         assert "read-only" in refused.json["detail"]
         AttentionList.model_validate(attention.json)
         assert [one["id"] for one in attention.json["items"]] == ["standstill:store"]
-        assert 'foliot_standstill_seconds{reason="store"} 0.0' not in metrics.text
+        assert 'foliot_standstill_seconds{reason="store"} 0.0\n' not in metrics.text
         # A tenant reads why, and nothing of where.
         (told,) = (await cases.attention.check(Caller("acme", "ada", Role.VIEWER))).items
         assert told.kind is Kind.STANDSTILL
@@ -135,7 +136,11 @@ async def test_a_store_that_cannot_even_be_read_leaves_what_the_process_knows(tm
         _, client = house(gone)
         first = await client.get("/api/attention")
         assert (first.status, first.json["cause"]) == (503, "away")
-        gone._refusals.note(Cause.DISK_ERROR, "an error", _Real().monotonic(), writes=False)
+
+        # After five seconds of it, it is no lost connection any more.
+        refused = gone._refusals._read
+        assert refused is not None
+        gone._refusals._read = replace(refused, since=refused.since - 5)
 
         attention = await client.get("/api/attention")
         metrics = await client.get("/metrics")

@@ -14,7 +14,7 @@ from foliot.usecases.changes import SKEW, hold, is_ahead
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.schedules import find_schedule
 
-MOST = 500
+MOST = 200
 """So many at a time; whoever has more asks again."""
 
 
@@ -43,9 +43,18 @@ class Realign:
         self.feed.wake(SCHEDULES_TOPIC)
         return schedule
 
-    async def all(self, caller: Caller) -> Sequence[Schedule]:
-        """Every one of the tenant's that is ahead, at most `MOST`, each in a transaction of its own."""
+    @again
+    async def all(self, caller: Caller, once: Once = EACH_TIME) -> Sequence[Schedule]:
+        """Every one of the tenant's that is ahead, at most `MOST`."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            found = await tx.schedules.ahead(self.clock.now() + SKEW, MOST, caller.tenant_id)
-        return [await self.one(caller, schedule_id) for _, schedule_id, _ in found]
+        made = []
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            for _, schedule_id, _ in await tx.schedules.ahead(now + SKEW, MOST, caller.tenant_id):
+                schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+                if is_ahead(schedule, now):
+                    made.append((await hold(tx, caller, schedule, now)).schedule)
+            await once.keep(tx, caller, made)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return made

@@ -64,5 +64,7 @@ class Scrape:
                 try:
                     self.made = now, expose(await cases.health.numbers(caller), cases.limiter.refused)
                 except Unavailable:
-                    return expose_standstills(await cases.health.silent(caller))
+                    if not (known := await cases.health.silent(caller)):
+                        raise
+                    return expose_standstills(known)
             return self.made[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -74,11 +75,10 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
     response_model=models_schedules.Realigned,
     summary="Set back all schedules that are ahead",
 )
-async def realign_all(cases: Cases, caller: Who) -> Response:
-    """Those that a clock had led ahead fire again from their next instant on; at most 500 at a time."""
-    found = await cases.realign.all(caller)
-    items = [{"id": one.id, "name": one.name, "next_run_at": rfc3339(one.next_run_at)} for one in found]
-    return render.answer({"items": items})
+async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
+    """Those that a clock had led ahead fire again from their next instant on; at most 200 at a time."""
+    found = await cases.realign.all(caller, asked.once(200, lambda made: render.dumps(_set_back(made))))
+    return render.answer(_set_back(found))
 
 
 @router.post(
@@ -92,6 +92,10 @@ async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
     """The first instant after now is its next one again; what a clock that was ahead fired is not fired twice."""
     once = asked.once(200, _whole, render.etag)
     return _answer(await cases.realign.one(caller, schedule_id, once))
+
+
+def _set_back(found: Sequence[Schedule]) -> dict[str, Any]:
+    return {"items": [{"id": one.id, "name": one.name, "next_run_at": rfc3339(one.next_run_at)} for one in found]}
 
 
 def _trial(one: BackfillTrial) -> dict[str, Any]:

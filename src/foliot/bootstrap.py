@@ -27,9 +27,9 @@ from foliot.engine.executor import Executor
 from foliot.engine.hauler import Hauler
 from foliot.engine.loop import Loop
 from foliot.engine.slots import Slots
-from foliot.engine.timekeeper import Timekeeper
 from foliot.feed.memory import MemoryFeed
 from foliot.gathering import Copying, Reading, copying, reading
+from foliot.guard import Guard
 from foliot.opening import Entrance, entrance_of
 from foliot.piping import Piping, piping
 from foliot.ports import Action, Broker, Feed, Intake, LivingFeed
@@ -42,6 +42,7 @@ from foliot.store.database import Database
 from foliot.tasking import Tasking, tasking
 from foliot.usecases import UseCases
 from foliot.usecases.declaring import Declarer
+from foliot.usecases.knowledge import Knowledge
 from foliot.usecases.limits import Limiter
 from foliot.usecases.reconciling import Reconciler
 from foliot.vault.late import LateKeyring, keyring_of
@@ -81,6 +82,7 @@ class App:
     engine: Engine | None
     loop: Loop
     feed: LivingFeed
+    guard: Guard
     entrance: Entrance | None = None
     crawl_egress: HttpEgress | None = None
     """Leads to the Scrapyd nodes, and nowhere else."""
@@ -109,12 +111,7 @@ class App:
             await self.crawl_egress.start()
         await self.feed.start()
         await self._furnish()
-        if self.engine is not None:
-            await self.engine.start()
-        else:
-            timekeeper = Timekeeper(clock=self.clock, store=self.store)
-            await timekeeper.run_once()
-            self.loop.start([timekeeper])
+        await self.guard.start(self.loop)
         if self.entrance is not None:
             # After the clock was set: a token's time is judged by it.
             await self.entrance.open(self.loop)
@@ -199,6 +196,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     known: tuple[Action, ...] = (webhook, crawl, articles, grpc, tasks.action, pipes.action)
     actions = Registry({action.kind: action for action in known})
     entrance = entrance_of(settings, store, clock, vault) if asked and not settings.local else None
+    guard = Guard(store, clock)
     usecases = UseCases.of(
         store,
         clock,
@@ -223,6 +221,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         crawlers=crawl.seen,
         site=site_of(demo),
         signs_by_setting=standing is not None,
+        knowledge=Knowledge(store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=asked),
     )
     fires = engine and role is not Role.WORKER
     copies = copying(settings, store, clock) if fires else None
@@ -236,6 +235,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     who = None if entrance is None else entrance.identity
     asgi = opening.rest_door(settings, usecases, who, pepper) if doors else None
     bot = opening.discord_door(settings, usecases, clock, feed) if discord else None
+    guard.engine = _engine(settings, role, store, clock, feed, actions, read, told) if engine else None
     return App(
         settings=settings,
         store=store,
@@ -244,7 +244,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         calls=calls,
         usecases=usecases,
         asgi=asgi,
-        engine=_engine(settings, role, store, clock, feed, actions, read, told) if engine else None,
+        engine=guard.engine,
+        guard=guard,
         loop=Loop(clock, feed),
         feed=feed,
         entrance=entrance,
@@ -347,6 +348,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         about={"host": host, "pid": pid},
         told=told,
         slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),
+        refusal=store.refusal,
     )
     return made
 

@@ -59,6 +59,10 @@ class StoppedClock:
     def adjust(self, moment: datetime, monotonic: float) -> None:
         """Nothing: what the database's clock says does not move a stopped one."""
 
+    def suspended(self) -> float:
+        """A stopped clock never sleeps."""
+        return 0.0
+
 
 @asynccontextmanager
 async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:

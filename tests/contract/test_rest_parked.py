@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from foliot.doors.rest import create_app, models
+from foliot.doors.rest import create_app, models, models_health
 from foliot.ports import PARKED_TOPIC, Parking
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World, open_world
@@ -58,11 +58,11 @@ async def test_health_tells_of_a_look_that_is_overdue(world: World, client: Clie
     await parked(world, client)
     due = world.clock.now()
 
-    async def health() -> tuple[models.ParkedHealth | None, list[str]]:
-        seen = models.Health.model_validate((await client.get("/health/detailed")).json)
+    async def health() -> tuple[models_health.ParkedHealth | None, list[str]]:
+        seen = models_health.Health.model_validate((await client.get("/health/detailed")).json)
         return seen.parked, [one for one in seen.problems if "parked" in one]
 
-    assert await health() == (models.ParkedHealth(count=1, oldest=due), [])
+    assert await health() == (models_health.ParkedHealth(count=1, oldest=due), [])
     world.clock.advance(75)
     _, problems = await health()
     assert len(problems) == 1

@@ -13,7 +13,7 @@ import pytest
 from foliot.domain.event import EventType, Line
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models, models_search
+from foliot.doors.rest import create_app, models, models_health, models_search
 from foliot.doors.rest import streams as streams_module
 from foliot.ports import run_topic
 from tests.asgi import Answer, Client
@@ -433,14 +433,14 @@ async def node(world: World, name: str, role: str, **more: Any) -> None:
 
 async def health(client: Client) -> Answer:
     answer = await client.get("/health/detailed")
-    models.Health.model_validate(answer.json)
+    models_health.Health.model_validate(answer.json)
     return answer
 
 
 async def test_health_says_that_this_process_answers(client: Client) -> None:
     answer = await client.get("/health")
 
-    models.Alive.model_validate(answer.json)
+    models_health.Alive.model_validate(answer.json)
     assert answer.json["status"] == "ok"
 
 

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from foliot.domain.access import Caller
 from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
-from foliot.doors.rest import create_app, models
+from foliot.doors.rest import create_app, models, models_health
 from foliot.ports import Transaction
 from foliot.usecases import UseCases
 from tests.asgi import Answer, Client
@@ -428,7 +428,7 @@ async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(worl
         assert answer.headers["retry-after"] == "1"
     assert (await client.get("/health")).status == 200
     detailed = await client.get("/health/detailed")
-    models.Health.model_validate(detailed.json)
+    models_health.Health.model_validate(detailed.json)
     assert (detailed.status, detailed.json["status"], detailed.json["database"]["status"]) == (503, "down", "down")
 
 

@@ -319,6 +319,54 @@ async def test_only_the_databases_clock_decides_about_leases_and_instants(
         await store.close()
 
 
+async def test_a_server_whose_clock_jumps_ahead_takes_no_run_from_its_worker(server_database_url: str) -> None:
+    """Our clock holds the time from before the step: by that, the lease stands."""
+    async with open_store(server_database_url):
+        store = Database(server_database_url)
+    try:
+        async with store.read() as tx:
+            stepped = await tx.upkeep.time()
+        held = stepped - HOUR
+        (run_id,) = await ask(store, held - HOUR)
+        async with store.begin() as tx:
+            assert await tx.claims.claim([run_id], "worker-1", -SECOND, held)
+
+        async with store.begin() as tx:
+            assert await tx.claims.lock_expired(held, 10) == []
+            # Once the step is followed, only those that nobody renewed are taken back.
+            assert len(await tx.claims.lock_expired(stepped + SECOND, 10)) == 1
+    finally:
+        await store.close()
+
+
+async def test_while_a_step_of_the_server_is_held_our_own_clock_fires(server_database_url: str) -> None:
+    async with open_store(server_database_url):
+        store = Database(server_database_url)
+    try:
+        async with store.read() as tx:
+            stepped_back = await tx.upkeep.time()
+        held = stepped_back + HOUR
+        await keep(store, schedule(next_at=held))
+
+        async with store.begin() as tx:
+            assert await tx.firing.lock_due(held, 10) == ([], None)
+            ((due,), _) = await tx.firing.lock_due(held, 10, own_clock=True)
+            assert due.next_at == held
+    finally:
+        await store.close()
+
+
+async def test_a_lease_from_a_clock_that_was_ahead_does_not_outlive_the_clock(store: Database) -> None:
+    (run_id,) = await ask(store, NOON)
+    await claim(store, NOON + 24 * HOUR, run_id)
+
+    async with store.begin() as tx:
+        assert await tx.claims.lock_expired(NOON, 10) == []
+        assert await tx.claims.lock_expired(NOON, 10, 25 * HOUR) == []
+        (expired,) = await tx.claims.lock_expired(NOON, 10, HOUR)
+    assert expired.fence.run_id == run_id
+
+
 def test_a_stopped_clock_heeds_no_database() -> None:
     clock = stopped()
     clock.adjust(NOON + HOUR, 5.0)

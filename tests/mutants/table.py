@@ -145,7 +145,7 @@ MUTANTS = (
         (
             Edit(
                 _CLAIMS,
-                "query = select(*_EXPIRED).where(runs.c.lease_until < (now if clock is None else clock))",
+                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)",
                 "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None))",
             ),
         ),

@@ -60,6 +60,18 @@ def test_it_is_taken_back(server: Script) -> None:
     assert invoke("schedule", "skip-next", "sch_1", "--undo", "--at", "2027-01-01T09:00:00Z").code == 2
 
 
+def test_one_schedule_or_all_are_set_back(server: Script) -> None:
+    server.will("POST", f"{PATH}/realign", (200, SCHEDULE))
+    moved = {"id": "sch_1", "name": "prices", "next_run_at": "2027-01-01T11:00:00Z"}
+    server.will("POST", "/api/schedules/realign", (200, {"items": [moved]}), (200, {"items": []}))
+
+    assert invoke("schedule", "realign", "sch_1").code == 0
+    assert "prices" in invoke("schedule", "realign", "--all", "--utc").out
+    assert "No schedule is ahead." in invoke("schedule", "realign", "--all").out
+    assert invoke("schedule", "realign").code == 2
+    assert invoke("schedule", "realign", "sch_1", "--all").code == 2
+
+
 def test_a_backfill_asks_for_what_was_given_and_nothing_else(server: Script) -> None:
     bulk = {**BULK, "action": "backfill", "filter": None, "details": {"schedule_id": "sch_1"}}
     server.will("POST", f"{PATH}/backfill", (202, bulk))

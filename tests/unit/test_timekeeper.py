@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from foliot.engine.timekeeper import ASKED, PROMPT, SOON, Timekeeper
+from foliot.engine.timekeeper import ASKED, CONFIRMED, LEAST, PROMPT, SOON, STEP, Timekeeper
 from foliot.ports import Store
 
 NOON = datetime(2027, 5, 1, 12, tzinfo=UTC)
@@ -22,6 +22,7 @@ class Clock:
 
     ahead: float = 0.0
     passed: float = 0.0
+    slept: float = 0.0
     set_to: datetime = field(init=False)
     set_at: float = 0.0
 
@@ -37,6 +38,9 @@ class Clock:
     def adjust(self, moment: datetime, monotonic: float) -> None:
         self.set_to, self.set_at = moment, monotonic
 
+    def suspended(self) -> float:
+        return self.slept
+
     @property
     def wrong(self) -> float:
         return (self.now() - (NOON + timedelta(seconds=self.passed))).total_seconds()
@@ -49,6 +53,8 @@ class Database:
     clock: Clock
     ways: list[tuple[float, float]]
     answers: int = 0
+    step: float = 0.0
+    """By how much its own clock has been stepped."""
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Any]:
@@ -62,7 +68,7 @@ class Database:
         there, back = self.ways[min(self.answers, len(self.ways) - 1)]
         self.answers += 1
         self.clock.passed += there
-        moment = NOON + timedelta(seconds=self.clock.passed)
+        moment = NOON + timedelta(seconds=self.clock.passed + self.step)
         self.clock.passed += back
         return moment
 
@@ -132,3 +138,87 @@ async def test_a_slow_answer_is_not_asked_for_again_at_once() -> None:
     await asked_of(database)
 
     assert database.answers == 1
+
+
+# --- steps ------------------------------------------------------------------------------------------------------------
+
+DAY = 86_400.0
+
+
+async def kept(step: float = 0.0) -> tuple[Timekeeper, Database]:
+    """A timekeeper that has measured once, and a database whose clock has stepped since."""
+    database = Database(Clock(), [(0.001, 0.001)])
+    keeper = Timekeeper(clock=database.clock, store=cast("Store", database))
+    await keeper.run_once()
+    database.step = step
+    return keeper, database
+
+
+async def measure_for(keeper: Timekeeper, database: Database, seconds: float) -> int:
+    """Let it measure as often as it wants to; answers how often it did."""
+    until, measured = database.clock.passed + seconds, 0
+    while database.clock.passed < until:
+        database.clock.passed += (await keeper.run_once()).rest
+        measured += 1
+    return measured
+
+
+@pytest.mark.parametrize("step", [DAY, -DAY, STEP + 6, -STEP - 6])
+async def test_a_clock_that_was_wrong_for_a_while_is_never_followed(step: float) -> None:
+    keeper, database = await kept(step)
+
+    await measure_for(keeper, database, 15)
+
+    assert abs(database.clock.wrong) < 0.1
+    assert keeper.holds
+    assert keeper.doubt is not None
+    assert keeper.doubt.seconds == pytest.approx(step, abs=1)
+    assert keeper.steady_for() == 0
+    database.step = 0.0
+    await measure_for(keeper, database, 15)
+    assert not keeper.holds
+    assert keeper.steady_for() == float("inf")
+    assert abs(database.clock.wrong) < 0.1
+
+
+@pytest.mark.parametrize("step", [DAY, -DAY])
+async def test_a_step_that_stands_is_followed_after_enough_measurements_and_time(step: float) -> None:
+    keeper, database = await kept(step)
+
+    measured = await measure_for(keeper, database, CONFIRMED - 6)
+    assert abs(database.clock.wrong) < 0.1
+    assert measured >= LEAST
+    await measure_for(keeper, database, 16)
+
+    assert database.clock.wrong == pytest.approx(step, abs=1)
+    assert not keeper.holds
+    assert 0 < keeper.steady_for() < 20
+
+
+async def test_measurements_that_disagree_confirm_nothing() -> None:
+    keeper, database = await kept()
+
+    for number in range(40):
+        database.step = DAY + 100 * number
+        await measure_for(keeper, database, 1)
+
+    assert abs(database.clock.wrong) < 0.1
+    assert keeper.holds
+
+
+async def test_a_small_step_is_followed_at_once() -> None:
+    keeper, database = await kept(STEP - 1)
+
+    await keeper.run_once()
+
+    assert database.clock.wrong == pytest.approx(STEP - 1, abs=0.1)
+
+
+async def test_a_machine_that_slept_need_not_be_asked_twice() -> None:
+    keeper, database = await kept(8 * 3600)
+    database.clock.slept = 8 * 3600
+
+    await keeper.run_once()
+
+    assert database.clock.wrong == pytest.approx(8 * 3600, abs=1)
+    assert not keeper.holds

@@ -287,6 +287,10 @@ def _print_health(found: dict[str, Any], *, utc: bool) -> None:
         (f"queue {each['queue']}", "", f"{count(each['depth'], 'run')} waiting") for each in found.get("queues") or []
     ]
     rows += [(f"schedule {each['schedule_id']}", "damaged", each["fault"]) for each in found.get("damaged") or []]
+    rows += [
+        (f"schedule {each['schedule_id']}", "ahead", "a wrong clock led it ahead: foliot schedule realign")
+        for each in found.get("ahead") or []
+    ]
     table(("part", "status", "detail"), rows, empty="")
 
 

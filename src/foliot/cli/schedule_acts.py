@@ -1,4 +1,4 @@
-"""`foliot schedule skip-next`, `backfill`, `export`, `import`: what is done to instants, and to many schedules."""
+"""`foliot schedule skip-next`, `realign`, `backfill`, `export`, `import`: acts on instants, and on many schedules."""
 
 from __future__ import annotations
 
@@ -42,6 +42,29 @@ def skip_next(
         path = f"/api/schedules/{segment(schedule)}/skip-next"
         said = client.delete(path) if undo else client.post(path, {} if at is None else {"at": at})
         show_schedule(said, as_json=as_json, utc=utc)
+
+
+@group.command()
+def realign(
+    schedule: Annotated[str | None, typer.Argument(help="The schedule's id (sch_…); without it, --all.")] = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Every schedule that is ahead.")] = False,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Set a schedule back whose next instant a wrong clock moved into the future; nothing fires twice."""
+    with asking() as client:
+        if (schedule is not None) == every:
+            raise drafting.usage("name one schedule, or say --all")
+        if schedule is not None:
+            show_schedule(client.post(f"/api/schedules/{segment(schedule)}/realign", {}), as_json=as_json, utc=utc)
+            return
+        found = client.post("/api/schedules/realign", {})
+        if as_json:
+            print_json(found)
+            return
+        rows = [(one["id"], one["name"], moment(one["next_run_at"], utc=utc)) for one in found["items"]]
+        table(("id", "name", "next"), rows, empty="No schedule is ahead.")
 
 
 @group.command()

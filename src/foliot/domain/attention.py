@@ -27,6 +27,8 @@ class Kind(StrEnum):
     LOST_WORKER = "lost_worker"
     DAMAGED = "damaged"
     NO_WORKER = "no_worker"
+    AHEAD = "ahead"
+    STANDSTILL = "standstill"
 
 
 class Severity(StrEnum):
@@ -237,6 +239,49 @@ def damaged(name: str, schedule_id: str, fault: str, since: datetime | None) -> 
         since=since,
         schedule_id=schedule_id,
         actions=[Action("Mend", "POST", f"/api/schedules/{schedule_id}/resume", (Verb.WRITE, Thing.SCHEDULE))],
+    )
+
+
+def ahead(name: str, schedule_id: str) -> Item:
+    return Item(
+        kind=Kind.AHEAD,
+        key=schedule_id,
+        severity=Severity.FAILED,
+        title=name,
+        reason="a clock that was ahead has settled instants that have not come: it fires when it is set back",
+        since=None,
+        schedule_id=schedule_id,
+        actions=[
+            Action("Realign", "POST", f"/api/schedules/{schedule_id}/realign", (Verb.WRITE, Thing.SCHEDULE)),
+        ],
+    )
+
+
+def all_ahead(count: int) -> Item:
+    return Item(
+        kind=Kind.AHEAD,
+        key="all",
+        severity=Severity.FAILED,
+        title=f"more than {_counted(count, 'schedule')} ahead of time",
+        reason="a clock that was ahead has settled instants that have not come: they fire when they are set back",
+        since=None,
+        count=count,
+        actions=[Action("Realign all", "POST", "/api/schedules/realign", (Verb.WRITE, Thing.SCHEDULE))],
+    )
+
+
+_STANDING = {"store": "The database refuses", "clock": "The clock has jumped", "host": "A host holds the slots"}
+
+
+def standstill(why: str, told: str, seconds: float, now: datetime) -> Item:
+    """What a watchdog found; `told` is in words that the reader may read."""
+    return Item(
+        kind=Kind.STANDSTILL,
+        key=why,
+        severity=Severity.FAILED,
+        title=_STANDING.get(why, "Work stands still"),
+        reason=f"{told}, for {_ago(timedelta(seconds=seconds))}",
+        since=now - timedelta(seconds=seconds),
     )
 
 

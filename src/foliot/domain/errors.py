@@ -19,6 +19,7 @@ FoliotError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from enum import StrEnum
 
 
 class FoliotError(Exception):
@@ -114,12 +115,36 @@ class TooMany(FoliotError):
         self.retry_after = retry_after
 
 
+class Cause(StrEnum):
+    """Why the database says no."""
+
+    DISK_FULL = "disk_full"
+    READ_ONLY = "read_only"
+    DISK_ERROR = "disk_error"
+    BUSY = "busy"
+    AWAY = "away"
+
+    @property
+    def told(self) -> str:
+        return _CAUSES[self]
+
+
+_CAUSES = {
+    Cause.DISK_FULL: "the database takes no writes: its disk is full",
+    Cause.READ_ONLY: "the database takes no writes: it is read-only",
+    Cause.DISK_ERROR: "the database cannot use its disk",
+    Cause.BUSY: "the database is too busy: it did not answer in time",
+    Cause.AWAY: "the database did not answer",
+}
+
+
 class Unavailable(FoliotError):
     """Something Foliot itself depends on is away. `told` is what strangers may hear of it: no address, user or path."""
 
-    def __init__(self, message: str, *, told: str | None = None) -> None:
+    def __init__(self, message: str, *, told: str | None = None, cause: Cause | None = None) -> None:
         super().__init__(message)
         self.told = message if told is None else told
+        self.cause = cause
 
 
 class Contended(Unavailable):

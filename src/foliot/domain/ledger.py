@@ -30,6 +30,8 @@ class Reason(StrEnum):
     CATCHUP_LATEST = "catchup_latest"
     CATCHUP_ALL = "catchup_all"
     RETENTION = "retention"
+    AHEAD = "ahead"
+    """A clock that was ahead fired it before its time: its run is there already."""
 
 
 @dataclass(frozen=True, slots=True)

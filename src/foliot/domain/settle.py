@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -38,6 +38,9 @@ class Due:
     last_run_at: datetime | None = None
     skip_at: datetime | None = None
     skip_by: str | None = None
+    ahead_until: datetime | None = None
+    ahead: frozenset[datetime] = frozenset()
+    """Instants that were fired before their time: each has its run already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,14 @@ class Plan:
             return skip
         return skip if self.next_at is not None and skip >= self.next_at else None
 
+    @property
+    def ahead_until(self) -> datetime | None:
+        """Up to where instants may have runs already, as long as the cursor has not passed it."""
+        until = self.due.ahead_until
+        if until is None or self.fault is not None:
+            return until
+        return until if self.next_at is not None and until >= self.next_at else None
+
 
 def settle(due: Due, now: datetime, open_runs: Sequence[OpenRun] = ()) -> Plan:
     """Account for every instant up to and including `now`: a run, or a line in the ledger."""
@@ -119,15 +130,16 @@ def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
     grace_start = max(first, now - timedelta(seconds=catchup.grace_seconds) + _TICK)
     window_start = max(first, now - timedelta(seconds=catchup.window_seconds))
     skip = _to_skip(plan, trigger)
+    passed = {at for at in plan.due.ahead if trigger.names(at)} | ({skip} if skip is not None else set())
     kept: list[datetime] = []
     if window_start < grace_start:
         match catchup.mode:
             case CatchupMode.NONE:
                 pass
             case CatchupMode.LATEST:
-                kept = _newest(trigger, window_start, grace_start, 1, skip)
+                kept = _newest(trigger, window_start, grace_start, 1, passed)
             case CatchupMode.ALL:
-                kept = _newest(trigger, window_start, grace_start, catchup.max_runs, skip)
+                kept = _newest(trigger, window_start, grace_start, catchup.max_runs, passed)
     cut = kept[0] if kept else grace_start
     if skip is not None and first <= skip < cut:
         _miss(plan, spec, first, skip)
@@ -135,8 +147,7 @@ def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
         _miss(plan, spec, trigger.next_after(skip), cut)
     else:
         _miss(plan, spec, first, cut)
-    if skip is not None and cut <= skip < grace_start:
-        kept = sorted([*kept, skip])
+    kept = sorted({*kept, *(at for at in passed if cut <= at < grace_start)})
     return [*kept, *trigger.between(grace_start, now + _TICK)]
 
 
@@ -146,11 +157,11 @@ def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
     return skip if skip is not None and trigger.names(skip) else None
 
 
-def _newest(trigger: Trigger, start: datetime, end: datetime, limit: int, skip: datetime | None) -> list[datetime]:
-    """The last instants before `end` that may run: one that is to be skipped takes no other's place."""
-    if skip is None:
-        return trigger.newest(start, end, limit)
-    return [at for at in trigger.newest(start, end, limit + 1) if at != skip][-limit:]
+def _newest(
+    trigger: Trigger, start: datetime, end: datetime, limit: int, passed: Collection[datetime]
+) -> list[datetime]:
+    """The last instants before `end` that may run: one that is passed over takes no other's place."""
+    return [at for at in trigger.newest(start, end, limit + len(passed)) if at not in passed][-limit:]
 
 
 def _miss(plan: Plan, spec: Spec, first: datetime | None, end: datetime) -> None:
@@ -169,12 +180,16 @@ def _skip(plan: Plan, instant: datetime) -> None:
 def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs: Sequence[OpenRun]) -> None:
     room = None if spec.max_runs is None else spec.max_runs - plan.fired
     crowd = _Crowd(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
-    left = sum(instant != plan.due.skip_at for instant in instants)
+    ahead = plan.due.ahead
+    left = sum(instant != plan.due.skip_at and instant not in ahead for instant in instants)
     for instant in instants:
         if room is not None and len(plan.runs) >= room:
             break
         if instant == plan.due.skip_at:
             _skip(plan, instant)
+            continue
+        if instant in ahead:
+            _account(plan, instant, instant, 1, Fate.SKIPPED, Reason.AHEAD)
             continue
         left -= 1
         waits, refused = crowd.judge(spec.overlap, left)

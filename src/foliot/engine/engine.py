@@ -13,6 +13,7 @@ import structlog
 from foliot.domain.breaker import BREAKERS, OpenBreaker
 from foliot.domain.errors import Unavailable
 from foliot.domain.node import Role, Wish
+from foliot.domain.standstill import PATIENCE, Refusal
 from foliot.engine.alarm import Alarm
 from foliot.engine.chainer import Chainer
 from foliot.engine.dispatcher import Dispatcher
@@ -31,6 +32,7 @@ from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
 from foliot.engine.timekeeper import SettableClock, Timekeeper
+from foliot.engine.watchdog import LOOK, Lookout, Watchdog, holders
 from foliot.engine.watcher import Watcher
 from foliot.ports import Actions, Broker, Feed, Intake, Store, Workers, is_watched
 
@@ -90,11 +92,15 @@ class Engine:
     """How articles are fetched here; None: not at all."""
     slots: Slots = field(default_factory=Slots)
     """How those of this process are shared out."""
+    refusal: Callable[[], Refusal | None] = lambda: None
+    """What the store refuses this process, known without asking it."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
     workers: Workers = field(init=False)
     timekeeper: Timekeeper = field(init=False)
+    watchdog: Watchdog = field(init=False)
+    _lookout: Lookout = field(init=False)
     _recorder: Recorder = field(init=False)
     _publisher: Publisher | None = field(init=False, default=None)
     _receiver: Receiver | None = field(init=False, default=None)
@@ -108,7 +114,7 @@ class Engine:
     def __post_init__(self) -> None:
         pace = self.pace
         self.loop = Loop(self.clock, self.feed)
-        self.timekeeper = Timekeeper(clock=self.clock, store=self.store)
+        self.timekeeper = Timekeeper(clock=self.clock, store=self.store, scale=pace.scale)
         self._recorder = Recorder(
             clock=self.clock,
             store=self.store,
@@ -132,6 +138,14 @@ class Engine:
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
         self._sources = [*self._firing(), *self._watchers, *self._gathering()]
+        self._lookout = Lookout(
+            clock=self.clock,
+            store=self.store,
+            queues=self.queues,
+            patience=PATIENCE * pace.scale,
+            period=LOOK * pace.scale,
+        )
+        self.watchdog = self._guard()
 
     async def start(self) -> None:
         """Set the clock first: nothing fires by a wrong one."""
@@ -191,6 +205,10 @@ class Engine:
         except Unavailable as error:
             log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 
+    def _own_clock(self) -> bool:
+        """While a step of the database's clock is held, ours decides what is due."""
+        return self.timekeeper.holds
+
     @property
     def _executes(self) -> bool:
         return self.broker is None
@@ -211,6 +229,7 @@ class Engine:
                 alarm=self._alarm,
                 batch=pace.batch,
                 longest_rest=pace.tick,
+                own_clock=self._own_clock,
             ),
             Janitor(
                 clock=self.clock,
@@ -219,6 +238,8 @@ class Engine:
                 alarm=self._alarm,
                 period=pace.sweep * pace.scale,
                 retention=pace.retention,
+                lease=timedelta(seconds=pace.lease * pace.scale),
+                steady_for=self.timekeeper.steady_for,
             ),
             Chainer(store=self.store, period=CHAIN_PERIOD * pace.scale),
         ]
@@ -298,8 +319,32 @@ class Engine:
             gatherer=self._gatherer,
             heartbeat=pace.heartbeat * pace.scale,
             sweep=pace.sweep * pace.scale,
+            steady_for=self.timekeeper.steady_for,
         )
         return [self._gatherer]
+
+    def _guard(self) -> Watchdog:
+        pace, publisher = self.pace, self._publisher
+        return Watchdog(
+            clock=self.clock,
+            refusal=self.refusal,
+            doubt=lambda: self.timekeeper.doubt,
+            lookout=self._lookout,
+            fires=self.role is not Role.WORKER,
+            failed=self._failure,
+            free=self.workers.free if self._executes else None,
+            held=lambda: holders(self.executor),
+            slots=self.workers.slots,
+            broker=lambda: None if publisher is None else publisher.trouble,
+            takers=None if publisher is None else publisher.takers,
+            patience=PATIENCE * pace.scale,
+            period=LOOK * pace.scale,
+        )
+
+    def _failure(self) -> str | None:
+        """Why what fires or takes runs fails, if it does."""
+        rounds = [self.loop.progress.get(name) for name in ("ticker", *TAKING, "publisher")]
+        return next((one.error for one in rounds if one is not None and one.error), None)
 
     def _finishing(self) -> list[Actor]:
         """Those who are needed until the last ending is written."""
@@ -315,7 +360,7 @@ class Engine:
             heard=self.hear,
         )
         if not self._executes:
-            return [herald, self.timekeeper]
+            return [herald, self.timekeeper, self._lookout, self.watchdog]
         return [
             self._recorder,
             Keeper(
@@ -329,6 +374,8 @@ class Engine:
             *([self._filer] if self._filer is not None else []),
             herald,
             self.timekeeper,
+            self._lookout,
+            self.watchdog,
         ]
 
     def _open_breakers(self) -> list[OpenBreaker]:
@@ -342,6 +389,7 @@ class Engine:
             **self.about,
             **self.told(),
             "loops": self.loop.report(),
+            "standstills": [one.as_dict() for one in self.watchdog.standstills()],
             "in_flight": len(self.executor.flights),
             **({} if self._gatherer is None else {"fetching": len(self._gatherer.fetches)}),
             "slots": self.workers.slots if self._executes else 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -50,6 +50,8 @@ class Filer:
     gatherer: Gatherer
     heartbeat: float
     sweep: float
+    steady_for: Callable[[], float] = lambda: float("inf")
+    """For how many seconds no step has moved the clock."""
     gather: float = 0.25
     """A small group waits until this long after the last one, if there is more to come."""
     name: str = "filer"
@@ -161,6 +163,9 @@ class Filer:
         if loop_now - self._swept_at < self.sweep:
             return 0
         self._swept_at = loop_now
+        if self.steady_for() < self.gatherer.lease.total_seconds():
+            # Whoever lives renews its leases by the time after a step first.
+            return 0
         now = self.clock.now()
         async with self.store.begin() as tx:
             expired = await tx.articles.lock_expired(now, SWEEP)

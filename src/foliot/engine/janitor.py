@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -19,6 +19,9 @@ BUSY = 0.1
 """How long to rest between two batches of pruning, so that it never stands in the way."""
 
 NODES_KEPT = timedelta(hours=24)
+
+LONGEST, LEAST_LONGEST = 20, timedelta(minutes=1)
+"""No process gives a lease that is so many times as long as ours: one that is was given by a clock that was ahead."""
 
 MOST_LOST = 5
 """So often in a row whoever holds a parked run may vanish; then the run is to blame."""
@@ -46,6 +49,9 @@ class Janitor:
     alarm: Alarm
     period: float
     retention: timedelta | None
+    lease: timedelta = timedelta(seconds=30)
+    steady_for: Callable[[], float] = lambda: float("inf")
+    """For how many seconds no step has moved the clock."""
     name: str = "janitor"
     topics: Sequence[str] = ()
     _place: str = ""
@@ -62,8 +68,11 @@ class Janitor:
 
     async def _reclaim(self) -> int:
         now = self.clock.now()
+        if self.steady_for() < self.lease.total_seconds():
+            # Leases were given by the time before the step: whoever lives renews its own by the new one first.
+            return 0
         async with self.store.begin() as tx:
-            expired = await tx.claims.lock_expired(now, BATCH)
+            expired = await tx.claims.lock_expired(now, BATCH, max(self.lease * LONGEST, LEAST_LONGEST))
             # An effect that goes on elsewhere has not gone with whoever looked after it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]

@@ -187,6 +187,10 @@ class Publisher:
         except Unavailable as error:
             log.warning("marks will expire by themselves", action="offers_kept", runs=len(run_ids), error=str(error))
 
+    def takers(self) -> tuple[int, int]:
+        """How many workers there are, and how many slots they have free."""
+        return len(self._takers.all), sum(taker.free for taker in self._takers.all)
+
     def report(self) -> Mapping[str, Any]:
         return {
             "broker": self.broker.shown,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
@@ -60,6 +60,8 @@ class Ticker:
     alarm: Alarm
     batch: int
     longest_rest: float
+    own_clock: Callable[[], bool] = lambda: False
+    """Whether the database's clock is not to be believed just now."""
     name: str = "ticker"
     topics: Sequence[str] = (SCHEDULES_TOPIC,)
     _backlog: bool = False
@@ -93,7 +95,7 @@ class Ticker:
             if self._next is None or now < self._next:
                 return Ticked(0, 0, self._rest())
         async with self.store.begin() as tx:
-            due, following = await tx.firing.lock_due(now, limit=self.batch)
+            due, following = await tx.firing.lock_due(now, self.batch, own_clock=self.own_clock())
             open_runs = await tx.firing.open_runs([one.id for one in due if judges_overlap(one)])
             plans = self._settle(due, now, open_runs)
             recorded = await tx.firing.record(plans, now)
@@ -115,7 +117,7 @@ class Ticker:
         """A row that cannot be settled, say because somebody moved its cursor back, silences itself and no other."""
         runs = settled = 0
         async with self.store.read() as tx:
-            due, _ = await tx.firing.lock_due(now, limit=self.batch)
+            due, _ = await tx.firing.lock_due(now, self.batch, own_clock=self.own_clock())
         self._next = UNKNOWN
         for one in due:
             try:

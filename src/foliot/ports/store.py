@@ -44,6 +44,7 @@ from foliot.ports.views import (
     Finished,
     Page,
     Recorded,
+    Rewound,
     RunRequest,
     RunView,
 )
@@ -52,8 +53,13 @@ from foliot.ports.views import (
 class Firing(Protocol):
     """Due schedules become runs."""
 
-    async def lock_due(self, now: datetime, limit: int) -> tuple[list[Due], datetime | None]:
-        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due."""
+    async def lock_due(
+        self, now: datetime, limit: int, *, own_clock: bool = False
+    ) -> tuple[list[Due], datetime | None]:
+        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due.
+
+        The database's clock has the last word, unless the caller says that its own does.
+        """
         ...
 
     async def lock_one(self, schedule_id: str) -> Due | None:
@@ -101,8 +107,11 @@ class Claims(Protocol):
 
     async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished: ...
 
-    async def lock_expired(self, now: datetime, limit: int) -> list[Claimed]:
-        """Runs whose lease ran out, locked, as their last holder had them."""
+    async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[Claimed]:
+        """Runs whose lease ran out, by our clock and the database's, locked, as their last holder had them.
+
+        A lease that ends later than `longest` from now was given before a clock went back, and counts as run out.
+        """
         ...
 
     async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
@@ -132,6 +141,17 @@ class Schedules(Protocol):
         ...
 
     async def end_span(self, schedule_id: str, now: datetime) -> None: ...
+
+    async def rewind(self, schedule: Schedule, now: datetime, cut: Sequence[Entry]) -> Rewound:
+        """Undo what lies beyond `now`, and set the cursor where this schedule, which is locked, has it.
+
+        `cut`: the ledger's entries across `now`, as they end there. Runs that were made too early stay.
+        """
+        ...
+
+    async def ahead(self, soon: datetime, limit: int, tenant_id: str | None = None) -> Sequence[tuple[str, str, str]]:
+        """(tenant, id, name) of those that have settled instants later than this moment, which has not come."""
+        ...
 
     async def spans(self, schedule_id: str) -> list[Span]: ...
 
@@ -279,6 +299,10 @@ class Upkeep(Protocol):
 
     async def time(self) -> datetime:
         """What the database's clock says."""
+        ...
+
+    async def probe(self) -> None:
+        """A write that changes nothing: whether the database would take one."""
         ...
 
 

@@ -54,7 +54,9 @@ class Troubles(Protocol):
         """How many active schedules had an instant before this moment that is not settled, and the first of them."""
         ...
 
-    async def missed(self, tenant_id: str, since: datetime, limit: int) -> Sequence[Missed]: ...
+    async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> Sequence[Missed]:
+        """Those whose last missed instant lies in this stretch."""
+        ...
 
     async def letters(self, tenant_id: str, most: int, now: datetime) -> Letters | None:
         """Those of groups that nobody has muted."""

@@ -89,6 +89,15 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Rewound:
+    """What was found beyond the moment that a schedule was set back to."""
+
+    early: Sequence[datetime]
+    """Instants that have a run already, oldest first."""
+    last_run_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """What a batch of plans wrote."""
 

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, TextClause, Update, bindparam, func, null, or_, select, text, update
+from sqlalchemy import Select, TextClause, Update, and_, bindparam, func, null, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import new_id
@@ -259,9 +259,12 @@ class SqlClaims:
     async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished:
         return await ends.finish(self.conn, self.dialect, endings, now)
 
-    async def lock_expired(self, now: datetime, limit: int) -> list[Claimed]:
+    async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[Claimed]:
         clock = None if self.holding.bind_clock else self.dialect.now()
-        query = select(*_EXPIRED).where(runs.c.lease_until < (now if clock is None else clock))
+        # By both clocks: a step of one of them takes no run from a worker that lives.
+        over = [runs.c.lease_until < now, *([] if clock is None else [runs.c.lease_until < clock])]
+        expired = and_(*over) if longest is None else or_(and_(*over), runs.c.lease_until > now + longest)
+        query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)
         query = query.order_by(runs.c.lease_until).limit(limit)
         rows = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
         await self.holding.load(rows)

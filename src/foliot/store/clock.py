@@ -26,3 +26,8 @@ class StoreClock:
 
     def adjust(self, moment: datetime, monotonic: float) -> None:
         self._moment, self._monotonic = moment, monotonic
+
+    def suspended(self) -> float:
+        """For how many seconds this machine has slept since it started; 0 where the system does not tell."""
+        boot = getattr(time, "CLOCK_BOOTTIME", None)
+        return 0.0 if boot is None else time.clock_gettime(boot) - time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,8 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.domain.errors import Contended, Unavailable
+from foliot.domain.errors import Cause, Contended, Unavailable
+from foliot.domain.standstill import Refusal
 from foliot.store.articles import SqlArticles
 from foliot.store.bulks import SqlBulks
 from foliot.store.caps import Caps
@@ -34,6 +36,7 @@ from foliot.store.past import SqlPast
 from foliot.store.pipelines import SqlPipelines
 from foliot.store.prices import SqlPrices
 from foliot.store.queues import SqlQueues
+from foliot.store.refusal import Refusals, cause_of
 from foliot.store.requests import SqlRequests
 from foliot.store.runs import SqlRuns
 from foliot.store.schedules import SqlSchedules
@@ -54,7 +57,6 @@ _BROKEN_CHECKS = frozenset({4025, 3819})
 _UNDONE = frozenset({"40001", "40P01", "55P03", 1205, 1213})
 """Deadlocks, failed serialisations, and locks not given in time: nothing has happened, and asking again is safe."""
 
-_SILENT = "the database did not answer"
 _UNDONE_FOR_ANOTHER = "the database undid this for another's sake"
 
 
@@ -105,6 +107,7 @@ class Database:
     _walled: bool | None = field(init=False, default=None)
     """Whether the database itself keeps tenants apart; asked once."""
     _versions: Versions = field(init=False, default_factory=dict)
+    _refusals: Refusals = field(init=False, default_factory=Refusals)
 
     def __post_init__(self) -> None:
         self.dialect = DIALECTS[make_url(self.url).get_backend_name()]
@@ -116,11 +119,11 @@ class Database:
     async def begin(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
         """A transaction that writes; where there is one writer, the next one waits its turn."""
         if self._writer is None:
-            async with _translated(), self.engines.write.begin() as conn:
+            async with self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
                 await self._confine(conn, tenant_id)
                 yield self._transaction(conn)
         else:
-            async with self._writer, _translated(), self.engines.write.begin() as conn:
+            async with self._writer, self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
                 yield self._transaction(conn)
 
     @asynccontextmanager
@@ -130,7 +133,7 @@ class Database:
             async with self.begin() as tx:
                 yield tx
             return
-        async with _translated(), self.engines.read.connect() as conn:
+        async with self._noted(writes=False), _translated(), self.engines.read.connect() as conn:
             await self._confine(conn, tenant_id)
             yield self._transaction(conn)
 
@@ -141,9 +144,24 @@ class Database:
             async with self.read() as tx:
                 yield tx
             return
-        async with _translated(), self.engines.read.connect() as conn:
+        async with self._noted(writes=False), _translated(), self.engines.read.connect() as conn:
             await conn.execution_options(isolation_level="AUTOCOMMIT")
             yield self._transaction(conn)
+
+    def refusal(self) -> Refusal | None:
+        """What the database refuses this process now; known without asking it."""
+        return self._refusals.standing(time.monotonic())
+
+    @asynccontextmanager
+    async def _noted(self, *, writes: bool) -> AsyncIterator[None]:
+        try:
+            yield
+        except Contended:
+            raise
+        except Unavailable as error:
+            if error.cause is not None:
+                self._refusals.note(error.cause, str(error), time.monotonic(), writes=writes)
+            raise
 
     async def walled(self) -> bool:
         """Whether the database itself keeps tenants apart."""
@@ -212,9 +230,11 @@ async def _translated() -> AsyncIterator[None]:
             raise
         if codes & _UNDONE:
             raise Contended(f"{_UNDONE_FOR_ANOTHER}: {_brief(error)}", told=_UNDONE_FOR_ANOTHER) from error
-        raise Unavailable(f"{_SILENT}: {_brief(error)}", told=_SILENT) from error
+        cause = cause_of(error)
+        raise Unavailable(f"{cause.told}: {_brief(error)}", told=cause.told, cause=cause) from error
     except (PoolTimeout, ConnectionError, TimeoutError) as error:
-        raise Unavailable(f"{_SILENT}: {_brief(error)}", told=_SILENT) from error
+        silent = Cause.AWAY
+        raise Unavailable(f"{silent.told}: {_brief(error)}", told=silent.told, cause=silent) from error
 
 
 def _brief(error: Any) -> str:

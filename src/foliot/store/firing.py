@@ -12,7 +12,7 @@ from sqlalchemy import Select, bindparam, func, literal_column, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import RUN, new_id
-from foliot.domain.run import RunState, order_key
+from foliot.domain.run import Origin, RunState, order_key
 from foliot.domain.schedule import Spec, Status
 from foliot.domain.settle import Due, NewRun, OpenRun, Plan
 from foliot.ports import Recorded
@@ -35,6 +35,7 @@ _DUE = (
     schedules.c.last_run_at,
     schedules.c.skip_at,
     schedules.c.skip_by,
+    schedules.c.ahead_until,
 )
 
 
@@ -73,14 +74,37 @@ class SqlFiring:
     dialect: Dialect
     bind_clock: bool
 
-    async def lock_due(self, now: datetime, limit: int) -> tuple[list[Due], datetime | None]:
-        rows = (await self.conn.execute(_due(self.dialect, self.bind_clock, limit), {"now": now})).all()
-        return [Due(*row[:-1]) for row in rows], rows[0][-1] if rows else None
+    async def lock_due(
+        self, now: datetime, limit: int, *, own_clock: bool = False
+    ) -> tuple[list[Due], datetime | None]:
+        query = _due(self.dialect, self.bind_clock or own_clock, limit)
+        rows = (await self.conn.execute(query, {"now": now})).all()
+        found = [Due(*row[:-1]) for row in rows]
+        await self._load_ahead(found, now)
+        return found, rows[0][-1] if rows else None
 
     async def lock_one(self, schedule_id: str) -> Due | None:
         query = select(*_DUE).where(schedules.c.id == schedule_id)
         row = (await self.conn.execute(self.dialect.lock(query))).first()
-        return Due(*row) if row is not None and row.next_at is not None else None
+        if row is None or row.next_at is None:
+            return None
+        due = Due(*row)
+        await self._load_ahead([due], due.ahead_until or due.next_at)
+        return due
+
+    async def _load_ahead(self, found: Sequence[Due], until: datetime) -> None:
+        """Which instants up to there have their run already: hardly any schedule ever has such."""
+        led = {one.id: one for one in found if one.ahead_until is not None}
+        if not led:
+            return
+        query = select(runs.c.schedule_id, runs.c.fills).where(
+            self.dialect.among(runs.c.schedule_id, sorted(led)),
+            runs.c.fills >= min(one.next_at for one in led.values()),
+            runs.c.fills <= until,
+            runs.c.origin == Origin.INSTANT,
+        )
+        for schedule_id, at in await self.conn.execute(query):
+            led[schedule_id].ahead |= {at}
 
     async def open_runs(self, schedule_ids: Sequence[str]) -> dict[str, list[OpenRun]]:
         if not schedule_ids:
@@ -162,6 +186,8 @@ def _advanced(plans: Sequence[Plan]) -> Change:
     if any(plan.due.skip_at for plan in plans):
         values["skip_at"] = [plan.skip_at for plan in plans]
         values["skip_by"] = [None if plan.skip_at is None else plan.due.skip_by for plan in plans]
+    if any(plan.due.ahead_until for plan in plans):
+        values["ahead_until"] = [plan.ahead_until for plan in plans]
     keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
     return schedules, keys, values
 

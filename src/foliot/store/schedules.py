@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, insert, select, update
+from sqlalchemy import Select, and_, exists, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
@@ -17,8 +17,10 @@ from foliot.domain.run import Origin, RunState
 from foliot.domain.schedule import ManagedBy, Schedule, Spec, Status, load_spec
 from foliot.domain.trigger import Once, Trigger
 from foliot.ports import Page
+from foliot.ports.views import Rewound
 from foliot.store.columns import Damaged
 from foliot.store.dialects import Dialect
+from foliot.store.rewind import rewind
 from foliot.store.tables import ledger, runs, schedules, spans, versions
 
 
@@ -98,6 +100,21 @@ class SqlSchedules:
 
     async def end_span(self, schedule_id: str, now: datetime) -> None:
         await self.conn.execute(update(spans).where(spans.c.open_of == schedule_id).values(end_at=now, open_of=None))
+
+    async def rewind(self, schedule: Schedule, now: datetime, cut: Sequence[Entry]) -> Rewound:
+        return await rewind(self.conn, self.dialect, schedule, now, cut)
+
+    async def ahead(self, soon: datetime, limit: int, tenant_id: str | None = None) -> list[tuple[str, str, str]]:
+        line = (ledger.c.schedule_id == schedules.c.id, ledger.c.first_at == schedules.c.gap_first)
+        settled = or_(schedules.c.last_run_at > soon, exists().where(*line, ledger.c.last_at > soon))
+        broken = or_(schedules.c.updated_at > soon, and_(schedules.c.next_at > soon, settled))
+        query = select(schedules.c.tenant_id, schedules.c.id, schedules.c.name).where(
+            schedules.c.status.in_([Status.ACTIVE, Status.PAUSED]), schedules.c.fault.is_(None), broken
+        )
+        if tenant_id is not None:
+            query = query.where(schedules.c.tenant_id == tenant_id)
+        found = await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
+        return [(tenant, schedule_id, name) for tenant, schedule_id, name in found]
 
     async def spans(self, schedule_id: str) -> list[Span]:
         query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.start_at, spans.c.id)

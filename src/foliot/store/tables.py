@@ -68,7 +68,8 @@ schedules = Table(
     Column("spec", prose(), nullable=False),
     Column("action", Document, nullable=False),
     Column("anchor", Moment, nullable=False),
-    # The cursor: the first instant that is not settled. Moves only forward, by compare-and-set.
+    # The cursor: the first instant that is not settled. Moves only forward, by compare-and-set; only a realign sets it
+    # back.
     Column("next_at", Moment),
     Column("last_run_at", Moment),
     Column("fired", Integer, nullable=False, server_default="0"),
@@ -81,6 +82,8 @@ schedules = Table(
     # The instant that somebody wants skipped, and who; it is passed over by whoever settles it.
     Column("skip_at", Moment),
     Column("skip_by", key(200)),
+    # Up to here instants may have runs already, made by a clock that was ahead; whoever settles asks for them.
+    Column("ahead_until", Moment),
     # Who looks after it: whoever asks, or the file, code or preset that made it.
     Column("managed_by", key(16), nullable=False, server_default="api"),
     # Why this row is silent although active: somebody damaged it. `fault_next_at` is where its cursor stood, and finds

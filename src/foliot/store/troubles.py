@@ -52,7 +52,7 @@ class SqlTroubles:
             return len(found), found
         return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, found
 
-    async def missed(self, tenant_id: str, since: datetime, limit: int) -> list[Missed]:
+    async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[Missed]:
         last = func.max(ledger.c.last_at).label("last")
         query = (
             select(
@@ -64,7 +64,8 @@ class SqlTroubles:
                 func.max(ledger.c.reason).label("reason"),
             )
             .join(schedules, schedules.c.id == ledger.c.schedule_id)
-            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= since, ledger.c.fate == Fate.MISSED)
+            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= since, ledger.c.last_at <= until)
+            .where(ledger.c.fate == Fate.MISSED)
             .where(schedules.c.status != Status.DELETED)
             .group_by(ledger.c.schedule_id, schedules.c.name)
             .order_by(last.desc(), ledger.c.schedule_id)

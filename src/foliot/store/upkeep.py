@@ -201,6 +201,9 @@ class SqlUpkeep:
         )
         return {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth}
 
+    async def probe(self) -> None:
+        await self.conn.execute(update(nodes).where(nodes.c.id == "").values(wish=None))
+
     async def time(self) -> datetime:
         clock = self.dialect.now()
         if clock is None:

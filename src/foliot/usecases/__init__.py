@@ -30,6 +30,7 @@ from foliot.usecases.health import Crawler, Wellbeing
 from foliot.usecases.instants import Instants
 from foliot.usecases.jobs import Jobs
 from foliot.usecases.keys import Keys
+from foliot.usecases.knowledge import Knowledge
 from foliot.usecases.limits import Limiter
 from foliot.usecases.logs import Logs
 from foliot.usecases.members import Members
@@ -39,6 +40,7 @@ from foliot.usecases.presets import Presets
 from foliot.usecases.previews import Previews
 from foliot.usecases.queues import Queues
 from foliot.usecases.rankings import Rankings
+from foliot.usecases.realign import Realign
 from foliot.usecases.reverting import Reverting
 from foliot.usecases.runs import Runs
 from foliot.usecases.schedules import Schedules
@@ -80,6 +82,7 @@ class UseCases:
     """Who acts on each thing of a bulk action."""
     backfills: Backfills
     skipping: Skipping
+    realign: Realign
     dead_letters: DeadLetters
     mutes: Mutes
     crawls: Crawls
@@ -129,7 +132,9 @@ class UseCases:
         crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
         site: Site | None = None,
         signs_by_setting: bool = False,
+        knowledge: Knowledge | None = None,
     ) -> UseCases:
+        knowledge = knowledge or Knowledge(store=store)
         limiter = limiter or Limiter(store=store, clock=clock)
         schedules = Schedules(
             store=store,
@@ -153,7 +158,7 @@ class UseCases:
             fares=Fares(store=store),
             rankings=Rankings(store=store, clock=clock),
             glimpses=Glimpses(store=store, clock=clock),
-            attention=Attention(store=store, clock=clock),
+            attention=Attention(store=store, clock=clock, knowledge=knowledge),
             timelines=Timelines(store=store, clock=clock),
             calendars=Calendars(store=store, clock=clock, default_zone=default_zone),
             runs=runs,
@@ -166,6 +171,7 @@ class UseCases:
             ),
             backfills=backfills,
             skipping=Skipping(store=store, clock=clock, feed=feed),
+            realign=Realign(store=store, clock=clock, feed=feed),
             crawls=Crawls(
                 store=store,
                 clock=clock,
@@ -226,6 +232,14 @@ class UseCases:
             workers=Workers(store=store, clock=clock, feed=feed),
             chain=Chain(store=store, clock=clock),
             audit=Audit(store=store),
-            health=Wellbeing(store=store, clock=clock, disk=disk, remarks=remarks, reach=reach, crawlers=crawlers),
+            health=Wellbeing(
+                store=store,
+                clock=clock,
+                knowledge=knowledge,
+                disk=disk,
+                remarks=remarks,
+                reach=reach,
+                crawlers=crawlers,
+            ),
             feed=feed,
         )

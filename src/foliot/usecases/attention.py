@@ -8,10 +8,14 @@ from datetime import datetime, timedelta
 
 from foliot.domain import attention
 from foliot.domain.access import Caller, Thing, Verb, demand, may
-from foliot.domain.attention import Item
-from foliot.domain.node import NodeState
+from foliot.domain.attention import Item, Kind
+from foliot.domain.errors import Unavailable
+from foliot.domain.node import SEEN, NodeState
+from foliot.domain.standstill import PATIENCE, Standstill, Why
 from foliot.domain.wellness import SHOWN, Wellness
 from foliot.ports import Clock, Queue, Store, Transaction
+from foliot.usecases.changes import SKEW
+from foliot.usecases.knowledge import Knowledge
 from foliot.usecases.workers import Worker, read_worker
 
 WINDOW = timedelta(hours=24)
@@ -38,22 +42,42 @@ class Attention:
 
     store: Store
     clock: Clock
+    knowledge: Knowledge
 
     async def check(self, caller: Caller) -> Checked:
-        """Actions that the caller may not take are left out, and processes of the house for all but its keepers."""
+        """Actions that the caller may not take are left out, and processes of the house for all but its keepers.
+
+        When the store tells nothing, this process tells what it knows by itself.
+        """
         demand(caller, Verb.READ, Thing.RUN)
         now = self.clock.now()
+        own = await self.knowledge.own()
+        try:
+            items = await self._found(caller, own, now)
+        except Unavailable:
+            items = _standing(self.knowledge.told(own, ()), caller, now, waits=False)
+            if not items:
+                raise
+        return Checked(now, [_allowed(one, caller) for one in attention.ranked(items)])
+
+    async def _found(self, caller: Caller, own: Sequence[Standstill], now: datetime) -> list[Item]:
         async with self.store.read(caller.tenant_id) as tx:
             items = await self._troubles(tx, caller, now)
             waiting = await tx.troubles.waiting(caller.tenant_id)
         # Queues and processes are the house's: a transaction that sees one tenant alone would not see them.
         async with self.store.read() as tx:
             said = {queue.name: queue for queue in await tx.queues.said()}
-            workers = [read_worker(row, now) for row in await tx.upkeep.nodes(now - WINDOW)]
+            rows = await tx.upkeep.nodes(now - WINDOW)
+        workers = [read_worker(row, now) for row in rows]
         items += _queues(waiting, said, workers, now)
         if may(caller, Verb.READ, Thing.HOUSE):
             items += _lost(workers, now)
-        return Checked(now, [_allowed(one, caller) for one in attention.ranked(items)])
+        late = now - timedelta(seconds=PATIENCE)
+        waits = any(oldest < late for _, oldest in waiting.values()) or any(one.kind is Kind.LATE for one in items)
+        stands = self.knowledge.told(
+            own, [(row["id"], row["report"] or {}) for row in rows if row["seen_at"] > now - SEEN]
+        )
+        return items + _standing(stands, caller, now, waits=waits)
 
     async def _troubles(self, tx: Transaction, caller: Caller, now: datetime) -> list[Item]:
         tenant_id, found = caller.tenant_id, tx.troubles
@@ -66,12 +90,17 @@ class Attention:
             items += [attention.late(name, schedule_id, due, now) for name, schedule_id, due in dues]
         items += [
             attention.missed(one.name, one.schedule_id, one.count, one.first, one.reason)
-            for one in await found.missed(tenant_id, now - WINDOW, EACH)
+            for one in await found.missed(tenant_id, now - WINDOW, now + SKEW, EACH)
         ]
         items += [
             attention.damaged(one.name, one.schedule_id, one.why, one.at)
             for one in await found.damaged(tenant_id, EACH)
         ]
+        led = await tx.schedules.ahead(now + SKEW, EACH + 1, tenant_id)
+        if len(led) > EACH:
+            items.append(attention.all_ahead(EACH))
+        else:
+            items += [attention.ahead(name, schedule_id) for _, schedule_id, name in led]
         if may(caller, Verb.READ, Thing.DEAD_LETTER) and (dead := await found.letters(tenant_id, LETTERS, now)):
             items.append(
                 attention.dead_letters(dead.count, LETTERS, dead.alike, dead.message, dead.oldest, dead.newest_id)
@@ -104,6 +133,17 @@ def _queues(
         elif not paused and now - oldest > SLOW:
             items.append(attention.stalled(queue, depth, oldest, now, None))
     return items
+
+
+def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[Item]:
+    """Whoever keeps the house reads all of it; a tenant what concerns everybody, and, while its own work waits, why."""
+    if may(caller, Verb.READ, Thing.HOUSE):
+        return [attention.standstill(one.why.value, one.whole(), one.seconds, now) for one in found]
+    return [
+        attention.standstill(one.why.value, one.seen_by(caller.tenant_id), one.seconds, now)
+        for one in found
+        if waits or one.why in {Why.STORE, Why.CLOCK}
+    ]
 
 
 def _lost(workers: Sequence[Worker], now: datetime) -> list[Item]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+from foliot.domain.access import Caller, Thing
 from foliot.domain.errors import Conflict
+from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule, Spec, Status
 from foliot.domain.settle import settle
 from foliot.ports import Transaction
+from foliot.usecases.trail import Change, record
 
 DAMAGED = "damaged"
+SKEW = timedelta(seconds=60)
+"""Clocks of processes may differ by this much; what is settled beyond it was settled by a clock that was ahead."""
+_TICK = timedelta(microseconds=1)
 _NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDLESS = datetime(9999, 1, 1, tzinfo=UTC)
 
@@ -32,8 +38,13 @@ class Held:
         return self.schedule
 
 
-async def hold(tx: Transaction, schedule: Schedule, now: datetime) -> Held:
-    """Settle what is due by the rules that hold until now. `schedule` is locked by whoever calls."""
+async def hold(tx: Transaction, caller: Caller, schedule: Schedule, now: datetime) -> Held:
+    """Settle what is due by the rules that hold until now. `schedule` is locked by whoever calls.
+
+    One that a clock had led ahead is set back first: no other change would bring it back.
+    """
+    if is_ahead(schedule, now):
+        schedule = await realign(tx, caller, schedule, now)
     now = max(now, schedule.updated_at)
     if schedule.fault is not None:
         return await _mend(tx, schedule, now)
@@ -49,6 +60,38 @@ async def hold(tx: Transaction, schedule: Schedule, now: datetime) -> Held:
     await tx.firing.record([settle(due, now, open_runs.get(schedule.id, ()))], now)
     settled = await tx.schedules.get(schedule.tenant_id, schedule.id)
     return Held(settled or schedule, now)
+
+
+def is_ahead(schedule: Schedule, now: datetime) -> bool:
+    """Whether it has settled, or was changed at, moments that have not come: no sound clock does that."""
+    if schedule.fault is not None or schedule.status not in {Status.ACTIVE, Status.PAUSED}:
+        return False
+    if schedule.updated_at > now + SKEW:
+        return True
+    following = None if schedule.next_at is None else schedule.spec.trigger.next_after(now + SKEW)
+    return following is not None and schedule.next_at is not None and following < schedule.next_at
+
+
+async def realign(tx: Transaction, caller: Caller, schedule: Schedule, now: datetime) -> Schedule:
+    """Set the cursor back to the first instant after now; whatever has a run already does not fire again."""
+    specs = await tx.schedules.specs(schedule.id)
+    cut, freed = [], 0
+    for version, entry in await tx.schedules.ledger(schedule.id, now + _TICK, _ENDLESS):
+        spec = specs.get(version)
+        if entry.first > now or not isinstance(spec, Spec):
+            freed += entry.count
+            continue
+        (last,) = spec.trigger.newest(entry.first, now + _TICK, 1)
+        stays = replace(entry, last=last, count=spec.trigger.count(entry.first, now + _TICK))
+        cut.append(stays)
+        freed += entry.count - stays.count
+    cursor = schedule.spec.trigger.next_after(now) if schedule.status is Status.ACTIVE else None
+    set_back = replace(schedule, next_at=cursor, updated_at=now)
+    told = await tx.schedules.rewind(set_back, now, cut)
+    was = {"next_run_at": rfc3339(schedule.next_at)}
+    became = {"next_run_at": rfc3339(cursor), "fired_ahead": len(told.early), "freed": freed}
+    await record(tx, caller, now, Change("realign", Thing.SCHEDULE, schedule.id, was, became))
+    return replace(set_back, last_run_at=told.last_run_at)
 
 
 async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:

@@ -58,7 +58,7 @@ class _Line:
     def pass_on(self) -> None:
         """What the one before heard."""
         if self.failed is not None:
-            raise Unavailable(str(self.failed), told=self.failed.told)
+            raise Unavailable(str(self.failed), told=self.failed.told, cause=self.failed.cause)
 
 
 @dataclass(slots=True)

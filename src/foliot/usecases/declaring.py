@@ -81,7 +81,7 @@ class Declaring:
             return Made(name, Fate.UNCHANGED, schedule)
         if schedule.fault is not None or edited(schedule, declared):
             return Made(name, Fate.KEPT, schedule)
-        held = await hold(tx, schedule, self.schedules.clock.now())
+        held = await hold(tx, caller, schedule, self.schedules.clock.now())
         changed = await self.schedules.rewrite(tx, caller, held, raw, limits)
         await self.note(tx, caller, of, raw, changed)
         return Made(name, Fate.UPDATED, changed)

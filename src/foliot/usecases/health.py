@@ -13,7 +13,10 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.domain.node import SEEN
 from foliot.domain.run import RunState
+from foliot.domain.standstill import Standstill, Why
 from foliot.ports import Clock, Queue, Reach, Store
+from foliot.usecases.changes import SKEW
+from foliot.usecases.knowledge import Knowledge
 
 SCHEDULERS = frozenset({"up", "scheduler"})
 WORKERS = frozenset({"up", "scheduler", "worker"})
@@ -88,6 +91,10 @@ class Health:
     crawlers: Sequence[Crawler] = ()
     parked: Mapping[str, Any] | None = None
     """Runs whose effect goes on elsewhere: how many, and when the next look is due."""
+    standstills: Sequence[Standstill] = ()
+    """What is due and does not begin, and why, as far as any process can see."""
+    ahead: Sequence[tuple[str, str]] = ()
+    """Schedules (tenant, id) that a clock has led into the future."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,8 @@ class Numbers:
     """Attempts that wait for an answer and hold no slot."""
     breakers: int = 0
     """That are open, over all tenants and processes."""
+    standstills: Mapping[str, float] = field(default_factory=dict)
+    """For how many seconds work has stood still, by reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +130,7 @@ class Wellbeing:
 
     store: Store
     clock: Clock
+    knowledge: Knowledge
     disk: Callable[[], Mapping[str, Any]] | None = None
     """Size of the database file and free space, where the database is a file."""
     remarks: Callable[[], Sequence[str]] | None = None
@@ -132,6 +142,7 @@ class Wellbeing:
 
     async def detailed(self, caller: Caller) -> Health:
         demand(caller, Verb.READ, Thing.HOUSE)
+        own = await self.knowledge.own()
         began, now = self.clock.monotonic(), self.clock.now()
         try:
             async with self.store.read() as tx:
@@ -141,12 +152,18 @@ class Wellbeing:
                 said = await tx.queues.said()
                 damaged = await tx.schedules.faults(MAX_FAULTS)
                 parked = await tx.upkeep.parked()
+                ahead = [(tenant, found) for tenant, found, _ in await tx.schedules.ahead(now + SKEW, MAX_FAULTS)]
         except Unavailable as error:
-            return Health("down", ["the database does not answer"], error=str(error))
+            own = self.knowledge.told(own, ())
+            told = [one.whole() for one in own if one.why is not Why.STORE]
+            return Health("down", [error.told, *told], error=str(error), standstills=own)
+        stands = self.knowledge.told(own, [(node.id, node.report) for node in nodes])
         feed = self.reach() if self.reach else None
         broker = _broker(nodes)
         crawlers = await self.crawlers() if self.crawlers else ()
         problems = [
+            *(f"{one.whole()}, for {one.seconds:.0f} s" for one in stands),
+            *_ahead(ahead),
             *_missing(nodes, queues),
             *_paused(said, queues),
             *_stuck(broker),
@@ -169,11 +186,15 @@ class Wellbeing:
             broker=broker,
             crawlers=crawlers,
             parked=parked,
+            standstills=stands,
+            ahead=ahead,
+            error=next((one.told for one in stands if one.why is Why.STORE), None),
         )
 
     async def numbers(self, caller: Caller) -> Numbers:
         """Counts over all tenants, and what all nodes ever counted, added up."""
         demand(caller, Verb.READ, Thing.HOUSE)
+        own = await self.knowledge.own()
         now = self.clock.now()
         async with self.store.read() as tx:
             counts = await tx.upkeep.counts()
@@ -207,11 +228,30 @@ class Wellbeing:
             parked=counts["parked"]["count"],
             outside=sum(int(node.report.get("outside") or 0) for node in workers),
             breakers=sum(len(node.report.get(BREAKERS) or ()) for node in workers),
+            standstills=_seconds(self.knowledge.told(own, [(node.id, node.report) for node in live])),
         )
+
+    async def silent(self, caller: Caller) -> Mapping[str, float]:
+        """What the metrics show when the store tells no numbers: how long work has stood still, by reason."""
+        demand(caller, Verb.READ, Thing.HOUSE)
+        return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
 
 
 def _node(row: Mapping[str, Any]) -> Node:
     return Node(row["id"], row["role"], row["started_at"], row["seen_at"], row["report"] or {}, row["wish"])
+
+
+def _seconds(found: Sequence[Standstill]) -> dict[str, float]:
+    return {one.why.value: one.seconds for one in found}
+
+
+def _ahead(found: Sequence[tuple[str, str]]) -> list[str]:
+    if not found:
+        return []
+    count = f"at least {MAX_FAULTS}" if len(found) == MAX_FAULTS else str(len(found))
+    what = "schedules have" if len(found) > 1 else "schedule has"
+    named = ", ".join(schedule_id for _, schedule_id in found[:3])
+    return [f"{count} {what} a next instant that a wrong clock led ahead ({named}): run foliot schedule realign"]
 
 
 def _missing(nodes: Sequence[Node], queues: Mapping[str, Any]) -> list[str]:

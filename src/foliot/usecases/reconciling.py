@@ -218,7 +218,7 @@ class Reconciler:
             return (await self.declaring.create(tx, caller, of, raw, limits)).schedule
         if declared is not None and declared.wanted == digest(raw) and stands.fault is None:
             return stands
-        held = await hold(tx, stands, self.declaring.schedules.clock.now())
+        held = await hold(tx, caller, stands, self.declaring.schedules.clock.now())
         changed = await self.declaring.schedules.rewrite(tx, caller, held, raw, limits)
         await self.declaring.note(tx, caller, of, raw, changed)
         return changed

@@ -257,7 +257,7 @@ class Schedules:
     async def remove(self, tx: Transaction, caller: Caller, schedule: Schedule) -> None:
         """Delete one, which is locked, inside a larger change; whoever does wakes those who care afterwards."""
         _refuse_file(caller, schedule)
-        held = await hold(tx, schedule, self.clock.now())
+        held = await hold(tx, caller, schedule, self.clock.now())
         await turn(tx, replace(held.schedule, status=Status.DELETED), held.now)
         waiting = await tx.runs.open_ids(schedule.id, waiting_only=True)
         if waiting:
@@ -344,7 +344,7 @@ class Schedules:
         _compare(schedule, match)
         if schedule.status is Status.DELETED:
             raise Conflict(f"schedule {schedule_id} is deleted")
-        return await hold(tx, schedule, self.clock.now())
+        return await hold(tx, caller, schedule, self.clock.now())
 
     async def _rewrite(self, tx: Transaction, held: Held, raw: object) -> Schedule:
         schedule = held.schedule

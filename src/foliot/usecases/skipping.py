@@ -66,7 +66,7 @@ class Skipping:
             raise Conflict(f"schedule {schedule_id} is deleted")
         if schedule.fault is not None:
             raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
-        return await hold(tx, schedule, self.clock.now())
+        return await hold(tx, caller, schedule, self.clock.now())
 
     async def _turn(self, tx: Transaction, caller: Caller, held: Held, at: datetime | None) -> Schedule:
         """No new version: what the schedule says is as it was."""

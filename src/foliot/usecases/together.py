@@ -85,7 +85,7 @@ class Together(Generic[Q, A]):
             if asyncio.get_running_loop().time() - began >= self.patience:
                 group += line
                 line.clear()
-            answers = [Unavailable(str(away), told=away.told) for _ in group]
+            answers = [Unavailable(str(away), told=away.told, cause=away.cause) for _ in group]
         except Exception:  # noqa: BLE001, S110 -- whatever it is, it comes from one of them, who will hear it alone
             pass
         for (_, done), answer in zip(group, answers, strict=True):

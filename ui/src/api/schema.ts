@@ -19,6 +19,11 @@ export interface Age {
   count: number;
 }
 
+export interface AheadHealth {
+  tenant_id: string;
+  schedule_id: string;
+}
+
 export interface Alive {
   status: "ok";
   version: string;
@@ -284,7 +289,7 @@ export interface Damage {
 }
 
 export interface DatabaseHealth {
-  status: "ok" | "down";
+  status: "ok" | "refuses" | "down";
   latency_ms: number | null;
   error: string | null;
   disk: Record<string, unknown> | null;
@@ -453,7 +458,15 @@ export interface Health {
   nodes: (NodeHealth)[];
   queues: (QueueHealth)[];
   parked: ParkedHealth | null;
+  standstills: (StandstillHealth)[];
+  ahead: (AheadHealth)[];
   damaged: (Damage)[];
+}
+
+export interface HostHealth {
+  host: string;
+  tenant_id: string;
+  slots: number;
 }
 
 export interface Instant {
@@ -530,7 +543,7 @@ export interface Keys {
   next_cursor: string | null;
 }
 
-export type Kind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker";
+export type Kind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill";
 
 export interface LastRun {
   id: string;
@@ -860,6 +873,7 @@ export interface Problem {
   status: number;
   detail: string;
   code: string;
+  cause?: "disk_full" | "read_only" | "disk_error" | "busy" | "away" | null;
   errors?: (Complaint)[];
 }
 
@@ -909,6 +923,10 @@ export interface Ranking {
   whole: boolean;
   slowest: (Ranked)[];
   flakiest: (Ranked)[];
+}
+
+export interface Realigned {
+  items: (SetBack)[];
 }
 
 export interface Refusal {
@@ -1173,6 +1191,12 @@ export interface SessionRequest {
   code?: string | null;
 }
 
+export interface SetBack {
+  id: string;
+  name: string;
+  next_run_at: string | null;
+}
+
 export type Severity = "failed" | "dead" | "attention";
 
 export interface SkipRequest {
@@ -1182,6 +1206,15 @@ export interface SkipRequest {
 export interface Skips {
   at: string;
   by: string | null;
+}
+
+export interface StandstillHealth {
+  reason: Why;
+  told: string;
+  seconds: number;
+  hosts: (HostHealth)[];
+  detail: string;
+  node: string | null;
 }
 
 export type Status = "active" | "paused" | "completed" | "deleted";
@@ -1397,6 +1430,8 @@ export interface WholeArticle {
   previous_scraped_at: string | null;
   previous: PreviousText | null;
 }
+
+export type Why = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
 
 export type Wish = "drain" | "restart";
 

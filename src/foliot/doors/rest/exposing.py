@@ -14,6 +14,7 @@ from foliot.domain.histogram import Histogram
 from foliot.domain.queue import KNOWN_QUEUES
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Status
+from foliot.domain.standstill import Why
 from foliot.usecases.health import Numbers
 
 MOST_QUEUES = 100
@@ -26,6 +27,27 @@ def expose(numbers: Numbers, refused: Mapping[str, int] | None = None) -> bytes:
     registry = CollectorRegistry()
     registry.register(_Snapshot(numbers, refused or {}))
     return generate_latest(registry)
+
+
+def expose_standstills(seconds: Mapping[str, float]) -> bytes:
+    """All that a process can tell when its store tells nothing."""
+    registry = CollectorRegistry()
+    registry.register(_Standing(seconds))
+    return generate_latest(registry)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Standing(Collector):
+    """For how long work has stood still, by reason; every reason has its series."""
+
+    seconds: Mapping[str, float]
+
+    def collect(self) -> Iterator[Metric]:
+        told = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
+        family = GaugeMetricFamily("foliot_standstill_seconds", told, labels=["reason"])
+        for why in Why:
+            family.add_metric([why.value], self.seconds.get(why.value, 0.0))
+        yield family
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +81,7 @@ class _Snapshot(Collector):
             "foliot_breakers_open", "Circuit breakers that are not closed, over all tenants.", numbers.breakers
         )
         yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
+        yield from _Standing(numbers.standstills).collect()
 
     def _schedules(self) -> Iterator[Metric]:
         schedules = GaugeMetricFamily("foliot_schedules", "Schedules by status.", labels=["status"])

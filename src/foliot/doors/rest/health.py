@@ -13,7 +13,7 @@ from foliot import __version__
 from foliot.domain.access import Thing, Verb
 from foliot.domain.histogram import LATENESS_BUCKETS, Histogram
 from foliot.domain.reading import rfc3339
-from foliot.doors.rest import models, render
+from foliot.doors.rest import models_health, render
 from foliot.doors.rest.asking import Cases
 from foliot.doors.rest.who import PUBLIC, Who, permits
 from foliot.usecases.health import Health, Node
@@ -23,7 +23,9 @@ router = APIRouter(tags=["Health"])
 _HISTOGRAMS = frozenset({"lateness", "start_lateness", "duration"})
 
 
-@router.get("/health", dependencies=[PUBLIC], response_model=models.Alive, summary="Whether this process answers")
+@router.get(
+    "/health", dependencies=[PUBLIC], response_model=models_health.Alive, summary="Whether this process answers"
+)
 async def health() -> Response:
     return render.answer({"status": "ok", "version": __version__})
 
@@ -31,8 +33,8 @@ async def health() -> Response:
 @router.get(
     "/health/detailed",
     dependencies=[permits(Verb.READ, Thing.HOUSE)],
-    response_model=models.Health,
-    responses={503: {"model": models.Health, "description": "The database is gone"}},
+    response_model=models_health.Health,
+    responses={503: {"model": models_health.Health, "description": "The database is gone"}},
     summary="Every dependency, with latency",
 )
 async def detailed(cases: Cases, caller: Who) -> Response:
@@ -47,7 +49,7 @@ def _health(seen: Health) -> dict[str, Any]:
         "version": __version__,
         "problems": list(seen.problems),
         "database": {
-            "status": "down" if seen.error else "ok",
+            "status": _database(seen),
             "latency_ms": seen.latency_ms,
             "error": seen.error,
             "disk": seen.disk,
@@ -61,8 +63,16 @@ def _health(seen: Health) -> dict[str, Any]:
             for name, queue in sorted((seen.queues or {}).items())
         ],
         "parked": None if seen.parked is None else {**seen.parked, "oldest": rfc3339(_moment(seen.parked))},
+        "standstills": [one.as_dict() | {"node": one.node or None} for one in seen.standstills],
+        "ahead": [{"tenant_id": tenant_id, "schedule_id": schedule_id} for tenant_id, schedule_id in seen.ahead],
         "damaged": [{"schedule_id": schedule_id, "fault": fault} for schedule_id, fault in seen.damaged],
     }
+
+
+def _database(seen: Health) -> str:
+    if seen.error is None:
+        return "ok"
+    return "down" if seen.status == "down" else "refuses"
 
 
 def _moment(queue: Mapping[str, Any]) -> datetime | None:

@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request, Response
 
 from foliot.domain.access import Caller, Role, Thing, Verb, scope
+from foliot.domain.errors import Unavailable
 from foliot.doors.rest.asking import Cases
 from foliot.doors.rest.who import bearer_of, identify, permits
 from foliot.usecases import UseCases
@@ -56,9 +57,14 @@ class Scrape:
     async def text(self, cases: UseCases, caller: Caller) -> bytes:
         async with self.lock:
             # The client of Prometheus takes its time to import, and many are never scraped.
-            from foliot.doors.rest.exposing import expose
+            from foliot.doors.rest.exposing import expose, expose_standstills
 
             now = cases.health.clock.monotonic()
             if self.made is None or not 0 <= now - self.made[0] < FRESH:
-                self.made = now, expose(await cases.health.numbers(caller), cases.limiter.refused)
+                try:
+                    self.made = now, expose(await cases.health.numbers(caller), cases.limiter.refused)
+                except Unavailable:
+                    if not (known := await cases.health.silent(caller)):
+                        raise
+                    return expose_standstills(known)
             return self.made[1]

@@ -26,6 +26,20 @@ class SkipRequest(Model):
     at: datetime | None = None
 
 
+class SetBack(Model):
+    """A schedule that was ahead, and when it fires next."""
+
+    id: str
+    name: str
+    next_run_at: datetime | None
+
+
+class Realigned(Model):
+    """The schedules that were set back."""
+
+    items: list[SetBack]
+
+
 class BackfillRequest(Model):
     """Which instants to make up for, and how fast."""
 

@@ -88,6 +88,7 @@ def problem(
     errors: Sequence[Mapping[str, Any]] | None = None,
     headers: Mapping[str, str] | None = None,
     status: int | None = None,
+    cause: str | None = None,
 ) -> Response:
     """A problem document."""
     known, title = TITLES[code]
@@ -100,6 +101,8 @@ def problem(
     }
     if errors is not None:
         body["errors"] = errors
+    if cause is not None:
+        body["cause"] = cause
     return Response(orjson.dumps(body), status or known, headers, MEDIA_TYPE)
 
 
@@ -123,7 +126,8 @@ async def _ours(_: Request, error: Exception) -> Response:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
     errors = _complaints(error) if isinstance(error, Invalid) else None
     told = error.told if isinstance(error, Unavailable) else str(error)
-    return problem(code, _clean(told), errors=errors, headers=_headers(error))
+    cause = error.cause.value if isinstance(error, Unavailable) and error.cause is not None else None
+    return problem(code, _clean(told), errors=errors, headers=_headers(error), cause=cause)
 
 
 def _headers(error: Exception) -> dict[str, str]:

@@ -1,7 +1,8 @@
-"""Routes of what is asked of one schedule's instants: skip the next, make up for others."""
+"""Routes of what is asked of a schedule's instants: skip the next, make up for others, set back what is ahead."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -66,6 +67,35 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
     if isinstance(made, BackfillTrial):
         return render.answer(_trial(made))
     return render.answer(view(made), 202, _located(made))
+
+
+@router.post(
+    "/realign",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models_schedules.Realigned,
+    summary="Set back all schedules that are ahead",
+)
+async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
+    """Those that a clock had led ahead fire again from their next instant on; at most 200 at a time."""
+    found = await cases.realign.all(caller, asked.once(200, lambda made: render.dumps(_set_back(made))))
+    return render.answer(_set_back(found))
+
+
+@router.post(
+    "/{schedule_id}/realign",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Set back a schedule that is ahead",
+)
+async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """The first instant after now is its next one again; what a clock that was ahead fired is not fired twice."""
+    once = asked.once(200, _whole, render.etag)
+    return _answer(await cases.realign.one(caller, schedule_id, once))
+
+
+def _set_back(found: Sequence[Schedule]) -> dict[str, Any]:
+    return {"items": [{"id": one.id, "name": one.name, "next_run_at": rfc3339(one.next_run_at)} for one in found]}
 
 
 def _trial(one: BackfillTrial) -> dict[str, Any]:

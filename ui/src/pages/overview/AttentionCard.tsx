@@ -26,6 +26,8 @@ const ICONS: Record<AttentionItem["kind"], string> = {
   lost_worker: "missed",
   damaged: "failed",
   no_worker: "missed",
+  ahead: "failed",
+  standstill: "failed",
 };
 
 /** What needs a person, worst first; empty means that all is well. */

@@ -43,6 +43,7 @@ const REASONS: Record<string, string> = {
   catchup_latest: "Nobody was there to fire it in time; only the latest of such instants is caught up",
   catchup_all: "Nobody was there to fire it in time, and it was beyond what is caught up",
   retention: "It ran; retention has removed the run",
+  ahead: "A clock that was ahead fired it before its time",
   paused: "The schedule was paused",
 };
 

@@ -1,0 +1,195 @@
+"""A watchdog: finds what is due and does not begin, by the monotonic clock and from memory alone, and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from foliot.domain.errors import Cause
+from foliot.domain.standstill import PATIENCE, Holder, Refusal, Standstill, Why, joined
+from foliot.engine.executor import Executor
+from foliot.engine.timekeeper import Doubt
+from foliot.ports import Clock, Store
+
+LOOK = 2.0
+"""Seconds between two looks."""
+
+LATE = 0.8
+"""This share of its patience something is late already when the watchdog begins to count, and it counts the rest by the
+monotonic clock: what a step of the clock makes late in a moment begins in that time."""
+
+PASSING, PASSED = frozenset({Cause.AWAY, Cause.BUSY}), 3.0
+"""One lost connection or slow statement is no standstill: these refusals must go on for so many seconds."""
+
+OTHER = "runs without a target"
+"""What slots are said to be held by when their action names no target."""
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Nothing but when to look again."""
+
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Lookout:
+    """Asks the store what is due, so that the watchdog knows it when the store says nothing more."""
+
+    clock: Clock
+    store: Store
+    queues: Collection[str] | None = None
+    patience: float = PATIENCE
+    period: float = LOOK
+    name: str = "lookout"
+    topics: Sequence[str] = ()
+    next_due: datetime | None = None
+    """When the first schedule is due, as far as is known."""
+    waiting_since: float | None = None
+    """Since when, by the monotonic clock, every look has found a run that is late and could be claimed."""
+
+    async def run_once(self) -> Watched:
+        late = self.clock.now() - timedelta(seconds=self.patience * LATE)
+        async with self.store.glance() as tx:
+            self.next_due = await tx.firing.next_due()
+            waits = bool(await tx.claims.ready(late, self.queues, 1))
+        if not waits:
+            self.waiting_since = None
+        elif self.waiting_since is None:
+            self.waiting_since = self.clock.monotonic()
+        return Watched(self.period)
+
+
+def holders(executor: Executor) -> list[Holder]:
+    """Which targets hold the slots of this process, each tenant's apart; what waits outside a slot holds none."""
+    return joined([Holder(held.target or OTHER, held.tenant, 1) for held in executor.slots.held.values()])
+
+
+@dataclass(slots=True, kw_only=True)
+class Watchdog:
+    """Whatever it judges by it has seen already: it asks nobody, so nobody can silence it."""
+
+    clock: Clock
+    refusal: Callable[[], Refusal | None] = lambda: None
+    """What the store refuses this process."""
+    doubt: Callable[[], Doubt | None] = lambda: None
+    """A step of the clock that is held."""
+    lookout: Lookout | None = None
+    fires: bool = False
+    """Whether this process makes runs of due instants."""
+    failed: Callable[[], str | None] = lambda: None
+    """Why the firing fails, if it does."""
+    free: Callable[[], int] | None = None
+    """How many slots are free; None where nothing is executed."""
+    held: Callable[[], Sequence[Holder]] = list
+    slots: int = 0
+    broker: Callable[[], str | None] = lambda: None
+    """Why the broker takes nothing."""
+    takers: Callable[[], tuple[int, int]] | None = None
+    """How many workers take what this process hands to the broker, and how many slots they have free."""
+    patience: float = PATIENCE
+    period: float = LOOK
+    name: str = "watchdog"
+    topics: Sequence[str] = ()
+    _due_since: float | None = None
+    _full: bool = False
+    _told: set[Why] = field(default_factory=set)
+
+    async def run_once(self) -> Watched:
+        """Look at what time it is for each, and say what began or ended to stand still."""
+        self._look()
+        found = {one.why: one for one in self.standstills()}
+        for why, one in found.items():
+            if why not in self._told:
+                log.critical("the watchdog found a fault", action="standstill", reason=why.value, said=one.whole())
+        for why in self._told - found.keys():
+            log.info("the watchdog finds it gone", action="standstill_over", reason=why.value)
+        self._told = set(found)
+        return Watched(self.period)
+
+    def standstills(self) -> list[Standstill]:
+        """What stands still now; nothing is due, or it begins, where there is none."""
+        now = self.clock.monotonic()
+        found = [*self._store(now), *self._clock(now)]
+        if not found and (reason := self._waiting(self._waits(now))) is not None:
+            found.append(reason)
+        if not found and (unfired := self._unfired(now)):
+            detail = self.failed() or "its rounds do not come to an end"
+            told = "schedules are due and are not fired"
+            found.append(Standstill(why=Why.SCHEDULER, told=told, seconds=unfired, detail=detail))
+        return found
+
+    def _look(self) -> None:
+        now = self.clock.monotonic()
+        due = self.lookout.next_due if self.lookout is not None and self.fires else None
+        if due is None or due > self.clock.now() - timedelta(seconds=self.patience * LATE):
+            self._due_since = None
+        elif self._due_since is None:
+            self._due_since = now
+        self._full = self.free is not None and self.free() <= 0
+
+    def _store(self, now: float) -> list[Standstill]:
+        refused = self.refusal()
+        if refused is None or (refused.cause in PASSING and refused.last - refused.since < PASSED):
+            return []
+        told = f"{refused.cause.told}; nothing fires and no run begins until it does"
+        return [Standstill(why=Why.STORE, told=told, seconds=now - refused.since, detail=refused.error)]
+
+    def _clock(self, now: float) -> list[Standstill]:
+        doubt = self.doubt()
+        if doubt is None:
+            return []
+        way = "ahead" if doubt.seconds > 0 else "back"
+        jump = f"the clock has jumped {abs(doubt.seconds):.0f} s {way}"
+        told = f"{jump}: the time from before is kept until the jump is confirmed"
+        return [Standstill(why=Why.CLOCK, told=told, seconds=now - doubt.since)]
+
+    def _unfired(self, now: float) -> float:
+        """For how long an instant has been due, when that is too long."""
+        return self._long(now, self._due_since)
+
+    def _waits(self, now: float) -> float:
+        """The same for runs that could be claimed."""
+        return self._long(now, None if self.lookout is None else self.lookout.waiting_since)
+
+    def _long(self, now: float, since: float | None) -> float:
+        """How late it is since then, when it is late for long enough."""
+        if since is None or now - since < self.patience * (1 - LATE):
+            return 0.0
+        return now - since + self.patience * LATE
+
+    def _waiting(self, waits: float) -> Standstill | None:
+        """Why runs that could be claimed are not."""
+        if not waits:
+            return None
+        if away := self.broker():
+            told = "the broker does not take runs: they wait until it does"
+            return Standstill(why=Why.BROKER, told=told, seconds=waits, detail=away)
+        if self.takers is not None:
+            return self._untaken(waits, *self.takers())
+        if self._full:
+            return self._busy(waits)
+        detail = self.failed() or ""
+        return Standstill(why=Why.UNKNOWN, told="runs wait, though slots are free", seconds=waits, detail=detail)
+
+    def _untaken(self, waits: float, workers: int, free: int) -> Standstill | None:
+        if not workers:
+            return Standstill(why=Why.NO_WORKER, told="runs wait, and no worker is there to take them", seconds=waits)
+        if not free:
+            return Standstill(why=Why.SLOTS, told="runs wait, and no worker has a free slot", seconds=waits)
+        told = "runs wait, though workers have free slots"
+        return Standstill(why=Why.UNKNOWN, told=told, seconds=waits)
+
+    def _busy(self, waits: float) -> Standstill:
+        found = list(self.held())
+        most = max((one.slots for one in found), default=0)
+        if self.slots and most * 2 >= self.slots:
+            told = "most slots are held by runs to one host, and other runs wait"
+            return Standstill(why=Why.HOST, told=told, seconds=waits, holders=found)
+        told = "all slots are busy, and runs wait"
+        return Standstill(why=Why.SLOTS, told=told, seconds=waits, holders=found)

@@ -142,7 +142,7 @@ class UseCases:
         )
         runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
         dead_letters = DeadLetters(
-            store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check=schedules.check
+            store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
         )
         backfills = Backfills(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
         searching = Searching(store=store, clock=clock, actions=actions)
@@ -160,7 +160,9 @@ class UseCases:
             searching=searching,
             suggesting=Suggesting(store=store, actions=actions),
             logs=Logs(store=store),
-            bulks=Bulks(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check=schedules.check),
+            bulks=Bulks(
+                store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
+            ),
             hands=BulkHands(
                 runs=runs, dead_letters=dead_letters, schedules=schedules, backfills=backfills, limiter=limiter
             ),

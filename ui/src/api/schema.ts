@@ -1230,7 +1230,7 @@ export interface TaskModel {
   description: string;
   module: string;
   built_in: boolean;
-  house: boolean;
+  tenants: (string)[] | null;
   cpu: boolean;
   queue: string | null;
   retries: number | null;

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from foliot import opening
+from foliot import logs, opening
 from foliot.actions.articles import Articles
 from foliot.actions.grpc import GrpcCall
 from foliot.actions.webhook import Webhook
@@ -20,6 +20,7 @@ from foliot.demoing import furnisher, site_of
 from foliot.domain.ids import new_id
 from foliot.domain.node import Role, Wish
 from foliot.domain.queue import KNOWN_QUEUES
+from foliot.domain.redact import Redactor
 from foliot.egress import HttpEgress
 from foliot.egress.calls import GrpcEgress
 from foliot.engine.engine import Engine, Pace
@@ -33,7 +34,7 @@ from foliot.opening import Entrance, entrance_of
 from foliot.piping import Piping, piping
 from foliot.ports import Action, Broker, Feed, Intake, LivingFeed
 from foliot.presets import all_presets
-from foliot.settings import Settings
+from foliot.settings import Settings, process_secrets
 from foliot.store import migrate as migrations
 from foliot.store.caps import Caps
 from foliot.store.clock import StoreClock
@@ -168,6 +169,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
 ) -> App:
     """The parts that this process needs; nothing is opened before `start`. `doors`: HTTP; `rpc_port`: gRPC, there."""
     asked = doors or rpc_port is not None
+    logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
     store = Database(settings.database_url, caps=Caps(limits.concurrent_runs))
     clock, feed = StoreClock(), _feed(settings) if asked or engine or discord else MemoryFeed()
@@ -345,6 +347,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
         told=told,
+        secrets=Redactor.of(process_secrets.values_of(settings)),
     )
     return made
 

@@ -12,6 +12,7 @@ import structlog
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.node import Role, Wish
+from foliot.domain.redact import Redactor
 from foliot.engine.alarm import Alarm
 from foliot.engine.chainer import Chainer
 from foliot.engine.dispatcher import Dispatcher
@@ -86,6 +87,8 @@ class Engine:
     """And what of it changes."""
     gathering: Gathering | None = None
     """How articles are fetched here; None: not at all."""
+    secrets: Redactor = field(default_factory=Redactor, repr=False)
+    """Knows those of the process itself: no run's log, result or error holds one."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
@@ -122,6 +125,7 @@ class Engine:
             meter=self.meter,
             worker=self.node_id,
             lease=timedelta(seconds=pace.lease * pace.scale),
+            secrets=self.secrets,
         )
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
@@ -264,6 +268,7 @@ class Engine:
                 longest_rest=pace.tick,
                 scale=pace.scale,
                 queues=self.queues,
+                secrets=self.secrets,
             )
             for action in found
             if is_watched(action) and self._executes

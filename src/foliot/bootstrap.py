@@ -224,6 +224,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         crawlers=crawl.seen,
         site=site_of(demo),
         signs_by_setting=standing is not None,
+        keys_live_longer=timedelta(days=settings.max_key_days),
     )
     fires = engine and role is not Role.WORKER
     copies = copying(settings, store, clock) if fires else None

@@ -66,7 +66,7 @@ def test_an_entry_names_who_may_call_what() -> None:
         "other": ["open"],
     }
     billing, scraper = book.entries["billing"], book.entries["scraper-service"]
-    assert (billing.url, billing.methods) == ("grpc://host:9000", {"Charge", "Refund"})
+    assert (billing.url, billing.methods) == ("grpc://host:9000", frozenset({"Charge", "Refund"}))
     assert [
         path for path in ("/b.v1.B/Charge", "/B/Refund", "/b.v1.B/Drop", "/b/ChargeAll") if billing.allows(path)
     ] == [

@@ -88,6 +88,8 @@ class Caller:
     """When what was shown stops to count."""
     kid: str | None = field(default=None, compare=False)
     """The name of the key that signed the token, when it gave one."""
+    session_id: str | None = field(default=None, compare=False)
+    """The session of the browser, or of whoever got a ticket from one; what it shows ends with it."""
 
 
 KEEPER = "default"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, MutableMapping, Set
+from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -59,7 +60,7 @@ def whole(environ: Mapping[str, str]) -> dict[str, str]:
     return {**environ, **_taken}
 
 
-def _blank(keys: Set[str]) -> None:
+def _blank(keys: AbstractSet[str]) -> None:
     """Overwrite them where /proc/self/environ reads; where there is no such file, nothing reads it either.
 
     Nothing points there any more: whoever took them out of `os.environ` took them from the C library too.
@@ -76,5 +77,5 @@ def _blank(keys: Set[str]) -> None:
         return
 
 
-def _kept(entry: bytes, keys: Set[str]) -> bytes:
+def _kept(entry: bytes, keys: AbstractSet[str]) -> bytes:
     return b"\0" * len(entry) if entry.partition(b"=")[0].decode("utf-8", "replace") in keys else entry

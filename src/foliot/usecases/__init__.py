@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.domain.ids import new_id
+from foliot.domain.key import LONGER
 from foliot.ports import Actions, Clock, Feed, Reach, Store, Vault
 from foliot.ports.keys import Pepper
 from foliot.ports.tasks import Preset
@@ -129,6 +130,7 @@ class UseCases:
         crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
         site: Site | None = None,
         signs_by_setting: bool = False,
+        keys_live_longer: timedelta = LONGER,
     ) -> UseCases:
         limiter = limiter or Limiter(store=store, clock=clock)
         schedules = Schedules(
@@ -206,7 +208,7 @@ class UseCases:
             pipelines=Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters=dead_letters,
             mutes=Mutes(store=store, clock=clock, feed=feed),
-            keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper),
+            keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper, longer=keys_live_longer),
             tickets=Tickets(store=store, clock=clock, pepper=pepper),
             sessions=Sessions(store=store, clock=clock, pepper=pepper),
             members=Members(store=store, clock=clock),

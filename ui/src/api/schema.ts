@@ -1161,6 +1161,10 @@ export interface SessionRequest {
   code?: string | null;
 }
 
+export interface SessionsEnded {
+  ended: number;
+}
+
 export type Severity = "failed" | "dead" | "attention";
 
 export interface SkipRequest {

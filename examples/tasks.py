@@ -14,19 +14,6 @@ REPORTS = Path(os.environ.get("REPORTS", ".")).resolve()
 """The folder of reports: a path that a schedule gives leads nowhere else."""
 
 
-@task(
-    "my_custom_task",
-    queue="custom",
-    retries=3,
-    schedule="30 14 * * *",
-    parameters={"param1": "param_value", "param2": 42},
-)
-async def my_custom_task(ctx: TaskContext, param1: str, param2: int) -> dict[str, Any]:
-    """Custom task implementation."""
-    ctx.logger.info("Starting custom task %s", ctx.run_id)
-    return {"success": True, "data": f"{param1} {param2}"}
-
-
 @task("import_report", retries=20)
 def import_report(ctx: TaskContext, path: Path) -> dict[str, Any]:
     """Count the lines of a report as soon as it is there."""
@@ -41,6 +28,19 @@ def import_report(ctx: TaskContext, path: Path) -> dict[str, Any]:
         ctx.logger.info("%s", line)
         ctx.progress(done=number, total=len(lines))
     return {"lines": len(lines), "attempts": ctx.attempt}
+
+
+@task(
+    "my_custom_task",
+    queue="custom",
+    retries=3,
+    schedule="30 14 * * *",
+    parameters={"param1": "param_value", "param2": 42},
+)
+async def my_custom_task(ctx: TaskContext, param1: str, param2: int) -> dict[str, Any]:
+    """Custom task implementation."""
+    ctx.logger.info("Starting custom task %s", ctx.run_id)
+    return {"success": True, "data": f"{param1} {param2}"}
 
 
 @task("count_primes", cpu=True)

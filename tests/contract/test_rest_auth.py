@@ -180,7 +180,8 @@ async def test_everything_in_the_zoo_gets_the_same_answer_and_calls_nobody(
     client = door(world, None if algorithm == "HS256" else OneKey(Key("RS256", private("RS256").public_key())))
     expected = seen(await client.get(GUARDED))
     # So many wrong ones would be answered late.
-    client.app.state.throttle = Throttle(per_minute=1000)
+    app: Any = client.app
+    app.state.throttle = Throttle(per_minute=1000)
 
     beasts = list(zoo(world.clock.now(), algorithm, listener.server_port))
     told = {name: seen(await client.get(GUARDED, authorization=f"Bearer {shown}")) for name, shown in beasts}

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from foliot import TaskContext, task
+
+REPORTS = Path(os.environ.get("REPORTS", ".")).resolve()
+"""The folder of reports: a path that a schedule gives leads nowhere else."""
+
+
+@task("import_report", retries=20)
+def import_report(ctx: TaskContext, path: Path) -> dict[str, Any]:
+    """Count the lines of a report as soon as it is there."""
+    report = (REPORTS / path).resolve()
+    if not report.is_relative_to(REPORTS):
+        ctx.give_up("only files in the folder of reports are read")
+    if not report.exists():
+        ctx.retry(after=1, reason=f"{report.name} is not there yet")
+    lines = report.read_text(encoding="utf-8").splitlines()
+    for number, line in enumerate(lines, 1):
+        ctx.check_cancelled()
+        ctx.logger.info("%s", line)
+        ctx.progress(done=number, total=len(lines))
+    return {"lines": len(lines), "attempts": ctx.attempt}
 
 
 @task(
@@ -21,19 +41,6 @@ async def my_custom_task(ctx: TaskContext, param1: str, param2: int) -> dict[str
     """Custom task implementation."""
     ctx.logger.info("Starting custom task %s", ctx.run_id)
     return {"success": True, "data": f"{param1} {param2}"}
-
-
-@task("import_report", retries=20)
-def import_report(ctx: TaskContext, path: Path) -> dict[str, Any]:
-    """Count the lines of a report as soon as it is there."""
-    if not path.exists():
-        ctx.retry(after=1, reason=f"{path.name} is not there yet")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        ctx.check_cancelled()
-        ctx.logger.info("%s", line)
-        ctx.progress(done=number, total=len(lines))
-    return {"lines": len(lines), "attempts": ctx.attempt}
 
 
 @task("count_primes", cpu=True)

@@ -62,8 +62,9 @@ class Things:
     article_id: str
     fingerprint: str = "0" * 12
     entry_id: str = f"aud_{'f' * 32}"
-    # Everybody has the same of these.
     task: str = "greet"
+    """Which its code gives to our tenant, and not to the other."""
+    # Everybody has the same of these.
     preset: str = "price-monitoring"
     pipeline: str = "no-pipeline"
 
@@ -73,7 +74,7 @@ class Things:
         first, second, third, job, ended, articles = (new_id("run") for _ in range(6))
         named = ("nowhere", "nobody", "no-node", "no-queue")
         rest = (new_id("blk"), articles, new_id("art"))
-        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest)
+        return cls(new_id("sch"), first, second, third, new_id("key"), *named, job, ended, *rest, task="no_task")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,7 @@ class Route:
     @property
     def everybodys(self) -> bool:
         """Whether it names something that everybody has, and so tells nothing by knowing it."""
-        return "{task}" in self.path or "{preset}" in self.path
+        return "{preset}" in self.path
 
     def tenants_own(self) -> bool:
         """Whether a tenant's own people may ask, or only those who stand above tenants."""

@@ -33,7 +33,7 @@ class NoWayOut:
         raise AssertionError("no request leaves a test")
 
 
-@task("greet", queue="custom", retries=2)
+@task("greet", queue="custom", retries=2, tenants=["default", "acme"])
 async def greet(ctx: TaskContext, name: str, times: int = 1) -> dict[str, Any]:
     """Greet somebody."""
     for done in range(times):

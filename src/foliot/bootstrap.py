@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from foliot import opening
+from foliot import logs, opening
 from foliot.actions.articles import Articles
 from foliot.actions.grpc import GrpcCall
 from foliot.actions.webhook import Webhook
@@ -20,6 +20,7 @@ from foliot.demoing import furnisher, site_of
 from foliot.domain.ids import new_id
 from foliot.domain.node import Role, Wish
 from foliot.domain.queue import KNOWN_QUEUES
+from foliot.domain.redact import Redactor
 from foliot.egress import HttpEgress
 from foliot.egress.calls import GrpcEgress
 from foliot.engine.engine import Engine, Pace
@@ -34,7 +35,7 @@ from foliot.opening import Entrance, entrance_of
 from foliot.piping import Piping, piping
 from foliot.ports import Action, Broker, Feed, Intake, LivingFeed
 from foliot.presets import all_presets
-from foliot.settings import Settings
+from foliot.settings import Settings, process_secrets
 from foliot.store import migrate as migrations
 from foliot.store.caps import Caps
 from foliot.store.clock import StoreClock
@@ -166,6 +167,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
 ) -> App:
     """The parts that this process needs; nothing is opened before `start`. `doors`: HTTP; `rpc_port`: gRPC, there."""
     asked = doors or rpc_port is not None
+    logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
     store = Database(settings.database_url, caps=Caps(limits.concurrent_runs))
     clock, feed = StoreClock(), _feed(settings) if asked or engine or discord else MemoryFeed()
@@ -222,6 +224,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         site=site_of(demo),
         signs_by_setting=standing is not None,
         knowledge=Knowledge(store=store, standstills=guard.standstills, node_id=lambda: guard.node_id, probes=asked),
+        keys_live_longer=timedelta(days=settings.max_key_days),
     )
     fires = engine and role is not Role.WORKER
     copies = copying(settings, store, clock) if fires else None
@@ -349,6 +352,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         told=told,
         slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),
         refusal=store.refusal,
+        secrets=Redactor.of(process_secrets.values_of(settings)),
     )
     return made
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import IO, Any, TextIO
 
 import structlog
 from structlog.typing import Processor
+
+from foliot.domain.redact import Redactor
 
 FILE = "foliot"
 """What the file of a process is called that names none; `.log` follows."""
@@ -176,8 +178,21 @@ def _taken(directory: Path, name: str, *, last: bool) -> logging.Handler | None:
     return _OwnFile(directory / f"{name}.log", lock)
 
 
+_hidden: set[str] = set()
+_secrets = Redactor()
+"""Of the parts in this process: they share its log."""
+
+
+def hide(values: Iterable[str]) -> None:
+    """Keep these values out of every line from here on, in whatever form they come."""
+    global _secrets  # noqa: PLW0603 -- there is one log in a process
+    if new := set(values) - _hidden:
+        _hidden.update(new)
+        _secrets = Redactor.of(new, _secrets)
+
+
 def redact(_logger: object, _method: str, line: Line) -> Line:
-    """Hide what must not be seen, by the name of its key and by its looks."""
+    """Hide what must not be seen, by the name of its key, by its looks, and because it is one of our own secrets."""
     return {key: HIDDEN if _SECRET_KEY.search(key) else _redacted(value) for key, value in line.items()}
 
 
@@ -188,7 +203,7 @@ def _redacted(value: Any, depth: int = _DEPTH) -> Any:
         case str():
             for pattern, instead in _SECRET_TEXT:
                 value = pattern.sub(instead, value)
-            return value
+            return _secrets.text(value)
         case Mapping() if depth:
             return {
                 key: HIDDEN if _SECRET_KEY.search(str(key)) else _redacted(inner, depth - 1)

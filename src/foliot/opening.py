@@ -126,6 +126,7 @@ def rest_door(
         metrics_token=None if scraper is None else scraper.reveal(),
         cursor_pepper=pepper,
         pages=DIST,
+        public_url=settings.public_url,
     )
 
 

@@ -12,6 +12,7 @@ import structlog
 
 from foliot.actions.grpc import GrpcCall
 from foliot.actions.task import RunTask
+from foliot.domain.access import OPERATORS_OWN
 from foliot.domain.address import AddressBook, ServiceAddress
 from foliot.domain.run import Failed, Outcome, Succeeded
 from foliot.egress import HttpEgress
@@ -63,6 +64,7 @@ def tasking(
         retention_days=settings.retention_days,
         probes=_probes(settings, store, services, calls),
         scraper=_scraper(book, clock, services, grpc),
+        scraper_tenants=found.tenants if (found := book.address_of(SCRAPER)) is not None else OPERATORS_OWN,
     )
     catalogue = load(settings.tasks, built_in(needs))
     for fault in catalogue.faults():

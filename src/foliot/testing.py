@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foliot.domain.pipeline import Item, OnError
+from foliot.domain.redact import Redactor
 from foliot.engine.alarm import Alarm
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
@@ -108,13 +109,15 @@ class Drained:
     ended: Mapping[str, int]
 
 
-async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 10.0) -> Drained:
+async def drain(
+    store: Store, clock: Clock, *actions: Action, patience: float = 10.0, secrets: Redactor | None = None
+) -> Drained:
     """Settle every instant that has come and perform every run that is ready, until there is nothing left to do now.
 
     The real engine does the work, so what is tested is what runs in production. The clock stands still meanwhile: a run
     that waits for its next attempt stays `retrying` until the test moves the clock and drains again, and one whose
     effect goes on elsewhere is looked at when the clock has come to its moment. Attempts that have not ended after
-    `patience` seconds are handed back, and `TimeoutError` says so.
+    `patience` seconds are handed back, and `TimeoutError` says so. `secrets` are kept out of what is written.
     """
     feed, alarm, meter = MemoryFeed(), Alarm(), Meter()
     recorder = Recorder(clock=clock, store=store, feed=feed, alarm=alarm, longest_rest=1.0)
@@ -129,6 +132,7 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
         lease=timedelta(hours=1),
         # The clock stands still: what is put off would never come back.
         slots=Slots(share=1.0, most=10_000, failures=0),
+        secrets=secrets or Redactor(),
     )
     ticker = Ticker(clock=clock, store=store, feed=feed, meter=meter, alarm=alarm, batch=1000, longest_rest=1.0)
     dispatcher = Dispatcher(
@@ -150,6 +154,7 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
             worker="drain",
             lease=timedelta(hours=1),
             longest_rest=1.0,
+            secrets=secrets or Redactor(),
         )
         for action in actions
         if is_watched(action)

@@ -22,6 +22,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def up(house: House, folder: Path, *modules: str, **environ: str) -> Any:
     path = f"{folder}:{EXAMPLES}"
     named = ",".join(["tasks", *modules])
+    environ = {"REPORTS": str(folder), **environ}
     return house.up("--port", "0", "--grpc-port", "0", FOLIOT_TASKS=named, PYTHONPATH=path, **environ)
 
 

@@ -133,6 +133,7 @@ async def _foreign(house: House, route: Route) -> None:
     assert _anonymous(answer.body, house.ours) == _anonymous(nobody.body, unknown) or _new_each_time(route, answer)
     assert not house.named & set(re.findall(r"\b[a-z]{3}_[0-9a-f]{32}\b", _anonymous(answer.body, house.ours)))
     assert house.ours.name not in _anonymous(answer.body, house.ours)
+    assert "{task}" in route.path or house.ours.task not in re.findall(r"\w+", answer.text), "it is listed to strangers"
     if not route.tenants_own():
         assert answer.status == 403
     elif re.search(r"{(\w+)}", route.path) and route.path != "/api/secrets/{name}" and not route.everybodys:

@@ -13,7 +13,8 @@ from sqlalchemy import text
 
 from foliot.domain.access import Caller, Role
 from foliot.domain.errors import Unauthenticated
-from foliot.domain.key import SHAPE
+from foliot.domain.key import LONGER, SHAPE
+from foliot.domain.reading import rfc3339
 from foliot.doors.rest import create_app, models_access, streams
 from foliot.identity.claims import LEEWAY, Expectations
 from foliot.identity.identities import Identities
@@ -437,6 +438,27 @@ async def test_a_ticket_takes_no_body(house: House) -> None:
 
     is_problem(await house.ask("POST", "/api/stream-tickets", admin, {"tenant_id": GLOBEX}), 422, "invalid")
     assert (await house.ask("POST", "/api/stream-tickets", admin, {})).status == 201
+
+
+# --- how long keys live -----------------------------------------------------------------------------------------------
+
+
+async def test_a_key_outlives_the_token_that_made_it_by_so_much_and_no_more(house: House) -> None:
+    signer = Signer(key=hs256(SECRET).key, expected=EXPECTED)
+    now = house.world.clock.now()
+    token = signer.sign(tenant_id=ACME, user_id="ada", role=Role.ADMIN, life=timedelta(minutes=5), now=now)
+    ada = {"authorization": f"Bearer {token}"}
+    latest = now + timedelta(minutes=5) + LONGER
+
+    async def make(**said: Any) -> Any:
+        return await house.ask("POST", "/api/keys", ada, {"name": "mine", "role": "viewer", **said})
+
+    unsaid = await make()
+    assert (unsaid.status, unsaid.json["expires_at"]) == (201, rfc3339(latest)), "not said is not forever"
+    assert (await make(expires_at=rfc3339(latest))).status == 201
+    refused = await make(expires_at=rfc3339(latest + timedelta(seconds=1)))
+    assert (refused.status, refused.json["code"]) == (403, "forbidden")
+    assert "FOLIOT_MAX_KEY_DAYS" in refused.text
 
 
 # --- streams ----------------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import pytest
 
 from foliot.domain.access import Caller, Role
 from foliot.domain.errors import Unauthenticated
-from foliot.doors.rest import create_app, session
-from foliot.doors.rest.models_session import LoginLink, Members, Session
+from foliot.doors.rest import create_app, session, streams
+from foliot.doors.rest.models_session import LoginLink, Members, Session, SessionsEnded
+from foliot.feed.memory import MemoryFeed
 from foliot.identity.claims import Expectations
 from foliot.identity.identities import Identities
 from foliot.identity.keys import Keys
@@ -20,9 +21,11 @@ from foliot.identity.last_use import LastUse
 from foliot.identity.tokens import Tokens
 from foliot.identity.verifying import hs256
 from foliot.ports import Page
+from foliot.testing import StoppedClock, open_store
+from foliot.usecases import UseCases
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
-from tests.world import HOURLY, KEYRING, World, open_world
+from tests.world import HOURLY, KEYRING, OneAction, World, open_world
 
 HOST = "foliot.example"
 ORIGIN = f"https://{HOST}"
@@ -95,7 +98,7 @@ async def test_a_token_becomes_a_cookie_that_no_script_and_no_other_site_can_use
 
     value, *flags = made.headers["set-cookie"].split("; ")
     assert made.status == 204
-    assert value.startswith("foliot_session=ses_")
+    assert value.startswith("__Host-foliot_session=ses_")
     assert set(flags) == {"Max-Age=3600", "Path=/", "HttpOnly", "SameSite=Strict", "Secure"}
     assert shown not in made.headers["set-cookie"], "what was shown is not kept by the browser"
 
@@ -152,13 +155,111 @@ async def test_a_session_may_do_what_its_role_may_and_is_named_in_the_trail(hous
     assert (await viewer.send("POST", "/api/schedules", HOURLY)).json["code"] == "forbidden"
 
 
-async def test_signing_out_takes_the_cookie_away(house: House) -> None:
-    browser = await house.browser()
+async def test_signing_out_takes_the_cookie_away_and_ends_the_session(house: House) -> None:
+    browser, other = await house.browser(), await house.browser()
+    ticket = (await browser.send("POST", "/api/stream-tickets")).json["ticket"]
+    code = (await browser.send("POST", "/api/login-links")).json["url"].partition("=")[2]
 
     answer = await browser.send("DELETE", "/api/session")
 
     assert answer.status == 204
-    assert answer.headers["set-cookie"].startswith("foliot_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict")
+    taken = "__Host-foliot_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict; Secure"
+    assert answer.headers["set-cookie"] == taken
+    assert (await browser.send("GET", "/api/schedules")).json["code"] == "session_over", "whoever kept a copy is nobody"
+    assert (await browser.send("GET", "/api/session")).json["signed_in"] is False
+    assert (await house.sign_in({"code": code})).status == 401, "a link that it made signs nobody in"
+    assert (await house.client.get(f"/api/runs?ticket={ticket}", Accept="text/event-stream")).status == 401
+    assert (await other.send("GET", "/api/schedules")).status == 200, "the other browser of the same person stays"
+    assert (await browser.send("DELETE", "/api/session")).status == 204
+    verbs = [entry.verb for entry in await house.world.cases.trail.list(ADMIN, Page(10))]
+    assert verbs.count("sign_out") == 1
+
+
+@pytest.mark.parametrize("path", ["/api/session", "/api/sessions"])
+@pytest.mark.parametrize("by_ticket", [False, True])
+async def test_signing_out_ends_the_streams_of_the_session_and_no_others(
+    house: House, monkeypatch: pytest.MonkeyPatch, path: str, by_ticket: bool
+) -> None:
+    monkeypatch.setattr(streams, "LOOK", 0.01)
+    browser, other = await house.browser(), await house.browser(sub="bob")
+    made = (await browser.send("POST", "/api/schedules", HOURLY)).json["id"]
+    run_id = (await browser.send("POST", f"/api/schedules/{made}/run-now")).json["id"]
+    url = f"/api/runs/{run_id}/events"
+    mine: dict[str, str] = {"cookie": browser.cookie}
+    ticket = ""
+    if by_ticket:
+        ticket, mine = f"?ticket={(await browser.send('POST', '/api/stream-tickets')).json['ticket']}", {}
+
+    async with (
+        house.client.stream(url + ticket, **mine) as ending,
+        house.client.stream(url, cookie=other.cookie) as going,
+    ):
+        await ending.frames(1)
+        await going.frames(1)
+        await browser.send("DELETE", path)
+        house.world.clock.advance(2)
+
+        assert "no longer counts" in (await ending.frames())[-1]
+        await other.send("POST", f"/api/runs/{run_id}/cancel")
+        assert "event: end" in (await going.frames())[-1]
+
+
+async def test_signing_out_everywhere_ends_all_sessions_of_one_person(house: House) -> None:
+    mine = [await house.browser() for _ in range(3)]
+    namesake = await house.browser(tenant_id="other")
+    colleague = await house.browser(sub="bob")
+
+    answer = await mine[0].send("DELETE", "/api/sessions")
+    house.world.clock.advance(3)
+
+    assert (answer.status, SessionsEnded.model_validate(answer.json).ended) == (200, 3)
+    assert "Max-Age=0" in answer.headers["set-cookie"]
+    assert {(await one.send("GET", "/api/schedules")).status for one in mine} == {401}
+    assert [(await one.send("GET", "/api/schedules")).status for one in (namesake, colleague)] == [200, 200]
+    again = await house.client.send("DELETE", "/api/sessions", Authorization=f"Bearer {house.token()}")
+    assert (again.status, again.json) == (200, {"ended": 0}), "a token asks for its own user too"
+
+
+async def test_a_session_that_ended_in_another_process_is_over_within_five_seconds(house: House) -> None:
+    browser, other = await house.browser(), await house.browser()
+    assert (await browser.send("GET", "/api/schedules")).status == 200
+    elsewhere = UseCases.of(house.world.store, house.world.clock, MemoryFeed(), OneAction(), pepper=KEYRING)
+
+    await elsewhere.sessions.end(elsewhere.sessions.caller(browser.cookie.partition("=")[2]))
+    house.world.clock.advance(3)
+
+    assert (await browser.send("GET", "/api/schedules")).status == 401
+    assert (await other.send("GET", "/api/schedules")).status == 200
+
+
+async def test_without_a_master_key_signing_out_ends_the_session_too() -> None:
+    async with open_store() as store:
+        clock = StoppedClock()
+        cases = UseCases.of(store, clock, MemoryFeed(), OneAction())
+        tokens = Tokens(keys=hs256(SECRET), clock=clock, expected=Expectations(audience="foliot"))
+        house = House(
+            World(store, clock, cases, MemoryFeed()), Client(create_app(cases, identity=Identities(tokens)), host=HOST)
+        )
+        browser = await house.browser()
+
+        assert (await browser.send("GET", "/api/schedules")).status == 200
+        assert (await browser.send("DELETE", "/api/session")).status == 204
+        assert (await browser.send("GET", "/api/schedules")).status == 401
+        bare = {"Cookie": f"__Host-foliot_session={house.token()}"}
+        assert (await house.client.get("/api/schedules", **bare)).status == 401, "a token alone is no session"
+        forged = {"Cookie": f"{browser.cookie[:-32]}{'0' * 32}"}
+        assert (await house.client.get("/api/schedules", **forged)).status == 401
+
+
+@pytest.mark.parametrize("proto", ["https", "http"])
+async def test_by_https_only_the_name_counts_that_no_neighbour_can_give(house: House, proto: str) -> None:
+    made = await house.client.post("/api/session", {"token": house.token()}, Origin=f"http://{HOST}")
+    cookie = made.headers["set-cookie"].split(";")[0]
+    assert cookie.startswith("foliot_session=")
+
+    answer = await house.client.get("/api/schedules", Cookie=cookie, X_Forwarded_Proto=proto)
+
+    assert answer.status == (401 if proto == "https" else 200)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +477,7 @@ async def link(house: House, **said: Any) -> Answer:
 async def test_a_link_signs_its_maker_in_once(house: House) -> None:
     made = LoginLink.model_validate((await link(house, role="viewer")).json)
     address, _, code = made.url.partition("/login?code=")
-    assert address == f"http://{HOST}"
+    assert address == "http://127.0.0.1:8000", "where it arrived; Host is whatever somebody wrote"
 
     first = await house.sign_in({"code": code})
     second = await house.sign_in({"code": code})
@@ -384,6 +485,18 @@ async def test_a_link_signs_its_maker_in_once(house: House) -> None:
     assert (first.status, second.status) == (204, 401)
     who = await (await Browser.of(house.client, first)).send("GET", "/api/session")
     assert (who.json["user_id"], who.json["tenant_id"], who.json["role"]) == ("ada", "acme", "viewer")
+
+
+async def test_links_lead_where_the_operator_says(house: House) -> None:
+    tokens = Tokens(keys=hs256(SECRET), clock=house.world.clock, expected=Expectations(audience="foliot"))
+    app = create_app(house.world.cases, identity=Identities(tokens), public_url="https://foliot.example")
+    bearer = {"Authorization": f"Bearer {house.token()}"}
+
+    for host in ("evil.example", HOST):
+        made = await Client(app, host=host).post("/api/login-links", None, **bearer)
+        assert made.json["url"].startswith("https://foliot.example/login?code=")
+    given = await Client(app, host=HOST).post("/api/session", {"token": house.token()})
+    assert given.headers["set-cookie"].startswith("__Host-foliot_session=")
 
 
 async def test_a_link_is_over_after_five_minutes(house: House) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from foliot.actions.grpc import GrpcCall
+from foliot.domain.access import Tenants
+from foliot.domain.address import AddressBook
 from foliot.domain.errors import Invalid, InvalidMany
 from foliot.domain.run import Failed, Succeeded
 from foliot.egress.calls import GrpcEgress
@@ -93,7 +95,8 @@ class Caller:
 
 
 def caller_of(book: str, **options: Any) -> Caller:
-    egress, clock = GrpcEgress(book=addresses(book), **options), StoppedClock()
+    entries = {name: replace(entry, tenants=Tenants(None)) for name, entry in addresses(book).entries.items()}
+    egress, clock = GrpcEgress(book=AddressBook(entries), **options), StoppedClock()
     return Caller(egress, GrpcCall(calls=egress, clock=clock), clock)
 
 

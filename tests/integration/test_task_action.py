@@ -16,7 +16,6 @@ import pytest
 from foliot import TaskContext, task
 from foliot.actions.task.running import WAITING, ToRun
 from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Forbidden
 from foliot.domain.event import Event, EventType
 from foliot.domain.run import RunState
 from foliot.engine.flight import Stop
@@ -343,27 +342,30 @@ async def test_the_usual_time_limit_is_25_minutes_of_30(store: Database) -> None
 # --- who may ----------------------------------------------------------------------------------------------------------
 
 
-async def test_a_task_about_the_house_is_not_for_tenants(store: Database) -> None:
-    place = Place.of(store)
-    other = Caller("acme", "anna", Role.ADMIN)
+async def test_a_schedule_of_a_task_that_is_no_longer_the_tenants_fails_for_good(store: Database) -> None:
+    @task("lent", tenants=["acme"], retries=3)
+    async def lent() -> str:
+        return "done"
 
-    with pytest.raises(Forbidden, match="only the tenant default runs it"):
-        await place.cases.tasks.run(other, "health_check_services")
-    schedule = await place.cases.schedules.create(
-        other,
-        {
-            "name": "x",
-            "type": "cron",
-            "cron_expr": "0 * * * *",
-            "action": {"kind": "task", "task": "health_check_services"},
-        },
-    )
-    run = await place.cases.schedules.run_now(other, schedule.id)
-    await drain(store, place.clock, place.action)
+    @task("lent")
+    async def kept() -> str:
+        raise AssertionError("not for this tenant")
 
-    ended = await place.cases.runs.get(other, run.id)
+    acme = Caller("acme", "anna", Role.ADMIN)
+    before, after = Place.of(store, lent), Place.of(store, kept)
+    draft = {"name": "x", "type": "cron", "cron_expr": "0 * * * *", "action": {"kind": "task", "task": "lent"}}
+    schedule = await before.cases.schedules.create(acme, draft)
+    good = await before.cases.schedules.run_now(acme, schedule.id)
+    await drain(store, before.clock, before.action)
+    bad = await after.cases.schedules.run_now(acme, schedule.id)
+    await drain(store, after.clock, after.action)
+
+    assert (await before.cases.runs.get(acme, good.id)).state is RunState.SUCCESS
+    ended = await after.cases.runs.get(acme, bad.id)
+    assert (ended.state, ended.attempt) == (RunState.DEAD_LETTER, 1)
     assert ended.error is not None
-    assert ended.error["code"] == "not_for_tenants"
+    assert ended.error["code"] == "unknown_task"
+    assert "this worker has no task 'lent'" in ended.error["message"]
 
 
 async def test_a_schedule_has_what_its_task_says_unless_it_says_otherwise(store: Database) -> None:

@@ -52,6 +52,17 @@ def test_where_nobody_signs_in_the_address_is_not_said_to_end(server: Script) ->
     assert "at any time" in shown.err
 
 
+def test_signing_out_says_how_many_sessions_there_were(server: Script) -> None:
+    server.will("DELETE", "/api/sessions", (200, {"ended": 2}))
+    shown = invoke("sign-out")
+    server.will("DELETE", "/api/sessions", (200, {"ended": 0}))
+    as_json = invoke("sign-out", "--json")
+
+    assert (shown.code, as_json.code) == (0, 0)
+    assert shown.out.startswith("2 sessions ended")
+    assert as_json.out.split() == ["{", '"ended":', "0", "}"]
+
+
 def test_members_are_listed_with_what_they_last_did(server: Script) -> None:
     ada = {"user_id": "ada", "roles": ["admin"], "keys": 2, "last_seen_at": None, "last_action": "pause schedule"}
     server.will("GET", "/api/members", (200, {"items": [ada], "next_cursor": None}))

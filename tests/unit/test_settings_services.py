@@ -54,6 +54,30 @@ def test_one_service_answers_to_every_spelling_of_its_name(name: str) -> None:
     assert (found.name, found.host, found.port) == ("scraper-service", "scraper", 50053)
 
 
+def test_an_entry_names_who_may_call_what() -> None:
+    said = "billing=host:9000;tenants=acme,beta;methods=Charge,Refund, own=host:1,open=http://host/x;tenants=all"
+    variable = {"SCRAPER_SERVICE_URL": "scraper:50053; tenants = acme ; methods = shop.v1.Scraper/Scrape"}
+    book = Settings.load({"FOLIOT_SERVICES": said, **variable}).services
+
+    assert {tenant: sorted(book.seen_by(tenant).entries) for tenant in ("default", "acme", "beta", "other")} == {
+        "default": ["open", "own"],
+        "acme": ["billing", "open", "scraper-service"],
+        "beta": ["billing", "open"],
+        "other": ["open"],
+    }
+    billing, scraper = book.entries["billing"], book.entries["scraper-service"]
+    assert (billing.url, billing.methods) == ("grpc://host:9000", frozenset({"Charge", "Refund"}))
+    assert [
+        path for path in ("/b.v1.B/Charge", "/B/Refund", "/b.v1.B/Drop", "/b/ChargeAll") if billing.allows(path)
+    ] == [
+        "/b.v1.B/Charge",
+        "/B/Refund",
+    ]
+    assert scraper.allows("/shop.v1.Scraper/Scrape")
+    assert not scraper.allows("/evil.v1.Scraper/Scrape")
+    assert book.entries["own"].allows("/any.Service/Method")
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -86,6 +110,13 @@ def test_a_name_has_one_spelling_and_an_address_is_none(text: str, name: str | N
         ({"SCRAPER_SERVICE_URL": "a:1,b:2"}, "SCRAPER_SERVICE_URL", "must be the address of a service"),
         ({"FOLIOT_SERVICES": "scraper:50053"}, "FOLIOT_SERVICES", "list of name=address"),
         ({"FOLIOT_SERVICES": "scraper.x=a:1"}, "FOLIOT_SERVICES", "list of name=address"),
+        ({"FOLIOT_SERVICES": "a=b:1;tenants="}, "FOLIOT_SERVICES", "nothing but the tenants and the methods"),
+        ({"FOLIOT_SERVICES": "a=b:1;tenants=x;tenants=y"}, "FOLIOT_SERVICES", "nothing but the tenants"),
+        ({"FOLIOT_SERVICES": "a=b:1;tenant=x"}, "FOLIOT_SERVICES", "nothing but the tenants"),
+        ({"FOLIOT_SERVICES": "a=b:1;methods=No Method"}, "FOLIOT_SERVICES", "nothing but the tenants"),
+        ({"FOLIOT_SERVICES": "a=b:1, c"}, "FOLIOT_SERVICES", "must be the address of a service"),
+        ({"FOLIOT_SERVICES": "scraper-service=a:1", "SCRAPER_SERVICE_URL": "a:1;tenants=all"}, "SCRAPER_SERVICE_URL",
+         "must not differ from FOLIOT_SERVICES"),
         ({"FOLIOT_SERVICES": "a=b:1,A=b:2"}, "FOLIOT_SERVICES", "must name each service once"),
         ({"FOLIOT_SERVICES": "scraper-service=b:2", "SCRAPER_SERVICE_URL": "a:1"}, "SCRAPER_SERVICE_URL",
          "must not differ from FOLIOT_SERVICES"),

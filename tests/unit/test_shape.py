@@ -28,6 +28,7 @@ WAITS = {
     "pipelines/builtin/discord.py": "Discord says how long it wants to be left alone",
     "pipelines/builtin/fetchers.py": "a host is asked no more often than a pipeline says",
     "egress/client.py": "an unreachable target takes the same time, whatever the reason",
+    "usecases/throttle.py": "an address that shows many wrong keys is answered late",
 }
 """The only places that wait for time to pass, each with its reason."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -106,11 +107,35 @@ def test_foliot_gives_the_decorator_to_whoever_asks() -> None:
         ({"retries": 101}, "retries: must be"),
         ({"timeout": 0}, "timeout: must be"),
         ({"parameters": {"x": 1}}, "give schedule="),
+        ({"tenants": []}, "tenants: must be 'all' or"),
+        ({"tenants": ["acme", " "]}, "tenants: must be 'all' or"),
+        ({"tenants": 5}, "tenants: must be 'all' or"),
+        ({"tenants": ["acme"], "schedule": "0 * * * *"}, "which tenants= leaves out"),
     ],
 )
 def test_what_a_decorator_may_not_say(said: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         task("x", **said)
+
+
+@pytest.mark.parametrize(
+    ("said", "inside", "outside"),
+    [
+        ({}, ["default"], ["acme", "all", ""]),
+        ({"tenants": ["acme", "beta"]}, ["acme", "beta"], ["default", "gamma"]),
+        ({"tenants": "acme"}, ["acme"], ["default"]),
+        ({"tenants": "all"}, ["default", "acme"], []),
+        ({"tenants": ["all"]}, ["default", "acme"], []),
+    ],
+)
+def test_a_task_belongs_to_the_operators_own_tenant_unless_it_says_otherwise(
+    said: dict[str, Any], inside: list[str], outside: list[str]
+) -> None:
+    @task("x", **said)
+    def function() -> None: ...
+
+    tenants = noted(function).tenants
+    assert [one for one in [*inside, *outside] if one in tenants] == inside
 
 
 def test_a_name_that_is_none_is_refused() -> None:
@@ -453,3 +478,23 @@ def test_the_functions_of_the_page_are_those_of_the_example() -> None:
     assert len(blocks) == 3
     for block in blocks:
         assert block.removeprefix("from foliot import TaskContext, task\n\n\n") in example
+
+
+# --- the example ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/proc/self/environ", "../secret.txt", "link.txt"])
+def test_the_example_reads_nothing_outside_its_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str
+) -> None:
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    (folder / "report.txt").write_text("one\ntwo\n")
+    (tmp_path / "secret.txt").write_text("hidden\n")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    monkeypatch.setenv("REPORTS", str(folder))
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "tasks.py"))["import_report"]
+
+    assert example(ctx=context(), path=Path("report.txt")) == {"lines": 2, "attempts": 2}
+    with pytest.raises(GiveUp, match="folder of reports"):
+        example(ctx=context(), path=Path(path))

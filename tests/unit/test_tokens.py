@@ -71,9 +71,22 @@ async def test_an_access_token_may_say_so(kind: str | None) -> None:
     assert not await refused(checker(), token(header, claims(NOW), by_secret()))
 
 
-@pytest.mark.parametrize("audience", ["foliot", ["foliot"], ["other", "foliot"]])
-async def test_a_token_may_be_meant_for_others_too(audience: object) -> None:
+@pytest.mark.parametrize("audience", ["foliot", ["foliot"]])
+async def test_a_token_is_meant_for_us(audience: object) -> None:
     assert not await refused(checker(), good(aud=audience))
+
+
+@pytest.mark.parametrize(
+    "audience", [["other", "foliot"], ["foliot", "other"], ["foliot", "foliot"], [], "other", None]
+)
+async def test_a_token_for_others_is_none_for_us(audience: object) -> None:
+    """Whoever else it is for could come to us with it."""
+    assert await refused(checker(), good(aud=audience))
+
+
+@pytest.mark.parametrize(("name", "stranger"), [("key:robot", True), ("discord:17", True), ("monkey:1", False)])
+async def test_no_token_takes_the_name_of_a_key_or_of_somebody_at_discord(name: str, stranger: bool) -> None:
+    assert await refused(checker(), good(sub=name, tenant_id="acme")) is stranger
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "RS256"])

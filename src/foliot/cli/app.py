@@ -71,6 +71,7 @@ app.add_typer(pipelines.group, name="pipeline", rich_help_panel=CLIENT)
 app.add_typer(secrets.group, name="secret", rich_help_panel=CLIENT)
 app.add_typer(demo.group, name="demo", rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.login_link)
+app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.sign_out)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(people.members)
 app.command(rich_help_panel=CLIENT, epilog=CLIENT_VARIABLES)(runs.health)
 

@@ -46,7 +46,7 @@ async def calling(settings: Settings, environ: Mapping[str, str]) -> list[Findin
 
 async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
     if not entry.scheme.speaks_grpc:
-        return Finding("ok", entry.name, f"{entry.url}, which is not asked anything here")
+        return Finding("ok", entry.name, f"{entry.url}, which is not asked anything here; {_whose(entry)}")
     import asyncio
 
     from foliot.actions.grpc.trouble import Trouble
@@ -61,4 +61,10 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
         return Finding("warning", entry.name, f"{entry.url} cannot be asked ({failed.status}): {failed.message}")
     except Trouble as trouble:
         return Finding("warning", entry.name, f"{entry.url} {trouble}")
-    return Finding("ok", entry.name, f"{entry.url} answers, and has {count(len(methods), 'method')}")
+    return Finding("ok", entry.name, f"{entry.url} answers, and has {count(len(methods), 'method')}; {_whose(entry)}")
+
+
+def _whose(entry: ServiceAddress) -> str:
+    """Who may call what of it."""
+    what = "" if entry.methods is None else f", {', '.join(sorted(entry.methods))} alone"
+    return f"for {', '.join(entry.tenants.listed())}{what}"

@@ -17,7 +17,10 @@ group = typer.Typer(help="Make, list and revoke API keys.", no_args_is_help=True
 def create(
     name: Annotated[str, typer.Argument(help="What people call it; its runs and changes are by key:NAME.")],
     role: Annotated[str, typer.Option(help="viewer, operator, admin or system; never above your own.")],
-    expires_at: Annotated[str | None, typer.Option(help="When it ends: 2028-01-01T00:00:00Z. Default: never.")] = None,
+    expires_at: Annotated[
+        str | None,
+        typer.Option(help="When it ends: 2028-01-01T00:00:00Z. Default: FOLIOT_MAX_KEY_DAYS after your token."),
+    ] = None,
     scope: Annotated[
         list[str] | None, typer.Option(help="Narrows the role, as in schedule:read; may be repeated.")
     ] = None,

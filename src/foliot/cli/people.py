@@ -1,4 +1,4 @@
-"""`foliot login-link`, `foliot members`: people at the dashboard."""
+"""`foliot login-link`, `foliot sign-out`, `foliot members`: people at the dashboard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from foliot.cli.access import asks
 from foliot.cli.client import asking
 from foliot.cli.options import Json, Utc
-from foliot.cli.printing import listing, moment, note, print_json
+from foliot.cli.printing import count, listing, moment, note, print_json
 
 
 @asks
@@ -36,6 +36,17 @@ def login_link(
             import webbrowser
 
             webbrowser.open(made["url"])
+
+
+@asks
+def sign_out(as_json: Json = False) -> None:
+    """End every session of yours at the dashboard, in whichever browser: of the user whom FOLIOT_TOKEN names."""
+    with asking() as client:
+        ended = client.delete("/api/sessions")["ended"]
+        if as_json:
+            print_json({"ended": ended})
+        else:
+            typer.echo(f"{count(ended, 'session')} ended; the token and API keys go on to count.")
 
 
 @asks

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from foliot.domain.errors import Conflict
 from foliot.domain.node import Wish
+from foliot.settings import process_secrets
 
 if TYPE_CHECKING:
     import uvicorn
@@ -154,7 +155,8 @@ def begin_anew() -> NoReturn:
     """This process again, with the same command, under the same id: nobody who watches it sees an end."""
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 -- our own command line
+    command = [sys.executable, *sys.orig_argv[1:]]
+    os.execve(sys.executable, command, process_secrets.whole(os.environ))  # noqa: S606 -- our own command line
 
 
 async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:

@@ -152,10 +152,12 @@ def _leave_if_legacy(settings: Settings) -> None:
 def _settings(command: str, **flags: object) -> Settings:
     """What a server runs by; it logs from here on, into a file of its own where there is a place for files."""
     from foliot import logs
-    from foliot.settings import Settings
+    from foliot.settings import Settings, process_secrets
 
     settings = Settings.load(os.environ, **flags)
     logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir, name=command)
+    # From here on neither a task nor a process that is started reads a key from the environment.
+    process_secrets.scrub(os.environ, settings)
     return settings
 
 

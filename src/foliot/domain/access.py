@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -87,10 +88,41 @@ class Caller:
     """When what was shown stops to count."""
     kid: str | None = field(default=None, compare=False)
     """The name of the key that signed the token, when it gave one."""
+    session_id: str | None = field(default=None, compare=False)
+    """The session of the browser, or of whoever got a ticket from one; what it shows ends with it."""
 
 
 KEEPER = "default"
 """The tenant that keeps the house: local mode's own, and that of schedules in code and of tasks about the house."""
+
+EVERY_TENANT = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenants:
+    """An allow-list of tenants, for a task or service that the operator adds; without names it lets in all of them."""
+
+    names: frozenset[str] | None = frozenset({KEEPER})
+
+    @classmethod
+    def of(cls, said: str | Iterable[str]) -> Tenants:
+        """`"all"`, or names; `ValueError` with the rule otherwise."""
+        if said == EVERY_TENANT:
+            return cls(None)
+        names = frozenset([said] if isinstance(said, str) else said)
+        if not names or not all(str(name).strip() == name != "" for name in names):
+            raise ValueError(f"must be {EVERY_TENANT!r} or the names of tenants")
+        return cls(None if EVERY_TENANT in names else names)
+
+    def __contains__(self, tenant_id: object) -> bool:
+        return self.names is None or tenant_id in self.names
+
+    def listed(self) -> list[str]:
+        """For those who look after the house."""
+        return [EVERY_TENANT] if self.names is None else sorted(self.names)
+
+
+OPERATORS_OWN = Tenants()
 
 LOCAL = Caller(KEEPER, "local", Role.SYSTEM)
 """The one caller of local mode."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from foliot.domain.access import OPERATORS_OWN, Tenants
+
 LONGEST_NAME = 100
 NAME = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"
 _NAME = re.compile(NAME)
@@ -41,6 +43,10 @@ class ServiceAddress:
     port: int
     path: str = ""
     """Only of http and https; begins with a slash, or is empty."""
+    tenants: Tenants = OPERATORS_OWN
+    """Who may call it: the operator's own tenant, unless the entry says otherwise."""
+    methods: frozenset[str] | None = None
+    """What may be called of it, as `Method` or `package.Service/Method`; None is all of it."""
 
     @property
     def place(self) -> str:
@@ -50,6 +56,11 @@ class ServiceAddress:
     @property
     def url(self) -> str:
         return f"{self.scheme}://{self.place}{self.path}"
+
+    def allows(self, path: str) -> bool:
+        """Whether this method, as `/package.Service/Method`, may be called."""
+        service, _, method = path.strip("/").rpartition("/")
+        return self.methods is None or any(_means(word, service, method) for word in self.methods)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +74,19 @@ class AddressBook:
         spelled = service_name(name)
         return None if spelled is None else self.entries.get(spelled)
 
+    def seen_by(self, tenant_id: str) -> AddressBook:
+        """The entries that this tenant may call."""
+        return AddressBook({name: entry for name, entry in self.entries.items() if tenant_id in entry.tenants})
+
     def nearest(self, name: str) -> str | None:
         """What somebody who wrote this name may have meant."""
         found = difflib.get_close_matches(service_name(name) or name[:LONGEST_NAME], self.entries, n=1)
         return found[0] if found else None
+
+
+def _means(word: str, service: str, method: str) -> bool:
+    of, _, name = word.rpartition("/")
+    return name == method and (not of or service == of or service.endswith(f".{of}"))
 
 
 def service_name(text: str) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -61,6 +61,10 @@ class Check(Protocol):
     """Reads an action's configuration into its stored form; `Invalid` names the field."""
 
     def __call__(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+CheckFor = Callable[[str], Check]
+"""The same as this tenant sees it: tasks and services of others are as unknown to it as those that never were."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

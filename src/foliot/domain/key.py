@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from foliot.domain.access import SCOPES, Caller, Role, grants, scopes_of
 from foliot.domain.draft import read_name
@@ -18,6 +18,8 @@ from foliot.domain.reading import Complaints, Fields, rfc3339
 PREFIX = "flt_"
 SHAPE = re.compile(r"flt_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 KNOWN = frozenset({"name", "role", "expires_at", "scopes"})
+LONGER = timedelta(days=365)
+"""By how much a key may outlive the token that made it, unless the operator says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +72,11 @@ def spell(key_id: str, random: str) -> tuple[str, str]:
     return f"{hint}_{random}", hint
 
 
-def read_key(raw: object, caller: Caller, now: datetime) -> KeyDraft:
-    """A whole request; `Forbidden` when it asks for more than the caller has."""
+def read_key(raw: object, caller: Caller, now: datetime, longer: timedelta = LONGER) -> KeyDraft:
+    """A whole request; `Forbidden` when it asks for more than the caller has.
+
+    A key that a token makes may outlive it, but not by more than `longer`; without an end of its own it ends then.
+    """
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object", got=type(raw).__name__)
     fields = Fields.of("", raw)
@@ -83,8 +88,11 @@ def read_key(raw: object, caller: Caller, now: datetime) -> KeyDraft:
     expires_at = wrong.attempt(lambda: _expiry(fields, now))
     wrong.attempt(fields.finish)
     wrong.speak()
-    draft = KeyDraft(name, role, scopes, expires_at)
+    latest = None if caller.key_id is not None or caller.expires_at is None else caller.expires_at + longer
+    draft = KeyDraft(name, role, scopes, latest if expires_at is None else expires_at)
     _within(draft, caller)
+    if latest is not None and draft.expires_at is not None and draft.expires_at > latest:
+        raise Forbidden(f"a key may outlive the token that makes it until {rfc3339(latest)} (FOLIOT_MAX_KEY_DAYS)")
     return draft
 
 

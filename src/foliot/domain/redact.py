@@ -32,10 +32,14 @@ class Redactor:
     """(core, form) without escapes, for texts whose own were taken off; the core is what no encoder escapes."""
 
     @classmethod
-    def of(cls, values: Iterable[str]) -> Redactor:
+    def of(cls, values: Iterable[str], base: Redactor | None = None) -> Redactor:
+        """Knows these values; `base` knows others, which need not be put into their forms again."""
         each = {text for value in values for text in (value, value.removeprefix(PREFIX))}
         bare = {_bare(form) for value in each for form in _spellings(value)}
         found = {form for value in each for form in _forms(value)}
+        if base is not None:
+            bare |= {form for _, form in base.bare}
+            found |= set(base.forms)
         return cls(_longest_first(found), tuple((_core(form), form) for form in _longest_first(bare)))
 
     def text(self, text: str, *, cut: bool = False) -> str:

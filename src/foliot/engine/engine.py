@@ -13,6 +13,7 @@ import structlog
 from foliot.domain.breaker import BREAKERS, OpenBreaker
 from foliot.domain.errors import Unavailable
 from foliot.domain.node import Role, Wish
+from foliot.domain.redact import Redactor
 from foliot.domain.standstill import PATIENCE, Refusal
 from foliot.engine.alarm import Alarm
 from foliot.engine.chainer import Chainer
@@ -94,6 +95,8 @@ class Engine:
     """How those of this process are shared out."""
     refusal: Callable[[], Refusal | None] = lambda: None
     """What the store refuses this process, known without asking it."""
+    secrets: Redactor = field(default_factory=Redactor, repr=False)
+    """Knows those of the process itself: no run's log, result or error holds one."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
@@ -134,6 +137,7 @@ class Engine:
             worker=self.node_id,
             lease=timedelta(seconds=pace.lease * pace.scale),
             slots=self.slots,
+            secrets=self.secrets,
         )
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
@@ -291,6 +295,7 @@ class Engine:
                 longest_rest=pace.tick,
                 scale=pace.scale,
                 queues=self.queues,
+                secrets=self.secrets,
             )
             for action in found
             if is_watched(action) and self._executes

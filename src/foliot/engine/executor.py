@@ -14,6 +14,7 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.fingerprint import host_in
 from foliot.domain.ids import new_id
 from foliot.domain.judge import Tried, judge
+from foliot.domain.redact import Redactor
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
 from foliot.engine.admission import Admission
@@ -61,6 +62,8 @@ class Executor:
     meter: Meter
     worker: str
     lease: timedelta
+    secrets: Redactor = field(default_factory=Redactor, repr=False)
+    """Knows those of the process itself, which are kept out of everything that is written."""
     flights: dict[str, Flight] = field(default_factory=dict)
     slots: Slots = field(default_factory=Slots)
     wanted: bool = False
@@ -113,7 +116,9 @@ class Executor:
         action = self.actions.get(claimed.kind)
         limit = _limit(claimed, action)
         hard_at = asyncio.get_running_loop().time() + limit
-        flight = Flight(claimed=claimed, clock=self.clock, leased_at=asked_at, hard_at=hard_at, limit=limit)
+        flight = Flight(
+            claimed=claimed, clock=self.clock, base=self.secrets, leased_at=asked_at, hard_at=hard_at, limit=limit
+        )
         self.flights[flight.run_id] = flight
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         flight.task = asyncio.create_task(self._fly(flight, action, limit))

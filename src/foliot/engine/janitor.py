@@ -101,6 +101,7 @@ class Janitor:
             await tx.upkeep.prune_requests(now - KEYS_KEPT, PRUNE_BATCH)
             await tx.upkeep.forget_nodes(now - NODES_KEPT)
             await tx.keys.prune_tickets(now, PRUNE_BATCH)
+            await tx.keys.prune_sessions(now, PRUNE_BATCH)
         if self.retention is None:
             return 0
         async with self.store.begin() as tx:

@@ -59,9 +59,14 @@ class Notebook:
     lines: list[Line] = field(default_factory=list)
     dropped: int = 0
     hidden: tuple[str, ...] = field(default=(), repr=False)
-    redactor: Redactor = field(default_factory=Redactor, repr=False)
+    base: Redactor = field(default_factory=Redactor, repr=False)
+    """Knows the secrets of the process itself."""
+    redactor: Redactor = field(init=False, repr=False)
     noted: Mapping[str, Any] | None = None
     """How to find the effect: from here on it may have started."""
+
+    def __post_init__(self) -> None:
+        self.redactor = self.base
 
     @property
     def run_id(self) -> str:
@@ -80,11 +85,11 @@ class Notebook:
     def hide(self, *values: str) -> None:
         """Keep these values out of everything that is kept of this attempt."""
         self.hidden += values
-        self.redactor = Redactor.of(self.hidden)
+        self.redactor = Redactor.of(self.hidden, self.base)
 
     def redacted(self, outcome: Outcome) -> Outcome:
         """The outcome without the hidden values."""
-        if not self.hidden:
+        if not self.redactor.forms:
             return outcome
         document = self.redactor.document
         match outcome:

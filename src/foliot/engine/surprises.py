@@ -47,7 +47,7 @@ def timed_out(limit: float) -> Failed:
 
 def crashed(notebook: Notebook, error: BaseException) -> Failed:
     said: dict[str, Any] = {"exc_info": error}
-    if notebook.hidden:
+    if notebook.redactor.forms:
         said = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
     log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **said)
     # Hidden values go before the text is cut: half of one would not be recognised.

@@ -10,6 +10,7 @@ from typing import Any, get_args
 
 import structlog
 
+from foliot.domain.redact import Redactor
 from foliot.domain.run import Outcome
 from foliot.engine.notebook import Notebook, Noting
 from foliot.ports import Claimed, Clock, Look, Store, WatchedAction
@@ -59,6 +60,7 @@ class Visitor:
     clock: Clock
     store: Store
     action: WatchedAction
+    secrets: Redactor = field(default_factory=Redactor, repr=False)
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when nothing more is to be looked at."""
 
@@ -66,7 +68,7 @@ class Visitor:
         """Each exactly once in the answer. A group that fails is looked at in halves."""
         if not claimed:
             return []
-        visits = [Visit(claimed=one, clock=self.clock) for one in claimed]
+        visits = [Visit(claimed=one, clock=self.clock, base=self.secrets) for one in claimed]
         left = until - asyncio.get_running_loop().time()
         asking = asyncio.create_task(self._ask(visits, left))
         # Whatever it raises after we left is nobody's any more.

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from foliot.domain.errors import Unavailable
 from foliot.domain.event import EventType, Line
 from foliot.domain.ids import new_id
+from foliot.domain.redact import Redactor
 from foliot.domain.run import Fence, Parked
 from foliot.engine.alarm import Alarm
 from foliot.engine.executor import MARGIN, announce, conclude, park
@@ -69,6 +70,8 @@ class Watcher:
     scale: float = 1.0
     queues: Collection[str] | None = None
     topics: Sequence[str] = (PARKED_TOPIC,)
+    secrets: Redactor = field(default_factory=Redactor, repr=False)
+    """Knows those of the process itself, which are kept out of everything that is written."""
     _batch: int = BATCH
     """How many are looked at together: fewer when it takes too long."""
     _unwritten: list[tuple[Claimed, Entry]] = field(default_factory=list)
@@ -78,7 +81,7 @@ class Watcher:
     _visitor: Visitor = field(init=False)
 
     def __post_init__(self) -> None:
-        self._visitor = Visitor(self.clock, self.store, self.action)
+        self._visitor = Visitor(self.clock, self.store, self.action, self.secrets)
 
     @property
     def name(self) -> str:

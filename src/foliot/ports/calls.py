@@ -46,6 +46,7 @@ class Call:
     most: int = 4 * 1024 * 1024
     """How many bytes of answers are read before the rest is refused."""
     tenant_id: str = ""
+    """For whom it is made; empty for Foliot itself, which asks services what they can do and how they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

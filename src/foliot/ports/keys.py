@@ -1,4 +1,4 @@
-"""API keys, and the tickets that stand in for them at streams."""
+"""API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
 
 from __future__ import annotations
 
@@ -46,8 +46,19 @@ class Ticket:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What the store keeps of somebody signed in with a browser; without its row, a session is over."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    begun_at: datetime
+    expires_at: datetime
+
+
 class Keys(Protocol):
-    """API keys, and the tickets that stand in for them at streams."""
+    """API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
 
     async def add(self, key: Key, made: Print) -> None: ...
 
@@ -89,4 +100,20 @@ class Keys(Protocol):
 
     async def prune_tickets(self, before: datetime, limit: int) -> int:
         """Forget tickets that expired before this moment and that nobody took."""
+        ...
+
+    async def begin_session(self, session: Session) -> None: ...
+
+    async def has_session(self, tenant_id: str, session_id: str) -> bool: ...
+
+    async def end_session(self, tenant_id: str, session_id: str) -> bool:
+        """Whether this ended it; False when it was over before, or is none of the tenant's."""
+        ...
+
+    async def end_sessions(self, tenant_id: str, user_id: str) -> int:
+        """How many of this person's there were."""
+        ...
+
+    async def prune_sessions(self, before: datetime, limit: int) -> int:
+        """Forget sessions that expired before this moment."""
         ...

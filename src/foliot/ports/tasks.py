@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Protocol, runtime_checkable
 
+from foliot.domain.access import Tenants
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
@@ -16,8 +18,8 @@ class TaskView:
     description: str
     module: str
     built_in: bool
-    house: bool
-    """Whether it is about the house itself, and so only for the tenant that keeps it."""
+    tenants: Tenants
+    """Who may see and run it."""
     cpu: bool
     """Whether it runs in a process of its own."""
     queue: str | None
@@ -32,11 +34,13 @@ class TaskView:
 class Tasks(Protocol):
     """Every task that this process knows."""
 
-    def views(self) -> Sequence[TaskView]:
-        """In the order of their names."""
+    def views(self, tenant_id: str) -> Sequence[TaskView]:
+        """Those that this tenant may run, in the order of their names."""
         ...
 
-    def view(self, name: str) -> TaskView | None: ...
+    def view(self, name: str, tenant_id: str) -> TaskView | None:
+        """None also when it is another tenant's."""
+        ...
 
     def faults(self) -> Sequence[str]:
         """Why modules could not be loaded, a sentence each."""
@@ -47,8 +51,17 @@ class Tasks(Protocol):
 class HasDefaults(Protocol):
     """An action whose configuration decides what a schedule that does not say so has: its queue, its retries."""
 
-    def defaults(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, tenant_id: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """Fields of a schedule's document; never complains, for whoever reads the configuration does."""
+        ...
+
+
+@runtime_checkable
+class PerTenant(Protocol):
+    """An action whose names (of tasks, of services) belong to some tenants, and not to others."""
+
+    def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """What `check` does, as this tenant sees it."""
         ...
 
 

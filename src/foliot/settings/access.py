@@ -85,7 +85,9 @@ class Access:
     )
     jwt_audience: str = field(
         default="foliot",
-        metadata=about("What `aud` of a token must be, or hold.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)),
+        metadata=about(
+            "What `aud` of a token must be, and nothing besides.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)
+        ),
     )
     jwt_max_hours: int = field(
         default=24 * 31,
@@ -114,6 +116,24 @@ class Access:
             "FOLIOT_SECRET_KEY",
             read=master_keys,
             secret=True,
+        ),
+    )
+
+    public_url: str | None = field(
+        default=None,
+        metadata=about(
+            "Where people find the dashboard, such as `https://foliot.example`: login links lead there, and with https "
+            "its cookie is `__Host-foliot_session`. Default: links lead to the address that a request arrived at.",
+            "FOLIOT_PUBLIC_URL",
+            read=reading.public_url,
+        ),
+    )
+    max_key_days: int = field(
+        default=365,
+        metadata=about(
+            "For how many days an API key may outlive the token that made it; one without an end of its own ends then.",
+            "FOLIOT_MAX_KEY_DAYS",
+            read=reading.whole(0, 3660),
         ),
     )
 

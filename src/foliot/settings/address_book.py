@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from foliot.domain.access import Tenants
 from foliot.domain.address import AddressBook, Scheme, ServiceAddress, service_name
 from foliot.domain.errors import Invalid
 from foliot.settings import reading
@@ -27,10 +28,19 @@ _RULE = (
     "(gRPC with TLS), http://scraper:8080/path or https://scraper, without user, password or query"
 )
 _LIST_RULE = "must be a comma-separated list of name=address, such as scraper-service=scraper:50053"
+_GRANT_RULE = (
+    "must name, after the address, nothing but the tenants and the methods that may be called, such as "
+    "billing=host:9000;tenants=acme,beta;methods=Charge,Refund"
+)
+_NEXT = re.compile(r",(?=\s*(?:[^,;=\s]+\s*=|,|$))")
+"""The comma before another entry; one before a further tenant or method has no name and sign behind it."""
+_WORD = r"[A-Za-z_][A-Za-z0-9_]*"
+_METHOD = re.compile(rf"(?:{_WORD}(?:\.{_WORD})*/)?{_WORD}")
 
 
 def address(text: str) -> ServiceAddress:
-    """An address without a scheme is gRPC's."""
+    """An address without a scheme is gRPC's; `;tenants=…` and `;methods=…` may follow."""
+    text, *said = (part.strip() for part in text.split(";"))
     try:
         parts = urlsplit(text if "://" in text else f"{Scheme.GRPC}://{text}")
         scheme, port = Scheme(parts.scheme), parts.port
@@ -41,7 +51,22 @@ def address(text: str) -> ServiceAddress:
     if not port or _has_too_much(parts) or (scheme.speaks_grpc and parts.path not in ("", "/")):
         raise ValueError(_RULE)
     path = "" if parts.path == "/" else parts.path
-    return ServiceAddress(name="", scheme=scheme, host=_spelled(host), port=port, path=path)
+    found = ServiceAddress(name="", scheme=scheme, host=_spelled(host), port=port, path=path)
+    return replace(found, **_grants(said)) if said else found
+
+
+def _grants(said: Sequence[str]) -> dict[str, Any]:
+    """Who may call what of it."""
+    found: dict[str, Any] = {}
+    for part in said:
+        word, _, listed = part.partition("=")
+        word, names = word.strip(), reading.entries(listed)
+        if word not in ("tenants", "methods") or word in found or not names:
+            raise ValueError(_GRANT_RULE)
+        if word == "methods" and not all(map(_METHOD.fullmatch, names)):
+            raise ValueError(_GRANT_RULE)
+        found[word] = Tenants.of(names) if word == "tenants" else frozenset(names)
+    return found
 
 
 def _has_too_much(parts: SplitResult) -> bool:
@@ -56,8 +81,10 @@ def _spelled(host: str) -> str:
 def addresses(text: str) -> AddressBook:
     """`name=address, name=address`."""
     book: dict[str, ServiceAddress] = {}
-    for entry in reading.entries(text):
+    for entry in _NEXT.split(text):
         name, sign, url = entry.partition("=")
+        if not entry.strip():
+            continue
         spelled = service_name(name.strip())
         if not sign or spelled is None:
             raise ValueError(_LIST_RULE)
@@ -70,7 +97,7 @@ def addresses(text: str) -> AddressBook:
 
 
 def _named(name: str, found: ServiceAddress) -> ServiceAddress:
-    return ServiceAddress(name=name, scheme=found.scheme, host=found.host, port=found.port, path=found.path)
+    return replace(found, name=name)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -81,6 +108,8 @@ class Services:
         metadata=about(
             "The address book: services that actions call by name, as `name=address`, separated by commas. An address "
             "is `host:port` or `grpc://host:port` (gRPC), `grpcs://host:port` (gRPC with TLS) or an http or https URL. "
+            "`;tenants=acme,beta` (or `all`) after it names who may call it, `;methods=Charge,Refund` what they may "
+            "call; without, that is the tenant `default`, and every method. "
             f"Every other variable whose name ends with `{ENDING}` adds an entry too: `BILLING_SERVICE_URL` the "
             "service `billing-service`.",
             "FOLIOT_SERVICES",

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from foliot.domain.errors import Invalid
 
+TOKEN = "FOLIOT_TOKEN"  # noqa: S105 -- the name of a variable
 CLIENT = {
     "FOLIOT_URL": "Which server the client commands talk to (default http://127.0.0.1:8000).",
-    "FOLIOT_TOKEN": "The token they present; none is needed by a server in local mode.",
+    TOKEN: "The token they present; none is needed by a server in local mode.",
 }
 """Read by the command line when it is a client, not by the server."""
 

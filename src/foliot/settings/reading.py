@@ -179,6 +179,21 @@ def keys_url(text: str) -> str:
     return text
 
 
+def public_url(text: str) -> str:
+    rule = "must be the address of the dashboard without a path, such as https://foliot.example"
+    try:
+        parts = urlsplit(text)
+        host, port = address(parts.hostname or ""), parts.port
+    except ValueError:
+        raise ValueError(rule) from None
+    if parts.scheme not in {"http", "https"} or "@" in parts.netloc or parts.path not in {"", "/"}:
+        raise ValueError(rule)
+    if parts.query or parts.fragment:
+        raise ValueError(rule)
+    named = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{named}" + (f":{port}" if port else "")
+
+
 def entries(text: str) -> tuple[str, ...]:
     """A comma-separated list; spaces around entries and empty entries do not count."""
     return tuple(part for part in (part.strip() for part in text.split(",")) if part)

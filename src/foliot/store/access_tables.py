@@ -46,6 +46,19 @@ tickets = Table(
     Index(None, "expires_at"),
 )
 
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    tenant(),
+    Column("user_id", key(200), nullable=False),
+    Column("begun_at", Moment, nullable=False),
+    Column("expires_at", Moment, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    Index(None, "tenant_id", "user_id"),
+    Index(None, "expires_at"),
+)
+
 secrets = Table(
     "secrets",
     metadata,

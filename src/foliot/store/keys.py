@@ -1,9 +1,9 @@
-"""API keys, and the tickets that stand in for them at streams."""
+"""API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -12,16 +12,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.access import Role
 from foliot.domain.key import Key
-from foliot.ports.keys import Print, Ticket
+from foliot.ports.keys import Print, Session, Ticket
 from foliot.ports.views import Page
-from foliot.store.access_tables import api_keys, tickets
+from foliot.store.access_tables import api_keys, sessions, tickets
 from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 
 
 @dataclass(frozen=True, slots=True)
 class SqlKeys:
-    """API keys, and the tickets that stand in for them at streams."""
+    """API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
 
     conn: AsyncConnection
     dialect: Dialect
@@ -102,6 +102,28 @@ class SqlKeys:
         old = (await self.conn.execute(self.dialect.lock(query.limit(limit), skip=True))).scalars().all()
         if old:
             await self.conn.execute(delete(tickets).where(self.dialect.among(tickets.c.digest, old)))
+        return len(old)
+
+    async def begin_session(self, session: Session) -> None:
+        await self.conn.execute(insert(sessions).values(**asdict(session)))
+
+    async def has_session(self, tenant_id: str, session_id: str) -> bool:
+        query = select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.tenant_id == tenant_id)
+        return (await self.conn.execute(query)).first() is not None
+
+    async def end_session(self, tenant_id: str, session_id: str) -> bool:
+        where = (sessions.c.id == session_id, sessions.c.tenant_id == tenant_id)
+        return (await self.conn.execute(delete(sessions).where(*where))).rowcount == 1
+
+    async def end_sessions(self, tenant_id: str, user_id: str) -> int:
+        where = (sessions.c.tenant_id == tenant_id, sessions.c.user_id == user_id)
+        return (await self.conn.execute(delete(sessions).where(*where))).rowcount
+
+    async def prune_sessions(self, before: datetime, limit: int) -> int:
+        query = select(sessions.c.id).where(sessions.c.expires_at < before).order_by(sessions.c.expires_at)
+        old = (await self.conn.execute(self.dialect.lock(query.limit(limit), skip=True))).scalars().all()
+        if old:
+            await self.conn.execute(delete(sessions).where(self.dialect.among(sessions.c.id, old)))
         return len(old)
 
 

@@ -31,20 +31,24 @@ class Catalogue:
     def fault(self, sentence: str) -> None:
         self._faults.append(sentence)
 
-    def get(self, name: str) -> Task | None:
-        return self._tasks.get(name)
+    def get(self, name: str, tenant_id: str) -> Task | None:
+        """None also when it is another tenant's."""
+        task = self._tasks.get(name)
+        return task if task is not None and tenant_id in task.tenants else None
 
-    def all(self) -> Sequence[Task]:
-        return [self._tasks[name] for name in sorted(self._tasks)]
+    def has(self, name: str) -> bool:
+        """Whether there is one of this name, whoever may run it."""
+        return name in self._tasks
 
-    def names(self) -> Sequence[str]:
-        return sorted(self._tasks)
+    def names(self, tenant_id: str | None = None) -> Sequence[str]:
+        """All of them, or those of a tenant."""
+        return sorted(name for name, task in self._tasks.items() if tenant_id is None or tenant_id in task.tenants)
 
-    def views(self) -> Sequence[TaskView]:
-        return [_view(task) for task in self.all()]
+    def views(self, tenant_id: str) -> Sequence[TaskView]:
+        return [_view(self._tasks[name]) for name in self.names(tenant_id)]
 
-    def view(self, name: str) -> TaskView | None:
-        task = self.get(name)
+    def view(self, name: str, tenant_id: str) -> TaskView | None:
+        task = self.get(name, tenant_id)
         return None if task is None else _view(task)
 
     def faults(self) -> Sequence[str]:
@@ -58,7 +62,7 @@ def _view(task: Task) -> TaskView:
         description=task.description,
         module=task.module,
         built_in=task.built_in,
-        house=task.house,
+        tenants=task.tenants,
         cpu=task.cpu,
         queue=task.queue,
         retries=task.retries,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, TypeVar, overload
 
+from foliot.domain.access import KEEPER, OPERATORS_OWN, Tenants
 from foliot.domain.queue import RULE, is_queue
 from foliot.domain.retry import MAX_DELAY, MAX_RETRIES
 from foliot.domain.schedule import MAX_TIMEOUT
@@ -34,8 +35,8 @@ class Task:
     timeout: timedelta | None = None
     cpu: bool = False
     """Runs in a process of its own: for what would keep this one busy."""
-    house: bool = False
-    """About the house itself: only for the tenant that keeps it."""
+    tenants: Tenants = OPERATORS_OWN
+    """Who may see and run it: the operator's own tenant, unless its code says otherwise."""
     built_in: bool = False
     schedule: Mapping[str, Any] | None = None
     """The schedule that its code declares: the fields of the request that makes it, without its action."""
@@ -92,6 +93,7 @@ def task(
     retry_delay: float | None = None,
     timeout: timedelta | float | None = None,
     cpu: bool = False,
+    tenants: str | Iterable[str] | None = None,
     schedule: str | Mapping[str, Any] | None = None,
     timezone: str | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -107,12 +109,14 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to s
     retry_delay: float | None = None,
     timeout: timedelta | float | None = None,
     cpu: bool = False,
+    tenants: str | Iterable[str] | None = None,
     schedule: str | Mapping[str, Any] | None = None,
     timezone: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Any:
     """Make a function a task.
 
+    `tenants` names who may see and run it, or is "all"; without it that is the operator's own tenant, `default`.
     `schedule` declares when it runs: a cron expression, `every 15m`, or the fields of a schedule's document;
     `parameters` is what it then gets.
     """
@@ -122,6 +126,9 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to s
     _refuse(queue, retries, retry_delay, seconds)
     if parameters and schedule is None:
         raise ValueError("parameters: are those of the declared schedule; give schedule= as well")
+    allowed = _tenants(tenants)
+    if schedule is not None and KEEPER not in allowed:
+        raise ValueError(f"schedule: is made for the tenant {KEEPER}, which tenants= leaves out")
 
     def mark(function: F) -> F:
         made = Task(
@@ -132,6 +139,7 @@ def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to s
             retry_delay=retry_delay,
             timeout=None if seconds is None else timedelta(seconds=seconds),
             cpu=cpu,
+            tenants=allowed,
             schedule=None if schedule is None else document_of(schedule, timezone),
             parameters=dict(parameters or {}),
         )
@@ -151,6 +159,13 @@ def _name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"task {name!r}: its name {NAME_RULE}")
     return name
+
+
+def _tenants(said: str | Iterable[str] | None) -> Tenants:
+    try:
+        return OPERATORS_OWN if said is None else Tenants.of(said)
+    except (TypeError, ValueError):
+        raise ValueError(f"tenants: must be 'all' or a list of tenants' names, got {said!r}") from None
 
 
 def _refuse(queue: str | None, retries: int | None, delay: float | None, seconds: float | None) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.domain.ids import new_id
+from foliot.domain.key import LONGER
 from foliot.ports import Actions, Clock, Feed, Reach, Store, Vault
 from foliot.ports.keys import Pepper
 from foliot.ports.tasks import Preset
@@ -133,6 +134,7 @@ class UseCases:
         site: Site | None = None,
         signs_by_setting: bool = False,
         knowledge: Knowledge | None = None,
+        keys_live_longer: timedelta = LONGER,
     ) -> UseCases:
         knowledge = knowledge or Knowledge(store=store)
         limiter = limiter or Limiter(store=store, clock=clock)
@@ -147,7 +149,7 @@ class UseCases:
         )
         runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
         dead_letters = DeadLetters(
-            store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check=schedules.check
+            store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
         )
         backfills = Backfills(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
         searching = Searching(store=store, clock=clock, actions=actions)
@@ -165,7 +167,9 @@ class UseCases:
             searching=searching,
             suggesting=Suggesting(store=store, actions=actions),
             logs=Logs(store=store),
-            bulks=Bulks(store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check=schedules.check),
+            bulks=Bulks(
+                store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
+            ),
             hands=BulkHands(
                 runs=runs, dead_letters=dead_letters, schedules=schedules, backfills=backfills, limiter=limiter
             ),
@@ -210,7 +214,7 @@ class UseCases:
             pipelines=Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters=dead_letters,
             mutes=Mutes(store=store, clock=clock, feed=feed),
-            keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper),
+            keys=Keys(store=store, clock=clock, new_id=new_id, pepper=pepper, longer=keys_live_longer),
             tickets=Tickets(store=store, clock=clock, pepper=pepper),
             sessions=Sessions(store=store, clock=clock, pepper=pepper),
             members=Members(store=store, clock=clock),

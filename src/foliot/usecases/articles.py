@@ -59,7 +59,7 @@ class Articles:
         fields.finish()
         check_depth("articles", articles)
         # Ten thousand URLs are read in half a second, in which others want to be answered.
-        config = await asyncio.to_thread(self.schedules.check, KIND, {"articles": articles})
+        config = await asyncio.to_thread(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
         wanted = [Wish.of(one) for one in config["articles"]]
         submitted = await self._submit(caller, wanted, max_age, once)
         self.feed.wake(ARTICLES_TOPIC, RUNS_TOPIC)

@@ -20,7 +20,7 @@ from foliot.domain.bulk import (
     BulkState,
     read_request,
 )
-from foliot.domain.draft import Check
+from foliot.domain.draft import CheckFor
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.fingerprint import host_in
 from foliot.domain.query import Query
@@ -72,7 +72,7 @@ class Bulks:
     feed: Feed
     searching: Searching
     new_id: Callable[[str], str]
-    check: Check
+    check_for: CheckFor
     """What an action makes of its configuration."""
 
     @again
@@ -208,7 +208,7 @@ class Bulks:
             looked = await tx.searching.schedules(tenant_id, query, Page(LOOKED_AT))
         if request.act is Act.REPLAY:
             letters = [one for one in looked if isinstance(one, RunView)]
-            rehearsal = await rehearse(tx, letters, Terms.of(request.details or {}), self.check)
+            rehearsal = await rehearse(tx, letters, Terms.of(request.details or {}), self.check_for(caller.tenant_id))
             warnings = await self._warnings(tx, caller, request, query, rehearsal)
             return Trial(count, looked[:SAMPLE], list(rehearsal.hosts), warnings, rehearsal)
         hosts = await _hosts(tx, tenant_id, looked) if request.act in _SENDS else []

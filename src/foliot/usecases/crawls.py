@@ -162,7 +162,7 @@ class Crawls:
 
     def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
         check_plain("body", crawl.config)
-        config = self.schedules.check(CRAWL, crawl.config)
+        config = self.schedules.check_for(caller.tenant_id)(CRAWL, crawl.config)
         user_id = crawl.user_id or caller.user_id
         trigger = crawl.trigger
         if trigger is not None:

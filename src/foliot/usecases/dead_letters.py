@@ -9,7 +9,7 @@ from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.bulk import DISCARDED, MOST_REPLAYS
-from foliot.domain.draft import Check
+from foliot.domain.draft import CheckFor
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
@@ -44,7 +44,7 @@ class DeadLetters:
     feed: Feed
     limiter: Limiter
     new_id: Callable[[str], str]
-    check: Check
+    check_for: CheckFor
     """What an action makes of its configuration."""
 
     async def groups(self, caller: Caller, page: Page, **filters: str | None) -> list[DeadGroup]:
@@ -83,7 +83,7 @@ class DeadLetters:
                 told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
                 raise Conflict(f"{told}: mend what it is sent to, or discard it")
         self.limiter.run(caller, limits, len(letters))
-        repeating = await Repeating.of(tx, letters, terms, self.check)
+        repeating = await Repeating.of(tx, letters, terms, self.check_for(caller.tenant_id))
         courses = [repeating.course(letter) for letter in letters]
         runs = await repeat(tx, caller, courses, Origin.REPLAY, self.new_id, now)
         await record(tx, caller, now, *(_replayed(run, terms) for run in runs))

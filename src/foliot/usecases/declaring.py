@@ -148,7 +148,7 @@ class Declarer:
 
     async def run_once(self) -> Did:
         self.troubles.clear()
-        for task in self.tasks.views():
+        for task in self.tasks.views(CODE.tenant_id):
             if task.schedule is not None:
                 await self._one(task.name, task.schedule)
         return Did(DONE)

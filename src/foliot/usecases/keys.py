@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Conflict, NotFound, TooMany
 from foliot.domain.ids import KEY
-from foliot.domain.key import Key, read_key, spell
+from foliot.domain.key import LONGER, Key, read_key, spell
 from foliot.domain.reading import rfc3339
 from foliot.ports import Clock, Page, Store
 from foliot.ports.keys import KEY_PURPOSE, Pepper, Print
@@ -41,6 +42,8 @@ class Keys:
     clock: Clock
     new_id: Callable[[str], str]
     pepper: Pepper | None
+    longer: timedelta = LONGER
+    """By how much a key may outlive the token that made it."""
 
     @again
     async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> NewKey:
@@ -50,7 +53,7 @@ class Keys:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            draft = read_key(raw, caller, now)
+            draft = read_key(raw, caller, now, self.longer)
             if await tx.keys.lock_live(caller.tenant_id, now) >= MOST:
                 raise TooMany(f"there are {MOST} API keys that count, which is the most there may be: revoke one first")
             key_id = self.new_id(KEY)

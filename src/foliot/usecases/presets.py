@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from foliot.domain.access import KEEPER, Caller, Thing, Verb, demand
+from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Invalid, NotFound
 from foliot.domain.plain import check_plain
 from foliot.domain.reading import Fields
@@ -38,14 +38,14 @@ class Presets:
 
     def list(self, caller: Caller) -> Sequence[Preset]:
         demand(caller, Verb.READ, Thing.SCHEDULE)
-        return [self.presets[name] for name in sorted(self.presets)]
+        return [self._seen(caller, self.presets[name]) for name in sorted(self.presets)]
 
     def get(self, caller: Caller, name: str) -> Preset:
         demand(caller, Verb.READ, Thing.SCHEDULE)
         preset = self.presets.get(name)
         if preset is None:
             raise NotFound("preset", name)
-        return preset
+        return self._seen(caller, preset)
 
     @again
     async def load(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
@@ -60,11 +60,11 @@ class Presets:
         made = []
         async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, schedules.clock.now())
-            for planned in self._for(caller, preset):
+            for planned in preset.schedules:
                 of = (_source(preset), planned.name)
 
                 def wanted(stands: Schedule | None, planned: Planned = planned) -> Mapping[str, Any]:
-                    return self._wanted(preset, planned, given, stands)
+                    return self._wanted(caller, preset, planned, given, stands)
 
                 one = await self.declaring.make(tx, caller, of, wanted, limits)
                 if one.fate is Fate.DELETED:
@@ -101,18 +101,17 @@ class Presets:
         self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
         return unloaded
 
-    def _for(self, caller: Caller, preset: Preset) -> Sequence[Planned]:
-        """What is about the house itself is not made for other tenants: its runs would only fail."""
-        house = {view.name for view in self.tasks.views() if view.house}
-        mine = caller.tenant_id == KEEPER
-        return [one for one in preset.schedules if mine or _task(one.document) not in house]
+    def _seen(self, caller: Caller, preset: Preset) -> Preset:
+        """Without the schedules of tasks that are not this tenant's: their runs would only fail."""
+        known = {view.name for view in self.tasks.views(caller.tenant_id)}
+        return replace(preset, schedules=[one for one in preset.schedules if _task(one.document) in known])
 
     def _wanted(
-        self, preset: Preset, planned: Planned, given: Mapping[str, Any], stands: Schedule | None
+        self, caller: Caller, preset: Preset, planned: Planned, given: Mapping[str, Any], stands: Schedule | None
     ) -> dict[str, Any]:
         """The planned request with the settings that are given, and those that were given before."""
         action = dict(planned.document["action"])
-        view = self.tasks.view(str(action.get("task")))
+        view = self.tasks.view(str(action.get("task")), caller.tenant_id)
         takes = set(view.parameters.get("properties", ())) & set(preset.settings) if view is not None else set[str]()
         before = stands.action.get("parameters", {}) if stands is not None else {}
         kept = {name: value for name, value in before.items() if name in takes}

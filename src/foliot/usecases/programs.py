@@ -32,7 +32,7 @@ class Programs:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         schedules, of = self.declaring.schedules, (FROM_PROGRAM, name)
         limits = await schedules.limiter.of(caller.tenant_id)
-        objects = await objection(schedules.actions, caller, raw, schedules.check)
+        objects = await objection(schedules.actions, caller, raw, schedules.check_for(caller.tenant_id))
         async with self.store.begin(caller.tenant_id) as tx:
             made = await self.declaring.make(tx, caller, of, lambda _: raw, limits)
             if made.fate is Fate.DELETED:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from foliot.domain.access import Caller, Thing
-from foliot.domain.draft import Check, read_action
+from foliot.domain.draft import CheckFor, read_action
 from foliot.domain.errors import Conflict, FoliotError, Invalid
 from foliot.domain.ids import RUN
 from foliot.domain.limits import Limits
@@ -50,7 +50,7 @@ class RunNow:
     feed: Feed
     limiter: Limiter
     new_id: Callable[[str], str]
-    check: Check
+    check_for: CheckFor
 
     async def one(self, tx: Transaction, wanted: Wanted, schedule: Schedule) -> RunView:
         """A run of a schedule that is locked."""
@@ -108,19 +108,20 @@ class RunNow:
             timeout_seconds=spec.timeout_seconds,
             schedule_id=schedule.id,
             version=schedule.version,
-            action=self._override(schedule, wanted.raw),
+            action=self._override(schedule, wanted),
         )
         became = masked({"run_id": run.id} | ({} if run.action is None else {"action": run.action}))
         told = entry(caller, now, Change("run_now", Thing.SCHEDULE, schedule.id, became=became))
         self.limiter.run(caller, wanted.limits)
         return _Begun(run, told, run.made(now, schedule.name))
 
-    def _override(self, schedule: Schedule, raw: object) -> dict[str, Any] | None:
-        fields = Fields.of("", raw)
+    def _override(self, schedule: Schedule, wanted: Wanted) -> dict[str, Any] | None:
+        fields = Fields.of("", wanted.raw)
         payload = fields.value("payload")
         fields.finish()
         if payload is None:
             return None
         if not isinstance(payload, Mapping):
             raise Invalid("payload", "must be an object", got=payload)
-        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, self.check)
+        check = self.check_for(wanted.caller.tenant_id)
+        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, check)

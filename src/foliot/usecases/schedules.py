@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from foliot.domain.access import Caller, Door, Thing, Verb, demand
-from foliot.domain.draft import MAX_TAGS, asleep, document, merge, read_draft
+from foliot.domain.draft import MAX_TAGS, Check, asleep, document, merge, read_draft
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.domain.ids import SCHEDULE
 from foliot.domain.limits import Limits
@@ -15,7 +16,7 @@ from foliot.domain.reading import Fields
 from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
 from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Actions, Clock, Feed, Page, RunView, Store, Transaction
-from foliot.ports.tasks import HasDefaults
+from foliot.ports.tasks import HasDefaults, PerTenant
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
 from foliot.usecases.examining import objection
@@ -55,7 +56,7 @@ class Schedules:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
         raw, reason = asleep(raw)
-        objects = await objection(self.actions, caller, raw, self.check)
+        objects = await objection(self.actions, caller, raw, self.check_for(caller.tenant_id))
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
@@ -70,7 +71,8 @@ class Schedules:
     async def add(self, tx: Transaction, caller: Caller, raw: object, limits: Limits, owner: Owner) -> Schedule:
         """Create one inside a larger change; whoever does wakes the scheduler afterwards."""
         now = self.clock.now()
-        draft = read_draft(self._defaulted(raw), self.check, Standing(owner.schedule_id, now, self.default_zone))
+        check, raw = self.check_for(caller.tenant_id), self._defaulted(caller, raw)
+        draft = read_draft(raw, check, Standing(owner.schedule_id, now, self.default_zone))
         schedule = Schedule(
             id=owner.schedule_id,
             tenant_id=caller.tenant_id,
@@ -114,7 +116,7 @@ class Schedules:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
         raw, reason = asleep(raw)
-        objects = await objection(self.actions, caller, raw, self.check)
+        objects = await objection(self.actions, caller, raw, self.check_for(caller.tenant_id))
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             changed = await self.rewrite(tx, caller, held, raw, limits)
@@ -127,7 +129,7 @@ class Schedules:
     async def rewrite(self, tx: Transaction, caller: Caller, held: Held, raw: object, limits: Limits) -> Schedule:
         """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
         _refuse_file(caller, held.schedule)
-        changed = await self._rewrite(tx, held, self._defaulted(raw))
+        changed = await self._rewrite(tx, held, self._defaulted(caller, raw))
         if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
             await self.limiter.schedule(tx, caller, limits)
         was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
@@ -160,7 +162,7 @@ class Schedules:
         """Replace it by what stood before a change; `entry_id` is that change's entry in the trail."""
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         limits = await self.limiter.of(caller.tenant_id)
-        objects = await objection(self.actions, caller, raw, self.check)
+        objects = await objection(self.actions, caller, raw, self.check_for(caller.tenant_id))
         async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())
             held = await self._hold(tx, caller, schedule_id, match)
@@ -304,17 +306,20 @@ class Schedules:
             feed=self.feed,
             limiter=self.limiter,
             new_id=self.new_id,
-            check=self.check,
+            check_for=self.check_for,
         )
 
-    def check(self, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The action's own reading of its configuration."""
+    def check_for(self, tenant_id: str) -> Check:
+        """The action's own reading of its configuration, with the names that this tenant may use."""
+        return partial(self._check, tenant_id)
+
+    def _check(self, tenant_id: str, kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
         action = self.actions.get(kind)
         if action is None:
             raise Invalid("kind", f"must be one of {', '.join(sorted(self.actions.kinds()))}", got=kind[:100])
-        return action.check(config)
+        return action.check_for(tenant_id, config) if isinstance(action, PerTenant) else action.check(config)
 
-    def _defaulted(self, raw: object) -> object:
+    def _defaulted(self, caller: Caller, raw: object) -> object:
         """The request, with what its action says where it says nothing itself."""
         config = raw.get("action") if isinstance(raw, Mapping) else None
         if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
@@ -323,8 +328,9 @@ class Schedules:
         if not isinstance(action, HasDefaults):
             return raw
         given = {name: value for name, value in raw.items() if value is not None}
-        made = {**action.defaults(config), **given}
-        for name, value in action.defaults(config).items():
+        defaults = action.defaults(caller.tenant_id, config)
+        made = {**defaults, **given}
+        for name, value in defaults.items():
             if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
                 made[name] = {**value, **given[name]}
         return made
@@ -337,7 +343,7 @@ class Schedules:
             schedule = await tx.schedules.get(caller.tenant_id, schedule_id)
         if schedule is None or schedule.fault is not None:
             return None
-        return await objection(self.actions, caller, merge(document(schedule), raw), self.check)
+        return await objection(self.actions, caller, merge(document(schedule), raw), self.check_for(caller.tenant_id))
 
     async def _hold(self, tx: Transaction, caller: Caller, schedule_id: str, match: str | None = None) -> Held:
         schedule = await find_schedule(tx, caller, schedule_id, lock=True)
@@ -349,7 +355,8 @@ class Schedules:
     async def _rewrite(self, tx: Transaction, held: Held, raw: object) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
-        draft = read_draft(raw, self.check, Standing(schedule.id, held.now, self.default_zone, before))
+        check = self.check_for(schedule.tenant_id)
+        draft = read_draft(raw, check, Standing(schedule.id, held.now, self.default_zone, before))
         changed = replace(
             schedule,
             name=draft.name,

@@ -1,19 +1,21 @@
-"""Signing in at the dashboard: what a browser keeps instead of a token, and links that sign somebody in once."""
+"""Sessions of the dashboard: what a browser keeps instead of a token, how it ends, and links that begin one once."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hmac
-from dataclasses import dataclass, replace
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import orjson
 
-from foliot.domain.access import Caller, Door, Thing
+from foliot.domain.access import Caller, Door, Thing, Verb, demand
 from foliot.domain.errors import SessionOver, Unauthenticated
-from foliot.ports import Clock, Store
-from foliot.ports.keys import LOGIN_PURPOSE, SESSION_PURPOSE, Pepper, Ticket
+from foliot.ports import Clock, Identity, Store
+from foliot.ports.keys import LOGIN_PURPOSE, SESSION_PURPOSE, Pepper, Session, Ticket
 from foliot.usecases.again import again
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.tickets import NewTicket, Tickets, stands_for, written
@@ -23,6 +25,11 @@ LINK_LASTS = timedelta(minutes=5)
 LONGEST = timedelta(days=30)
 """Of a session whose token or key has no nearer end."""
 PREFIX = "ses_"
+SEAM = "~"
+"""Between a token and the id of its session, where no master key seals the two; no token holds it."""
+FRESH = 2.0
+"""Seconds for which an ended session may go on in another process; a stream asks every second: it ends within four."""
+REMEMBERED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +45,12 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """Nothing of a session is stored: it says who it is for, sealed, and ends with what was shown to begin it."""
+    """A session says who it is for, sealed; it ends with its row in the store, and with what was shown to begin it."""
 
     store: Store
     clock: Clock
     pepper: Pepper | None
+    _seen: OrderedDict[str, tuple[float, bool]] = field(init=False, default_factory=OrderedDict, repr=False)
 
     @property
     def _links(self) -> Tickets:
@@ -66,16 +74,64 @@ class Sessions:
     @again
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
         """A session of this caller, remembered in the trail. Without a master key it is what was `shown`, itself."""
-        caller = replace(caller, door=Door.DASHBOARD)
+        session_id = secrets.token_hex(16)
+        caller = replace(caller, door=Door.DASHBOARD, session_id=session_id)
         now = self.clock.now()
         ends = min(caller.expires_at or now + LONGEST, now + LONGEST)
         if self.pepper is None and shown is None:
             raise Unauthenticated
-        text = shown if self.pepper is None else self._seal(self.pepper, replace(caller, expires_at=ends))
+        sealed = None if self.pepper is None else self._seal(self.pepper, replace(caller, expires_at=ends))
+        begun = Session(
+            id=session_id, tenant_id=caller.tenant_id, user_id=caller.user_id, begun_at=now, expires_at=ends
+        )
         async with self.store.begin(caller.tenant_id) as tx:
+            await tx.keys.begin_session(begun)
             became = {"role": caller.role.value}
             await record(tx, caller, now, Change("sign_in", Thing.SESSION, caller.user_id, became=became))
-        return NewSession(text or "", ends)
+        return NewSession(sealed or f"{shown}{SEAM}{session_id}", ends)
+
+    @again
+    async def end(self, caller: Caller) -> bool:
+        """End the session of this caller, here at once and everywhere within five seconds. False: it had none."""
+        if caller.session_id is None:
+            return False
+        async with self.store.begin(caller.tenant_id) as tx:
+            ended = await tx.keys.end_session(caller.tenant_id, caller.session_id)
+            if ended:
+                now = self.clock.now()
+                await record(tx, caller, now, Change("sign_out", Thing.SESSION, caller.user_id))
+        self._seen.pop(caller.session_id, None)
+        return ended
+
+    @again
+    async def end_all(self, caller: Caller) -> int:
+        """End every session of this caller's user, wherever they signed in; says how many there were."""
+        demand(caller, Verb.WRITE, Thing.TICKET)
+        async with self.store.begin(caller.tenant_id) as tx:
+            count = await tx.keys.end_sessions(caller.tenant_id, caller.user_id)
+            if count:
+                told = Change("sign_out_everywhere", Thing.SESSION, caller.user_id, became={"sessions": count})
+                await record(tx, caller, self.clock.now(), told)
+        self._seen.clear()
+        return count
+
+    async def counts(self, caller: Caller) -> bool:
+        """Whether the session of this caller goes on, as far as was known two seconds ago."""
+        if caller.session_id is None:
+            return True
+        at, session_id = self.clock.monotonic(), caller.session_id
+        seen = self._seen.get(session_id)
+        if seen is None or not 0 <= at - seen[0] < FRESH:
+            async with self.store.glance() as tx:
+                seen = at, await tx.keys.has_session(caller.tenant_id, session_id)
+            self._seen[session_id] = seen
+            while len(self._seen) > REMEMBERED:
+                self._seen.popitem(last=False)
+        return seen[1]
+
+    def over(self, identity: Identity) -> Identity:
+        """The same identity, to which a caller counts no longer than their session."""
+        return _InSession(identity, self)
 
     def caller(self, text: str) -> Caller:
         """Whom a sealed session is for; whether what began it still counts is for others to ask."""
@@ -98,3 +154,17 @@ class Sessions:
         payload = base64.urlsafe_b64encode(said).decode().rstrip("=")
         _, digest = pepper.digest(SESSION_PURPOSE, payload)
         return f"{PREFIX}{payload}.{digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class _InSession:
+    """Asks the session first, and then whoever knows what was shown to begin it."""
+
+    identity: Identity
+    sessions: Sessions
+
+    async def caller(self, bearer: str) -> Caller:
+        return await self.identity.caller(bearer)
+
+    async def still(self, caller: Caller) -> bool:
+        return await self.sessions.counts(caller) and await self.identity.still(caller)

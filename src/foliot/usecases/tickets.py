@@ -83,6 +83,7 @@ def written(caller: Caller) -> dict[str, Any]:
         "key_id": caller.key_id,
         "expires_at": rfc3339(caller.expires_at),
         "kid": caller.kid,
+        "session_id": caller.session_id,
     }
 
 
@@ -99,6 +100,7 @@ def stands_for(ticket: Ticket) -> Caller:
             key_id=said["key_id"],
             expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),
             kid=said.get("kid"),
+            session_id=said.get("session_id"),
         )
     except (KeyError, TypeError, ValueError, Invalid):
         # A row that somebody damaged stands for nobody.

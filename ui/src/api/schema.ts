@@ -1191,6 +1191,10 @@ export interface SessionRequest {
   code?: string | null;
 }
 
+export interface SessionsEnded {
+  ended: number;
+}
+
 export interface SetBack {
   id: string;
   name: string;
@@ -1275,7 +1279,7 @@ export interface TaskModel {
   description: string;
   module: string;
   built_in: boolean;
-  house: boolean;
+  tenants: (string)[] | null;
   cpu: boolean;
   queue: string | null;
   retries: number | null;

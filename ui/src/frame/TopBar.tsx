@@ -82,6 +82,15 @@ export function TopBar({
               onSelect: () =>
                 void ask("/api/session", { method: "DELETE" }).finally(() => window.location.assign("/login")),
             },
+            {
+              label: (
+                <>
+                  <LogOut size={14} aria-hidden /> Sign out everywhere
+                </>
+              ),
+              onSelect: () =>
+                void ask("/api/sessions", { method: "DELETE" }).finally(() => window.location.assign("/login")),
+            },
           ]}
         />
       ) : null}

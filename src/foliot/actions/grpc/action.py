@@ -41,8 +41,12 @@ class GrpcCall:
         self._made: Calling | None = None
 
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The configuration in its stored form, or `Invalid` naming the field."""
+        """The configuration in its stored form, or `Invalid` naming the field; as the operator's own tenant sees it."""
         return read_config(config, self._calls.book)
+
+    def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a tenant; a service of others is as unknown to it as one that never was."""
+        return read_config(config, self._calls.book, tenant_id)
 
     async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
         """`Invalid` when the service does not know the method or a field; why, when it could not be asked."""

@@ -44,12 +44,18 @@ class Calling:
         service = str(config["target_service"])
         catalogue = await self.catalogues.of(service)
         try:
-            return _prepared(catalogue, config)
+            return self._prepared(catalogue, config)
         except Invalid:
             newer = await self.catalogues.newer(service, catalogue)
             if newer is None:
                 raise
-        return _prepared(newer, config)
+        return self._prepared(newer, config)
+
+    def _prepared(self, catalogue: Catalogue, config: Mapping[str, Any]) -> Prepared:
+        entry = self.calls.book.address_of(str(config["target_service"]))
+        seen = catalogue if entry is None or entry.methods is None else catalogue.only(entry.allows)
+        method = seen.find(MethodName.read(str(config["target_method"])))
+        return Prepared(catalogue, method, encode(method, config.get("parameters") or {}))
 
     async def perform(self, ctx: Context) -> tuple[Any, Answers]:
         """The result, and what came over the wire."""
@@ -95,12 +101,7 @@ class Calling:
     async def _changed(self, ctx: Context, prepared: Prepared) -> Prepared | None:
         """The call as it is made now, if the service has changed since it was asked last."""
         newer = await self.catalogues.anew(str(ctx.config["target_service"]))
-        return None if newer is prepared.catalogue else _prepared(newer, ctx.config)
-
-
-def _prepared(catalogue: Catalogue, config: Mapping[str, Any]) -> Prepared:
-    method = catalogue.find(MethodName.read(str(config["target_method"])))
-    return Prepared(catalogue, method, encode(method, config.get("parameters") or {}))
+        return None if newer is prepared.catalogue else self._prepared(newer, ctx.config)
 
 
 async def _decoded(method: Method, messages: Sequence[bytes]) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor
@@ -62,6 +62,10 @@ class Catalogue:
     def names(self) -> list[str]:
         """Every method, as `package.Service/Method`."""
         return sorted(f"{service}/{name}" for service, name in self.methods if not service.startswith(HOUSEKEEPING))
+
+    def only(self, allows: Callable[[str], bool]) -> Catalogue:
+        """Without the methods that may not be called, given as `/package.Service/Method`."""
+        return replace(self, methods={one: it for one, it in self.methods.items() if allows(f"/{one[0]}/{one[1]}")})
 
     def find(self, wanted: MethodName) -> Method:
         """`Invalid` when there is no such method, or more than one that could be meant."""

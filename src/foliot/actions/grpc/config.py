@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.domain.address import AddressBook, service_name
+from foliot.domain.access import KEEPER
+from foliot.domain.address import AddressBook, ServiceAddress, service_name
 from foliot.domain.errors import Invalid
 from foliot.domain.plain import check_plain
 from foliot.domain.reading import Complaints, Fields
@@ -38,32 +39,36 @@ class MethodName:
         return self.service is None or service == self.service or service.endswith(f".{self.service}")
 
 
-def read_config(config: Mapping[str, Any], book: AddressBook) -> dict[str, Any]:
-    """The stored form: `target_service` in its one spelling, `target_method`, `parameters`."""
+def read_config(config: Mapping[str, Any], book: AddressBook, tenant_id: str = KEEPER) -> dict[str, Any]:
+    """The stored form: `target_service` in its one spelling, `target_method`, `parameters`.
+
+    A service of other tenants is as unknown to this one as one that never was.
+    """
     fields = Fields.of("", config)
     # First of all: somebody who wrote `method` is told so, and not only that `target_method` is missing.
     fields.asked |= {"target_service", "target_method", "parameters"}
     fields.finish()
     wrong = Complaints()
-    service = wrong.attempt(lambda: _service(fields, book))
-    method = wrong.attempt(lambda: _method(fields))
+    service = wrong.attempt(lambda: _service(fields, book, tenant_id))
+    method = wrong.attempt(lambda: _method(fields, book.seen_by(tenant_id).address_of(str(service))))
     parameters = wrong.attempt(lambda: _parameters(fields.value("parameters")))
     wrong.speak()
     return {"target_service": service, "target_method": method, "parameters": parameters}
 
 
-def _service(fields: Fields, book: AddressBook) -> str:
+def _service(fields: Fields, book: AddressBook, tenant_id: str) -> str:
     got = fields.value("target_service")
     if got is None:
         raise Invalid("target_service", "is required")
     if not isinstance(got, str):
         raise Invalid("target_service", "must be the name of a service", got=got)
-    found = book.address_of(got.strip())
+    seen = book.seen_by(tenant_id)
+    found = seen.address_of(got.strip())
     if found is None and not book.entries and (named := service_name(got.strip())) is not None:
         # Nobody has filled the book yet: until somebody does, each run says what is missing.
         return named
     if found is None:
-        raise Invalid("target_service", _unknown(got, book), got=got[:100])
+        raise Invalid("target_service", _unknown(got, seen), got=got[:100])
     if not found.scheme.speaks_grpc:
         raise Invalid("target_service", f"must be a gRPC service; {found.name} speaks {found.scheme}", got=got[:100])
     return found.name
@@ -73,8 +78,8 @@ def _unknown(got: str, book: AddressBook) -> str:
     names = sorted(name for name, entry in book.entries.items() if entry.scheme.speaks_grpc)
     if not names:
         return (
-            "must be a gRPC service of the address book, which has none: the operator fills it with FOLIOT_SERVICES or "
-            "variables such as SCRAPER_SERVICE_URL"
+            "must be a gRPC service of the address book, which has none for this tenant: the operator fills it with "
+            "FOLIOT_SERVICES or variables such as SCRAPER_SERVICE_URL"
         )
     near = book.nearest(got)
     hint = f"did you mean {near}? Known are" if near else "known are"
@@ -82,13 +87,15 @@ def _unknown(got: str, book: AddressBook) -> str:
     return f"must be a service of the address book (a name, never an address); {hint} {', '.join(names[:_NAMED])}{more}"
 
 
-def _method(fields: Fields) -> str:
+def _method(fields: Fields, of: ServiceAddress | None) -> str:
     got = fields.value("target_method")
     if got is None:
         raise Invalid("target_method", "is required")
     if not isinstance(got, str):
         raise Invalid("target_method", "must be the name of a method", got=got)
-    MethodName.read(got.strip())
+    named = MethodName.read(got.strip())
+    if of is not None and of.methods is not None and named.method not in {one.rpartition("/")[2] for one in of.methods}:
+        raise Invalid("target_method", f"must be one of {', '.join(sorted(of.methods))}", got=got[:100])
     return got.strip()
 
 

@@ -37,11 +37,15 @@ class RunTask:
         self._pool = pool
 
     def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        """The configuration in its stored form, or `Invalid` naming the field."""
+        """The configuration in its stored form, or `Invalid` naming the field; as the operator's own tenant sees it."""
+        return self.check_for(KEEPER, config)
+
+    def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a tenant; a task of others is as unknown to it as one that never was."""
         fields = Fields.of("", config)
         fields.asked |= {"task", "parameters"}
         fields.finish()
-        task = self._find(fields.value("task"))
+        task = self._find(fields.value("task"), tenant_id)
         given = Fields.of("parameters", fields.value("parameters")).raw
         check_depth("parameters", given)
         try:
@@ -52,24 +56,24 @@ class RunTask:
             ) from None
         return {"task": task.name, "parameters": dict(given)}
 
-    def defaults(self, config: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, tenant_id: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
         """What its decorator says of queue, retries and time."""
         name = config.get("task")
-        task = self._tasks.get(name) if isinstance(name, str) else None
+        task = self._tasks.get(name, tenant_id) if isinstance(name, str) else None
         return {} if task is None else task.defaults()
 
     def target(self, config: Mapping[str, Any]) -> Target:
         """The task itself: whatever it waits for, it is known by its name."""
         return Target(f"task:{config.get('task')}")
 
-    def _find(self, name: object) -> Task:
+    def _find(self, name: object, tenant_id: str) -> Task:
         if name is None:
             raise Invalid("task", "is required")
         if not isinstance(name, str):
             raise Invalid("task", "must be the name of a task", got=name)
-        task = self._tasks.get(name)
+        task = self._tasks.get(name, tenant_id)
         if task is None:
-            names = self._tasks.names()
+            names = self._tasks.names(tenant_id)
             close = difflib.get_close_matches(name[:100], names, n=1)
             hint = f"did you mean {close[0]!r}? Known are" if close else "known are"
             raise Invalid("task", f"is not a task of this server; {hint} {', '.join(names)}", got=name[:100])
@@ -78,13 +82,12 @@ class RunTask:
     async def perform(self, ctx: Context) -> Outcome:
         """Run it once, to its end."""
         name = str(ctx.config.get("task"))
-        task = self._tasks.get(name)
+        task = self._tasks.get(name, ctx.tenant_id)
         if task is None:
-            # Another worker may have it: this one was started without the module, or with a broken one.
-            return Failed(Problem("unknown_task", f"this worker has no task {name!r}: see FOLIOT_TASKS and its log"))
-        if task.house and ctx.tenant_id != KEEPER:
-            problem = Problem("not_for_tenants", f"{name} is about the house itself: only the tenant {KEEPER} runs it")
-            return Failed(problem, permanent=True)
+            problem = Problem("unknown_task", f"this worker has no task {name!r}: see FOLIOT_TASKS and its log")
+            # Another worker may have it: this one was started without the module, or with a broken one. A task that is
+            # here, and is not the tenant's, is so everywhere.
+            return Failed(problem, permanent=self._tasks.has(name))
         attempt = Attempt(
             run_id=ctx.run_id,
             tenant_id=ctx.tenant_id,

@@ -71,6 +71,7 @@ from foliot.doors.rest.who import PUBLIC
 from foliot.ports import Identity
 from foliot.ports.keys import Pepper
 from foliot.usecases import UseCases
+from foliot.usecases.throttle import Throttle
 
 ABOUT = """Fires web work at the right instant, exactly once, and shows what happened and why.
 
@@ -125,7 +126,7 @@ OPEN = (("/health", "get"), ("/api/session", "get"), ("/api/session", "post"), (
 BEARER = {"type": "http", "scheme": "bearer", "description": "A token (JWT) or an API key (`flt_…`)."}
 
 
-def create_app(
+def create_app(  # noqa: PLR0913 -- as many as there are things to choose
     cases: UseCases,
     *,
     identity: Identity | None = None,
@@ -133,12 +134,13 @@ def create_app(
     metrics_token: str | None = None,
     cursor_pepper: Pepper | None = None,
     pages: Path | None = None,
+    public_url: str | None = None,
 ) -> FastAPI:
     """The app. Two can live in one process. `app.state.streams.stopping.set()` ends every open stream.
 
     Without `identity` it is in local mode: it asks nobody for a token, and answers only those who are on this machine
     and come from no other site. `metrics_token` opens `/metrics` to whoever shows it. `cursor_pepper` signs
-    the places where lists go on. `pages` is where the dashboard's build lies.
+    the places where lists go on. `pages` is where the dashboard's build lies, `public_url` where people find it.
     """
     app = FastAPI(
         title="Foliot",
@@ -150,13 +152,15 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.cases = cases
-    app.state.identity = identity
+    app.state.identity = None if identity is None else cases.sessions.over(identity)
+    app.state.public_url = public_url
     app.state.metrics_token = metrics_token
     app.state.cursor_pepper = cursor_pepper
     app.state.scrape = Scrape()
     app.state.streams = Streams()
     app.state.pulses = Pulses(app.state.streams.stopping)
     app.state.tries = session.Tries()
+    app.state.throttle = Throttle()
     problems.install(app)
     app.router.routes.extend(sorted(_routes(), key=lambda route: getattr(route, "path", "") not in FIRST))
     app.add_api_route("/docs", _docs, include_in_schema=False, dependencies=[PUBLIC])

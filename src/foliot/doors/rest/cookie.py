@@ -14,9 +14,11 @@ from foliot.domain.access import Caller, Door
 from foliot.domain.errors import Forged, SessionOver, Unauthenticated
 from foliot.doors.rest.guard import same_origin
 from foliot.ports import Identity
-from foliot.usecases.sessions import PREFIX, NewSession, Sessions
+from foliot.usecases.sessions import PREFIX, SEAM, NewSession, Sessions
 
 NAME = "foliot_session"
+HOST_NAME = f"__Host-{NAME}"
+"""By https: no neighbour under the same domain, and no page in the clear, can set a cookie of this name for us."""
 TOKEN_HEADER = "X-CSRF-Token"  # noqa: S105 -- the name of a header
 LARGEST = 3800
 """Characters of a session; browsers drop a cookie of more than 4096 without a word."""
@@ -24,13 +26,19 @@ _SAFE = frozenset({"GET", "HEAD"})
 _PURPOSE = b"foliot: the pages that this session was given to"
 
 
-def shown(headers: Headers) -> str | None:
+def shown(request: HTTPConnection) -> str | None:
     """The session that the browser shows; None when it shows none.
 
-    Two of them are none that counts: a neighbour under the same domain may have put one there.
+    Two of them are none that counts: a neighbour under the same domain may have put one there. By https only the name
+    counts that a neighbour cannot give.
     """
+    strict = _named(request.headers, HOST_NAME)
+    return strict if strict is not None or by_https(request) else _named(request.headers, NAME)
+
+
+def _named(headers: Headers, wanted: str) -> str | None:
     parts = [part.strip() for line in headers.getlist("cookie") for part in line.split(";")]
-    found = {value for name, mark, value in (part.partition("=") for part in parts) if mark and name.strip() == NAME}
+    found = {value for name, mark, value in (part.partition("=") for part in parts) if mark and name.strip() == wanted}
     if not found:
         return None
     return found.pop() if len(found) == 1 else ""
@@ -46,12 +54,21 @@ async def caller_of(identity: Identity, sessions: Sessions, session: str) -> Cal
     if not 0 < len(session) <= LARGEST or not session.isascii():
         raise SessionOver
     try:
-        caller = sessions.caller(session) if session.startswith(PREFIX) else await identity.caller(session)
+        caller = await _who(identity, sessions, session)
     except Unauthenticated:
         raise SessionOver from None
     if not await identity.still(caller):
         raise SessionOver
     return replace(caller, door=Door.DASHBOARD)
+
+
+async def _who(identity: Identity, sessions: Sessions, session: str) -> Caller:
+    if session.startswith(PREFIX):
+        return sessions.caller(session)
+    token, seam, session_id = session.rpartition(SEAM)
+    if not seam:
+        raise SessionOver
+    return replace(await identity.caller(token), session_id=session_id)
 
 
 def demand_own_page(request: HTTPConnection, session: str) -> None:
@@ -79,8 +96,10 @@ def demand_own_origin(headers: Headers, *, needed: bool = True) -> None:
 def by_https(request: HTTPConnection) -> bool:
     """Whether the browser came by https; behind a proxy that ends it, the page's own address says so."""
     headers = request.headers
+    public: str | None = request.app.state.public_url
     return (
-        request.url.scheme in {"https", "wss"}
+        (public or "").startswith("https://")
+        or request.url.scheme in {"https", "wss"}
         or headers.get("origin", "").lower().startswith("https://")
         or headers.get("x-forwarded-proto", "").lower() == "https"
     )
@@ -99,4 +118,5 @@ def taken(*, secure: bool) -> str:
 
 def _cookie(value: str, life: int, *, secure: bool) -> str:
     flags = "; Secure" if secure else ""
-    return f"{NAME}={value}; Max-Age={life}; Path=/; HttpOnly; SameSite=Strict{flags}"
+    name = HOST_NAME if secure else NAME
+    return f"{name}={value}; Max-Age={life}; Path=/; HttpOnly; SameSite=Strict{flags}"

@@ -70,6 +70,12 @@ class Session(Model):
     features: Features | None = None
 
 
+class SessionsEnded(Model):
+    """How many sessions there were."""
+
+    ended: int
+
+
 class LoginLink(Model):
     """An address that signs you in once."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from foliot import __version__
 from foliot.domain.access import Caller, Thing, Verb, may
-from foliot.domain.errors import Conflict, Invalid, TooMany, Unauthenticated
+from foliot.domain.errors import Conflict, Invalid, SessionOver, TooMany, Unauthenticated
 from foliot.domain.limits import Bucket
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import cookie, models_session, render
@@ -77,10 +78,10 @@ async def show(request: Request, cases: Cases) -> Response:
         caller = await identify(request)
     except Unauthenticated:
         headers = dict(NO_STORE)
-        if cookie.shown(request.headers) is not None:
+        if cookie.shown(request) is not None:
             headers["Set-Cookie"] = cookie.taken(secure=cookie.by_https(request))
         return render.answer({**known, "signed_in": False}, headers=headers)
-    session = None if local or "authorization" in request.headers else cookie.shown(request.headers)
+    session = None if local or "authorization" in request.headers else cookie.shown(request)
     told = {
         **known,
         "signed_in": True,
@@ -141,10 +142,30 @@ def _shown(document: object) -> tuple[str, str]:
 
 
 @router.delete("/session", dependencies=[PUBLIC], status_code=204, summary="Sign out with a browser")
-async def end(request: Request) -> Response:
-    """The browser forgets the cookie. A token or key that was shown goes on to count: revoke it to end it."""
+async def end(request: Request, cases: Cases) -> Response:
+    """Ends the session: whoever has its cookie is nobody, and its streams end within 5 seconds.
+
+    A token or key that was shown to begin it goes on to count: revoke it to end it.
+    """
     cookie.demand_own_origin(request.headers, needed=False)
+    identity: Identity | None = request.app.state.identity
+    session = None if identity is None else cookie.shown(request)
+    if identity is not None and session is not None:
+        with suppress(SessionOver):
+            await cases.sessions.end(await cookie.caller_of(identity, cases.sessions, session))
     return Response(status_code=204, headers={**NO_STORE, "Set-Cookie": cookie.taken(secure=cookie.by_https(request))})
+
+
+@router.delete(
+    "/sessions",
+    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    response_model=models_session.SessionsEnded,
+    summary="Sign out everywhere",
+)
+async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
+    """Ends every session of yours, in whichever browser, this one too; streams end within 5 seconds."""
+    taken = {"Set-Cookie": cookie.taken(secure=cookie.by_https(request))}
+    return render.answer({"ended": await cases.sessions.end_all(caller)}, headers={**NO_STORE, **taken})
 
 
 @router.post(
@@ -159,8 +180,7 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
     """Opens the dashboard as yourself: once, within 5 minutes, and until what you show now ends."""
     if asked.document not in (None, {}):
         raise Invalid("body", "must be empty: a link signs in whoever asks for it")
-    scheme = "https" if cookie.by_https(request) else "http"
-    address = f"{scheme}://{request.headers.get('host', '')}"
+    address = _own_address(request)
 
     if request.app.state.identity is None:
         # Nobody has to sign in here: the address itself does.
@@ -172,6 +192,16 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
 
     made = await cases.sessions.link(caller, asked.once(201, shown, secret=True))
     return Response(shown(made), 201, NO_STORE, "application/json")
+
+
+def _own_address(request: Request) -> str:
+    """Where the dashboard is: as the operator says, or where the request arrived. `Host` is what a caller wrote."""
+    public: str | None = request.app.state.public_url
+    if public is not None:
+        return public
+    host, port = request.scope.get("server") or ("127.0.0.1", None)
+    named = f"[{host}]" if ":" in host else host
+    return f"{request.scope['scheme']}://{named}" + (f":{port}" if port else "")
 
 
 @router.get(

@@ -23,7 +23,7 @@ from foliot.domain.ids import RUN, earlier_id
 from foliot.doors.rest import cookie, render
 from foliot.doors.rest.guard import same_origin
 from foliot.doors.rest.streams import MOST, Reader, Streams
-from foliot.doors.rest.who import MAX_TOKEN
+from foliot.doors.rest.who import MAX_TOKEN, by_bearer
 from foliot.ports import RUNS_TOPIC, Identity, run_topic
 from foliot.usecases import UseCases
 from foliot.usecases.jobs import Job
@@ -270,10 +270,10 @@ async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
         scheme, _, bearer = (shown[0] if len(shown) == 1 else "").partition(" ")
         if scheme.lower() != "bearer" or not 0 < len(bearer) <= MAX_TOKEN:
             raise Unauthenticated
-        return await identity.caller(bearer)
+        return await by_bearer(socket, identity, bearer)
     ticket = socket.query_params.get("ticket")
     if ticket is None:
-        session = cookie.shown(socket.headers)
+        session = cookie.shown(socket)
         # Browsers say where a socket is opened from; whoever does not is no page of ours.
         if session is None or origin is None:
             raise Unauthenticated

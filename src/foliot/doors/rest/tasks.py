@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import BaseModel, Field
 
-from foliot.domain.access import Thing, Verb
+from foliot.domain.access import Caller, Thing, Verb, may
 from foliot.domain.errors import NotFound
 from foliot.doors.rest import models, render
 from foliot.doors.rest.asking import Body, Cases
@@ -31,8 +31,8 @@ class TaskModel(Model):
     description: str
     module: str
     built_in: bool
-    house: bool
-    """About the house itself: only the tenant `default` runs it."""
+    tenants: list[str] | None
+    """Who may see and run it, or `all`; null for those who do not look after the house."""
     cpu: bool
     """Whether it runs in a process of its own."""
     queue: str | None
@@ -77,9 +77,11 @@ Name = Annotated[str, Depends(_name)]
 
 @router.get("", dependencies=[permits(Verb.READ, Thing.TASK)], response_model=TaskList, summary="List tasks")
 async def list_(cases: Cases, caller: Who) -> Response:
-    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages."""
+    """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages: as far as
+    the tenant may run them.
+    """
     faults = cases.tasks.faults(caller)
-    shown = [_task(one) for one in cases.tasks.list(caller)]
+    shown = [_task(one, caller) for one in cases.tasks.list(caller)]
     return render.answer({"items": shown, "next_cursor": None, "faults": None if faults is None else list(faults)})
 
 
@@ -92,7 +94,7 @@ async def list_(cases: Cases, caller: Who) -> Response:
 )
 async def get(cases: Cases, caller: Who, task: Name) -> Response:
     """With what it takes, as a JSON Schema."""
-    return render.answer(_task(cases.tasks.get(caller, task)))
+    return render.answer(_task(cases.tasks.get(caller, task), caller))
 
 
 @router.post(
@@ -114,13 +116,13 @@ def _whole(one: RunView) -> bytes:
     return render.dumps(render.run(one))
 
 
-def _task(one: TaskView) -> dict[str, Any]:
+def _task(one: TaskView, caller: Caller) -> dict[str, Any]:
     return {
         "name": one.name,
         "description": one.description,
         "module": one.module,
         "built_in": one.built_in,
-        "house": one.house,
+        "tenants": one.tenants.listed() if may(caller, Verb.READ, Thing.HOUSE) else None,
         "cpu": one.cpu,
         "queue": one.queue,
         "retries": one.retries,

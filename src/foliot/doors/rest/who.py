@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
+from starlette.requests import HTTPConnection
 
 from foliot.domain.access import LOCAL, Caller, Thing, Verb, demand
 from foliot.domain.errors import Unauthenticated
@@ -13,6 +14,7 @@ from foliot.doors.rest import cookie
 from foliot.doors.rest.asking import Cases, only_known, wants_stream
 from foliot.ports import Identity
 from foliot.usecases import UseCases
+from foliot.usecases.throttle import Throttle
 
 MAX_TOKEN = 8 * 1024
 """Bytes of a token or API key; a longer one is not even looked at."""
@@ -23,7 +25,7 @@ async def identify(request: Request) -> Caller:
     identity: Identity | None = request.app.state.identity
     if identity is None:
         return LOCAL
-    session = None if "authorization" in request.headers else cookie.shown(request.headers)
+    session = None if "authorization" in request.headers else cookie.shown(request)
     if session is not None:
         cases: UseCases = request.app.state.cases
         caller = await cookie.caller_of(identity, cases.sessions, session)
@@ -32,7 +34,18 @@ async def identify(request: Request) -> Caller:
     bearer = bearer_of(request)
     if bearer is None:
         raise Unauthenticated
-    return await identity.caller(bearer)
+    return await by_bearer(request, identity, bearer)
+
+
+async def by_bearer(request: HTTPConnection, identity: Identity, bearer: str) -> Caller:
+    """Whom this token or API key names; whoever shows many that name nobody is answered late."""
+    try:
+        return await identity.caller(bearer)
+    except Unauthenticated:
+        throttle: Throttle = request.app.state.throttle
+        cases: UseCases = request.app.state.cases
+        await throttle.failed(request.client.host if request.client else "", cases.limiter.clock.monotonic())
+        raise
 
 
 def bearer_of(request: Request) -> str | None:

@@ -13,7 +13,7 @@ import grpc
 import grpc.aio
 
 from foliot.domain.access import LOCAL, Caller, Door, demand
-from foliot.domain.errors import TooMany
+from foliot.domain.errors import TooMany, Unauthenticated
 from foliot.doors.rpc.calling import REPLAYED, Call, bearer_of, given_before, parse
 from foliot.doors.rpc.methods import PUBLIC, Method
 from foliot.doors.rpc.status import abort
@@ -21,6 +21,7 @@ from foliot.doors.rpc.work import Work
 from foliot.ports import Identity
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import AnsweredBefore
+from foliot.usecases.throttle import Throttle
 
 ANSWER_SECONDS = 30.0
 """How long a caller who named no deadline waits at most; a stream has none."""
@@ -38,6 +39,7 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """None in local mode, which asks nobody and listens on this machine only."""
     work: Work = field(default_factory=Work)
     strangers: int = 0
+    throttle: Throttle = field(default_factory=Throttle)
 
     async def intercept_service(self, continuation: Callable[..., Any], details: Any) -> Any:
         name = details.method
@@ -60,7 +62,14 @@ class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def _caller(self, metadata: Any) -> Caller:
         if self.identity is None:
             return replace(LOCAL, door=Door.GRPC)
-        return replace(await self.identity.caller(bearer_of(tuple(metadata or ()))), door=Door.GRPC)
+        bearer = bearer_of(tuple(metadata or ()))
+        try:
+            caller = await self.identity.caller(bearer)
+        except Unauthenticated:
+            # Who is behind a connection is not known here: those who are wrong share one allowance.
+            await self.throttle.failed("", self.limiter.clock.monotonic())
+            raise
+        return replace(caller, door=Door.GRPC)
 
     def _answered(self, method: Method, call: Call) -> Callable[..., Any]:
         async def answer(raw: bytes, context: Any) -> Any:

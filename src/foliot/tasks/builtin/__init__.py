@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from foliot.domain.access import OPERATORS_OWN, Tenants
 from foliot.ports import Clock, Egress, Store
 from foliot.ports.tasks import Probe, Service
 from foliot.tasks.builtin.analysis import Analysis
@@ -13,6 +14,9 @@ from foliot.tasks.builtin.cleanup import Cleanup
 from foliot.tasks.builtin.health import HealthCheck
 from foliot.tasks.builtin.scraping import Scraping
 from foliot.tasks.task import Task
+
+EVERYBODY = Tenants(None)
+"""For tasks that read and write nothing but what is the tenant's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +30,8 @@ class Needs:
     probes: Sequence[Probe] = ()
     scraper: Service | None = None
     """The service that scrapes for us, where there is one."""
+    scraper_tenants: Tenants = OPERATORS_OWN
+    """Who may call it."""
 
 
 def built_in(needs: Needs) -> list[Task]:
@@ -33,12 +39,16 @@ def built_in(needs: Needs) -> list[Task]:
     store, clock = needs.store, needs.clock
     cleanup = Cleanup(store=store, clock=clock, retention_days=needs.retention_days)
     health = HealthCheck(store=store, clock=clock, probes=needs.probes)
-    scraping = Scraping(store=store, clock=clock, egress=needs.egress, service=needs.scraper)
+    analysis = Analysis(store=store, clock=clock)
+    scraping = Scraping(
+        store=store, clock=clock, egress=needs.egress, service=needs.scraper, tenants=needs.scraper_tenants
+    )
     return [
-        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance"),
-        _task("health_check_services", health.run, queue="monitoring", house=True, retries=0),
-        _task("scrape_competitor_prices", scraping.run, queue="scraping"),
-        _task("comprehensive_price_analysis", Analysis(store=store, clock=clock).run, queue="analysis"),
+        _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=EVERYBODY),
+        # It names the operator's servers and services, and whether they are up: nothing for other tenants.
+        _task("health_check_services", health.run, queue="monitoring", retries=0),
+        _task("scrape_competitor_prices", scraping.run, queue="scraping", tenants=EVERYBODY),
+        _task("comprehensive_price_analysis", analysis.run, queue="analysis", tenants=EVERYBODY),
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from foliot.domain.access import OPERATORS_OWN, Tenants
 from foliot.ports import Clock, Egress, Store
 from foliot.ports.prices import Observation
 from foliot.ports.tasks import Attempt, Service, ServiceFailed
@@ -38,6 +39,8 @@ class Scraping:
     clock: Clock
     egress: Egress
     service: Service | None = None
+    tenants: Tenants = OPERATORS_OWN
+    """Who may call the service; the others' pages are visited."""
 
     async def run(
         self,
@@ -51,7 +54,7 @@ class Scraping:
     ) -> Any:
         """Find the price of every watched product at these competitors, and keep it in the price history."""
         watched = chosen(products, competitor_ids, top_only=top_products_only)
-        if self.service is not None:
+        if self.service is not None and ctx.tenant_id in self.tenants:
             wish: dict[str, Any] = {"competitor_ids": competitor_ids}
             # Only what is said: a service need not know what we could say besides.
             if watched:

@@ -26,9 +26,13 @@ from foliot.pipelines.transform import Transform
 from foliot.ports import Action, Clock, Egress, EgressFailed, Outgoing, Reply, Store, is_watched
 from foliot.store.database import Database
 from foliot.store.migrate import create, migrate
+from foliot.store.sealed import Sealer
+from foliot.vault.keyring import Keyring
 from foliot.workers.embedded import EmbeddedWorkers
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
+MASTER = "the master key of a test, and of nothing else"
+"""Seals credentials in stores of tests."""
 
 
 class StoppedClock:
@@ -62,7 +66,7 @@ class StoppedClock:
 @asynccontextmanager
 async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:
     """A store with every table, whose clock is the caller's."""
-    store = Database(url, bind_clock=True)
+    store = Database(url, bind_clock=True, sealer=Sealer(Keyring.of([MASTER])))
     if ":memory:" in url:
         async with store.engines.write.connect() as conn:
             await create(conn)

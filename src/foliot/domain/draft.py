@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from foliot.domain.credential import kept, shown
 from foliot.domain.errors import Invalid, InvalidMany
 from foliot.domain.plain import check_plain
 from foliot.domain.queue import DEFAULT_QUEUE, MAX_REASON, queue_name
@@ -158,6 +159,16 @@ def _action(fields: Fields, check: Check) -> tuple[str, dict[str, Any]]:
     return kind, read_action("action", kind, {name: value for name, value in action.items() if name != "kind"}, check)
 
 
+def put_back(raw: object, *before: Mapping[str, Any]) -> object:
+    """The request with what stood there before in place of each `***` of its action."""
+    if not isinstance(raw, Mapping):
+        return raw
+    return {
+        name: kept(name, value, *before) if name in {"action", "payload"} and isinstance(value, Mapping) else value
+        for name, value in raw.items()
+    }
+
+
 def action_of(raw: object, check: Check) -> tuple[str, dict[str, Any]] | None:
     """The kind and configuration that a request asks for; None when they cannot be read, as `read_draft` will say."""
     if not isinstance(raw, Mapping):
@@ -208,7 +219,12 @@ def asleep(raw: object) -> tuple[object, str | None]:
 
 
 def document(schedule: Schedule) -> dict[str, Any]:
-    """The request that would make this schedule."""
+    """The request that would make this schedule, as people may see it: of credentials, that they are there."""
+    return whole(replace(schedule, action=shown(schedule.action)))
+
+
+def whole(schedule: Schedule) -> dict[str, Any]:
+    """The same with its credentials as they are stored; for our own use."""
     spec, trigger = schedule.spec, schedule.spec.trigger.as_dict()
     return {
         "name": schedule.name,

@@ -63,6 +63,10 @@ class Notebook:
     noted: Mapping[str, Any] | None = None
     """How to find the effect: from here on it may have started."""
 
+    def __post_init__(self) -> None:
+        if self.claimed.hidden:
+            self.hide(*self.claimed.hidden)
+
     @property
     def run_id(self) -> str:
         return self.claimed.fence.run_id

@@ -17,6 +17,7 @@ from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed
 from foliot.store.columns import Damaged, Moment
 from foliot.store.dialects import Dialect
+from foliot.store.sealed import Opened, Sealer
 from foliot.store.tables import runs, versions
 
 ROW = (
@@ -65,6 +66,7 @@ class Holding:
     dialect: Dialect
     bind_clock: bool
     versions: Versions
+    sealer: Sealer | None = None
 
     @property
     def own_clock(self) -> bool:
@@ -102,6 +104,8 @@ class Holding:
         )
         if isinstance(row.action, Damaged):
             fault = "its action is not JSON"
+        config = row.action if row.action is not None else config
+        opened = Opened(config) if self.sealer is None else self.sealer.open(row.tenant_id, config)
         return Claimed(
             fence=fence,
             tenant_id=row.tenant_id,
@@ -116,6 +120,8 @@ class Holding:
             started_at=started_at,
             cancel_requested=row.cancel_requested,
             spec=spec,
-            config=row.action if row.action is not None else config,
+            config=opened.action,
             fault=fault,
+            hidden=opened.hidden,
+            locked=opened.locked,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ from foliot.domain.trigger import Once, Trigger
 from foliot.ports import Page
 from foliot.store.columns import Damaged
 from foliot.store.dialects import Dialect
+from foliot.store.sealed import Sealer
 from foliot.store.tables import ledger, runs, schedules, spans, versions
 
 
@@ -28,8 +29,10 @@ class SqlSchedules:
 
     conn: AsyncConnection
     dialect: Dialect
+    sealer: Sealer | None = None
 
     async def add(self, schedule: Schedule) -> None:
+        schedule = self._sealed(schedule)
         await self.conn.execute(
             insert(schedules).values(
                 id=schedule.id,
@@ -59,6 +62,7 @@ class SqlSchedules:
 
     async def save(self, schedule: Schedule, *, new_version: bool) -> None:
         where = (schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
+        schedule = self._sealed(schedule)
         values = _columns(schedule)
         if new_version:
             # The next ledger entry belongs to the new version: it merges with nothing.
@@ -67,6 +71,11 @@ class SqlSchedules:
         if schedule.fault is None:
             values["fault_next_at"] = None
         await self.conn.execute(update(schedules).where(*where).values(**values))
+
+    def _sealed(self, schedule: Schedule) -> Schedule:
+        if self.sealer is None:
+            return schedule
+        return replace(schedule, action=self.sealer.seal(schedule.tenant_id, schedule.action))
 
     async def _add_version(self, schedule: Schedule) -> None:
         await self.conn.execute(

@@ -20,6 +20,7 @@ from foliot.domain.bulk import (
     BulkState,
     read_request,
 )
+from foliot.domain.credential import shown
 from foliot.domain.draft import Check
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.fingerprint import host_in
@@ -251,7 +252,7 @@ def shown_details(bulk: Bulk) -> dict[str, Any]:
     """What its action needed to know, as people may see it: of headers, the names alone."""
     details = dict(bulk.details or {})
     if "patch" in details:
-        details["patch"] = masked({"action": details["patch"]})["action"]
+        details["patch"] = masked({"action": shown(details["patch"])})["action"]
     return details
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
+from foliot.domain.credential import kept
 from foliot.domain.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.domain.ids import RUN, SCHEDULE
 from foliot.domain.limits import Limits
@@ -162,7 +163,7 @@ class Crawls:
 
     def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
         check_plain("body", crawl.config)
-        config = self.schedules.check(CRAWL, crawl.config)
+        config = self.schedules.check(CRAWL, kept("", crawl.config))
         user_id = crawl.user_id or caller.user_id
         trigger = crawl.trigger
         if trigger is not None:

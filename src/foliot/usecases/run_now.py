@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from foliot.domain.access import Caller, Thing
+from foliot.domain.credential import kept
 from foliot.domain.draft import Check, read_action
 from foliot.domain.errors import Conflict, FoliotError, Invalid
 from foliot.domain.ids import RUN
@@ -123,4 +124,6 @@ class RunNow:
             return None
         if not isinstance(payload, Mapping):
             raise Invalid("payload", "must be an object", got=payload)
-        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, self.check)
+        return read_action(
+            "payload", schedule.spec.kind, kept("payload", {**schedule.action, **payload}, schedule.action), self.check
+        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foliot.domain.access import Caller, Door, Thing, Verb, demand
-from foliot.domain.draft import MAX_TAGS, asleep, document, merge, read_draft
+from foliot.domain.draft import MAX_TAGS, asleep, merge, put_back, read_draft, whole
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.domain.ids import SCHEDULE
 from foliot.domain.limits import Limits
@@ -59,6 +59,7 @@ class Schedules:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
+            raw = await self._copied(tx, caller, raw)
             schedule = await self.add(tx, caller, raw, limits, Owner(self.new_id(SCHEDULE), caller.user_id))
             schedule = schedule if reason is None else await self.pause_one(tx, caller, schedule.id, reason)
             if objects is not None:
@@ -97,6 +98,12 @@ class Schedules:
         await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
         return schedule
 
+    async def _copied(self, tx: Transaction, caller: Caller, raw: object) -> object:
+        """What is made of another's document says whose it was, and so keeps its credentials."""
+        named = raw.get("id") if isinstance(raw, Mapping) else None
+        source = await tx.schedules.get(caller.tenant_id, named) if isinstance(named, str) else None
+        return put_back(raw, *([] if source is None else [source.action]))
+
     async def get(self, caller: Caller, schedule_id: str) -> Schedule:
         demand(caller, Verb.READ, Thing.SCHEDULE)
         async with self.store.read(caller.tenant_id) as tx:
@@ -127,7 +134,7 @@ class Schedules:
     async def rewrite(self, tx: Transaction, caller: Caller, held: Held, raw: object, limits: Limits) -> Schedule:
         """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
         _refuse_file(caller, held.schedule)
-        changed = await self._rewrite(tx, held, self._defaulted(raw))
+        changed = await self._rewrite(tx, held, self._defaulted(put_back(raw, held.schedule.action)))
         if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
             await self.limiter.schedule(tx, caller, limits)
         was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
@@ -144,7 +151,8 @@ class Schedules:
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             _refuse_file(caller, held.schedule)
-            changed = await self._rewrite(tx, held, merge(document(held.sound()), raw))
+            stood = held.sound()
+            changed = await self._rewrite(tx, held, put_back(merge(whole(stood), raw), stood.action))
             if objects is not None:
                 raise objects
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
@@ -337,7 +345,7 @@ class Schedules:
             schedule = await tx.schedules.get(caller.tenant_id, schedule_id)
         if schedule is None or schedule.fault is not None:
             return None
-        return await objection(self.actions, caller, merge(document(schedule), raw), self.check)
+        return await objection(self.actions, caller, merge(whole(schedule), raw), self.check)
 
     async def _hold(self, tx: Transaction, caller: Caller, schedule_id: str, match: str | None = None) -> Held:
         schedule = await find_schedule(tx, caller, schedule_id, lock=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.domain.access import KEEPER, Caller, Thing, Verb, demand, may
+from foliot.domain.credential import kept
 from foliot.domain.errors import Forbidden, NotFound
 from foliot.domain.ids import RUN
 from foliot.domain.plain import check_plain
@@ -99,7 +100,7 @@ class Tasks:
         fields.finish()
         config: Mapping[str, Any] = {"task": view.name} | ({} if parameters is None else {"parameters": parameters})
         check_plain("parameters", config)
-        action = self.schedules.check(KIND, config)
+        action = self.schedules.check(KIND, kept("", config))
         retries = RetryPolicy().max_retries if view.retries is None else view.retries
         return RunRequest(
             id=self.new_id(RUN),

@@ -10,6 +10,7 @@ import orjson
 from fastapi import Response
 
 from foliot.domain.bulk import DISCARDED
+from foliot.domain.credential import shown
 from foliot.domain.draft import document
 from foliot.domain.event import Event
 from foliot.domain.mute import Mute
@@ -111,7 +112,7 @@ def run(one: RunView) -> dict[str, Any]:
         "fingerprint": one.fingerprint,
         "parent_id": one.parent_id,
         "resolved_by": one.resolved_by,
-        "action": one.action,
+        "action": None if one.action is None else shown(one.action),
         "attempts": [attempt(each) for each in one.attempts],
         "links": _run_links(one),
     }

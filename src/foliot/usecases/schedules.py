@@ -14,6 +14,7 @@ from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
 from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
+from foliot.domain.visible import check_prose
 from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Actions, Clock, Feed, Page, RunView, Store, Transaction
 from foliot.ports.tasks import HasDefaults
 from foliot.usecases.again import again
@@ -190,6 +191,7 @@ class Schedules:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         fields = Fields.of("", raw)
         reason = fields.text("reason", "", most=MAX_REASON)
+        check_prose("reason", reason)
         fields.finish()
         async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())

@@ -182,7 +182,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         limits=limiter.egress_allow,
     )
     standing = settings.webhook_secret if settings.local else None
-    wallet = Wallet(store=store, clock=clock, vault=vault, standing=standing.reveal() if standing else None)
+    wallet = Wallet(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
+    wallet.standing = standing.reveal() if standing else None
     crawl, crawl_egress = crawling(settings, egress, clock)
     calls = GrpcEgress(
         book=settings.services,
@@ -209,6 +210,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         articles_fresh_for=timedelta(seconds=settings.article_cache_ttl),
         pepper=vault,
         vault=vault,
+        require_hosts=settings.secrets_require_hosts,
         limiter=limiter,
         check_allow=egress.check_limits,
         disk=lambda: _disk(settings),

@@ -203,7 +203,7 @@ class GivenSecrets:
 
     values: Mapping[str, str]
 
-    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
         return {name: self.values[name] for name in names if name in self.values}
 
 

@@ -38,11 +38,17 @@ Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME")]
 
 @group.command("set", epilog=CLIENT_VARIABLES)
 @asks
-def set_(name: Name) -> None:
+def set_(
+    name: Name,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", help="Where it may be sent; may be repeated. Default: where the value before went."),
+    ] = None,
+) -> None:
     """Set a secret: its value is asked for, or read from standard input, and never an argument."""
     with asking() as client:
         value = _value(name)
-        client.put(f"/api/secrets/{segment(name)}", {"value": value})
+        client.put(f"/api/secrets/{segment(name)}", {"value": value} | ({"hosts": host} if host else {}))
         note(f"secret {name} is set; runs use it within 5 seconds")
 
 
@@ -53,12 +59,13 @@ def list_(as_json: Json = False, utc: Utc = False) -> None:
     with asking() as client:
         listing(
             client.get("/api/secrets"),
-            ("name", "version", "set", "by", "previous signs until"),
+            ("name", "version", "set", "by", "hosts", "previous signs until"),
             lambda each: (
                 each["name"],
                 each["version"],
                 moment(each["created_at"], utc=utc),
                 each["created_by"],
+                ", ".join(each["hosts"]) or "any",
                 moment(each["previous_until"], utc=utc),
             ),
             empty="No secrets. Set one with foliot secret set NAME.",

@@ -22,11 +22,13 @@ class Sealed:
     created_at: datetime
     retired_at: datetime | None = None
     """When the next version took over."""
+    hosts: Sequence[str] | None = None
+    """Where it may be sent; None is anywhere."""
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """Where it belongs: it is sealed to this place and opens nowhere else."""
-        return self.tenant_id, self.name, str(self.version)
+    def place(self) -> tuple[str, ...]:
+        """Where it belongs: it is sealed to this place and these hosts, and opens nowhere else."""
+        return self.tenant_id, self.name, str(self.version), *(self.hosts or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,8 @@ class SecretView:
     created_by: str
     retired_at: datetime | None = None
     """When the version before this one was replaced."""
+    hosts: Sequence[str] = ()
+    """Where it may be sent; none is anywhere."""
 
 
 class Secrets(Protocol):

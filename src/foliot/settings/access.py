@@ -117,6 +117,16 @@ class Access:
         ),
     )
 
+    secrets_require_hosts: bool = field(
+        default=False,
+        metadata=about(
+            "Whether every secret but `webhook_signing` must name the hosts it goes to: 1 or 0. One that names none is "
+            "then not sent. Default: 0.",
+            "FOLIOT_SECRETS_REQUIRE_HOSTS",
+            read=reading.switch,
+        ),
+    )
+
     @property
     def local(self) -> bool:
         """Nobody is asked for a token, and only this machine may ask."""

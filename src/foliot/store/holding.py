@@ -18,6 +18,7 @@ from foliot.ports import Claimed
 from foliot.store.columns import Damaged, Moment
 from foliot.store.dialects import Dialect
 from foliot.store.sealed import Opened, Sealer
+from foliot.store.stored import BODY, HOLDS
 from foliot.store.tables import runs, versions
 
 ROW = (
@@ -51,10 +52,14 @@ def until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa
 @cache
 def _versions(dialect: Dialect) -> Select[Any]:
     """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
-    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, versions.c.action)
-    return select(*columns).where(
-        dialect.listed(versions.c.schedule_id, "ids"),
-        versions.c.version.in_(bindparam("numbers", expanding=True)),
+    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, BODY.c.action)
+    return (
+        select(*columns)
+        .join(BODY, HOLDS)
+        .where(
+            dialect.listed(versions.c.schedule_id, "ids"),
+            versions.c.version.in_(bindparam("numbers", expanding=True)),
+        )
     )
 
 

@@ -16,7 +16,7 @@ from foliot.domain.reading import rfc3339
 from foliot.domain.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.domain.trail import TrailEntry
 from foliot.ports import AttemptView, DeadGroup, Page, RunRequest, RunView
-from foliot.store import tallies
+from foliot.store import stored, tallies
 from foliot.store.access_tables import trail
 from foliot.store.columns import Document
 from foliot.store.dialects import Dialect
@@ -71,6 +71,8 @@ class SqlRuns:
             await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
         else:
             await self.dialect.insert(self.conn, runs, columns)
+        made = zip(columns["tenant_id"], columns["action"], strict=True)
+        await stored.add_payloads(self.conn, self.dialect, list(made))
 
     def _sealed(self, request: RunRequest) -> dict[str, Any] | None:
         if request.action is None or self.sealer is None:

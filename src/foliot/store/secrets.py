@@ -50,7 +50,7 @@ class SqlSecrets:
             raise Contended(f"another request set the secret {sealed.name!r} at the same moment") from error
 
     async def views(self, tenant_id: str) -> list[SecretView]:
-        columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at")]
+        columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at", "hosts")]
         query = select(*columns).where(secrets.c.tenant_id == tenant_id)
         found: dict[str, SecretView] = {}
         for row in await self.conn.execute(query.order_by(secrets.c.name, secrets.c.version)):
@@ -61,6 +61,7 @@ class SqlSecrets:
                 created_at=row.created_at,
                 created_by=row.created_by,
                 retired_at=before.retired_at if before is not None else row.retired_at,
+                hosts=tuple(row.hosts or ()),
             )
         return list(found.values())
 

@@ -15,7 +15,7 @@ from foliot.domain.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_w
 from foliot.domain.credential import kept
 from foliot.domain.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.domain.ids import RUN, SCHEDULE
-from foliot.domain.limits import Limits
+from foliot.domain.limits import PAYLOAD, Limits
 from foliot.domain.plain import check_plain
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Origin
@@ -181,6 +181,8 @@ class Crawls:
         if not small(wanted.config):
             return None
         asked = _Asked(caller, wanted, await self.limiter.of(caller.tenant_id))
+        if asked.limits.stored_bytes is not None and not small(wanted.config, PAYLOAD):
+            return None
         return await self.together.ask(caller.tenant_id, asked, self._begin_all)
 
     async def _begin_all(self, tenant_id: str, group: Sequence[_Asked]) -> Sequence[Crawled | Exception | None]:
@@ -255,6 +257,7 @@ class Crawls:
         self.limiter.run(caller, limits)
         begun = _begun(caller, wanted, request)
         await tx.runs.add([begun.run], request.now, [begun.told])
+        await self.limiter.stored(tx, caller, limits)
         return begun.run.made(request.now)
 
     async def _plan(

@@ -19,7 +19,7 @@ from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Actions, Clock, Feed, Page
 from foliot.ports.tasks import HasDefaults
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
-from foliot.usecases.examining import objection
+from foliot.usecases.examining import copied, objection
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.run_now import RunNow, Wanted
@@ -60,7 +60,7 @@ class Schedules:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
-            raw = await self._copied(tx, caller, raw)
+            raw = await copied(tx, caller, raw)
             schedule = await self.add(tx, caller, raw, limits, Owner(self.new_id(SCHEDULE), caller.user_id))
             schedule = schedule if reason is None else await self.pause_one(tx, caller, schedule.id, reason)
             if objects is not None:
@@ -95,15 +95,10 @@ class Schedules:
         )
         await tx.schedules.add(schedule)
         await self.limiter.schedule(tx, caller, limits)
+        await self.limiter.stored(tx, caller, limits)
         await tx.schedules.turn_span(schedule, now, active=True)
         await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
         return schedule
-
-    async def _copied(self, tx: Transaction, caller: Caller, raw: object) -> object:
-        """What is made of another's document says whose it was, and so keeps its credentials."""
-        named = raw.get("id") if isinstance(raw, Mapping) else None
-        source = await tx.schedules.get(caller.tenant_id, named) if isinstance(named, str) else None
-        return put_back(raw, *([] if source is None else [source.action]))
 
     async def get(self, caller: Caller, schedule_id: str) -> Schedule:
         demand(caller, Verb.READ, Thing.SCHEDULE)
@@ -136,6 +131,7 @@ class Schedules:
         """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
         _refuse_file(caller, held.schedule)
         changed = await self._rewrite(tx, held, self._defaulted(put_back(raw, held.schedule.action)))
+        await self.limiter.stored(tx, caller, limits)
         if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
             await self.limiter.schedule(tx, caller, limits)
         was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
@@ -154,6 +150,7 @@ class Schedules:
             _refuse_file(caller, held.schedule)
             stood = held.sound()
             changed = await self._rewrite(tx, held, put_back(merge(whole(stood), raw), stood.action))
+            await self.limiter.stored(tx, caller, limits)
             if objects is not None:
                 raise objects
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
@@ -175,6 +172,7 @@ class Schedules:
             held = await self._hold(tx, caller, schedule_id, match)
             _refuse_file(caller, held.schedule)
             changed = await self._rewrite(tx, held, raw)
+            await self.limiter.stored(tx, caller, limits)
             if objects is not None:
                 raise objects
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:

@@ -86,6 +86,7 @@ class Tasks:
             self.limiter.run(caller, limits)
             became = {"run_id": request.id, "action": dict(request.action or {})}
             await tx.runs.add([request], now, [entry(caller, now, Change("run", Thing.TASK, name, became=became))])
+            await self.limiter.stored(tx, caller, limits)
             run = request.made(now)
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)

@@ -13,6 +13,7 @@ from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.run import RunState
 from foliot.store.database import Database
 from foliot.store.sealed import Sealer
+from foliot.usecases.secrets import Secrets
 from foliot.vault.keyring import Keyring
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, KEYRING, World
@@ -288,3 +289,25 @@ async def test_nobody_of_another_tenant_copies_a_credential(world: World) -> Non
 
     with pytest.raises(Invalid, match="Cookie"):
         await world.cases.schedules.create(Caller("globex", "bob", Role.ADMIN), raw)
+
+
+async def test_rekeying_seals_what_was_left_open_and_what_an_older_key_sealed(world: World, client: Client) -> None:
+    old = Keyring.of(["the key from before, long enough"])
+    world.store.sealer = None
+    open_row = await world.schedule(action=ACTION)
+    world.store.sealer = Sealer(old)
+    old_row = await world.schedule(action=ACTION)
+    await client.post(f"/api/schedules/{old_row.id}/run-now", {"payload": {"headers": {"Cookie": f"a={CANARY}-q"}}})
+    both = Keyring((*KEYRING.masters, *old.masters))
+    world.store.sealer = Sealer(both)
+
+    cases = Secrets(store=world.store, clock=world.clock, vault=both)
+    done = await cases.rekey(Caller("default", "root", Role.SYSTEM))
+
+    # Each schedule, its first version, and the run.
+    assert (done.actions, done.shut) == (5, [])
+    assert CANARY not in await dump(world.store)
+    world.store.sealer = Sealer(KEYRING)
+    for made in (open_row, old_row):
+        assert (await sent(world, client, made.id))["headers"] == HEADERS
+    assert (await cases.rekey(Caller("default", "root", Role.SYSTEM))).actions == 0

@@ -34,7 +34,14 @@ CALLERS = {
     "bob": Caller("globex", "bob", Role.ADMIN),
     "root": Caller("house", "root", Role.SYSTEM),
 }
-SEVERAL = {"requests_per_minute": 60, "schedules": 2, "concurrent_runs": 5, "run_now_per_minute": 2, "streams": 2, "stored_bytes": 50_000}
+SEVERAL = {
+    "requests_per_minute": 60,
+    "schedules": 2,
+    "concurrent_runs": 5,
+    "run_now_per_minute": 2,
+    "streams": 2,
+    "stored_bytes": 50_000,
+}
 
 
 @pytest.fixture

@@ -87,6 +87,8 @@ def delete(name: Name) -> None:
 def rekey(home: Home = None, as_json: Json = False) -> None:
     """Seal every secret with the first key of FOLIOT_SECRET_KEY; asks the database, not a server.
 
+    Also the credentials that headers and URLs of schedules and runs hold, and those that an older Foliot left open.
+
     Interrupted, it goes on where it stopped when it is run again. Exit 1 when some could not be opened.
     """
     import asyncio
@@ -102,6 +104,8 @@ def rekey(home: Home = None, as_json: Json = False) -> None:
             print_json({"ok": not done.shut, **asdict(done)})
         else:
             typer.echo(f"{count(done.done, 'version')} of secrets sealed with the newest key")
+            if done.actions:
+                typer.echo(f"credentials of {count(done.actions, 'stored action')} sealed with it too")
             for each in done.shut:
                 note(printable(f"{each} cannot be opened by any key given: set it again, or give its key back"))
         raise typer.Exit(Exit.FAILED if done.shut else Exit.DONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,15 @@ class SecretView:
     """When the version before this one was replaced."""
     hosts: Sequence[str] = ()
     """Where it may be sent; none is anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """How many actions were sealed anew, which could not be opened (tenant/id), and where to go on; None at the end."""
+
+    done: int
+    shut: Sequence[str]
+    place: tuple[Any, ...] | None
 
 
 class Secrets(Protocol):
@@ -84,6 +93,10 @@ class Secrets(Protocol):
 
     async def reseal(self, rows: Sequence[Sealed]) -> None:
         """Write these versions' new seals; a version that vanished meanwhile stays gone."""
+        ...
+
+    async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> Resealed:
+        """Seal credentials of so many stored actions by the newest key; an empty place is the beginning."""
         ...
 
     async def prune(self, before: datetime) -> int:

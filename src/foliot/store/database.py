@@ -173,7 +173,7 @@ class Database:
             requests=SqlRequests(conn, self.dialect),
             upkeep=SqlUpkeep(conn, self.dialect),
             keys=SqlKeys(conn, self.dialect),
-            secrets=SqlSecrets(conn, self.dialect),
+            secrets=SqlSecrets(conn, self.dialect, self.sealer),
             trail=SqlTrail(conn, self.dialect),
             tenants=SqlTenants(conn, self.dialect),
             queues=SqlQueues(conn, self.dialect),

@@ -53,6 +53,19 @@ class Sealer:
 
         return rewritten(action, sealed)
 
+    def stale(self, tenant_id: str, action: Mapping[str, Any]) -> Opened | None:
+        """The action, opened, when something in it is not sealed by the newest key; else None."""
+        fresh = True
+
+        def look(_: Spot, text: str) -> str:
+            nonlocal fresh
+            found = SEALED.fullmatch(text)
+            fresh = fresh and self.vault is not None and found is not None and found["key"] == self.vault.current
+            return text
+
+        rewritten(action, look)
+        return None if fresh else self.open(tenant_id, action)
+
     def open(self, tenant_id: str, action: Mapping[str, Any]) -> Opened:
         """The action with its credentials in place. What an older version left unsealed is hidden all the same."""
         hidden: list[str] = []

@@ -18,10 +18,14 @@ BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Rekeyed:
-    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name."""
+    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name.
+
+    `actions`: how many schedules, versions and runs had a credential sealed anew.
+    """
 
     done: int
     shut: Sequence[str]
+    actions: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +110,16 @@ class Secrets:
             after = (last.tenant_id, last.name, last.version)
             if progress is not None:
                 progress(done + len(shut))
-        return Rekeyed(done, list(dict.fromkeys(shut)))
+        actions, more = await self._reseal_actions()
+        return Rekeyed(done, list(dict.fromkeys([*shut, *more])), actions)
+
+    async def _reseal_actions(self) -> tuple[int, list[str]]:
+        done, shut, place = 0, list[str](), ()
+        while place is not None:
+            async with self.store.begin() as tx:
+                made = await tx.secrets.reseal_actions(place, BATCH)
+            done, shut, place = done + made.done, [*shut, *made.shut], made.place
+        return done, shut
 
     async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[Sealed, bool]]:
         """One batch: which versions there were, and whether each could be opened."""

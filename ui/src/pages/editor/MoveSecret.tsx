@@ -23,7 +23,11 @@ export function MoveSecrets({ part }: { part: Part }) {
           Move {one.header} into a secret…
         </Button>
       ))}
-      <Modal open={moving !== null} onClose={() => setMoving(null)} title={`Move ${moving?.header ?? ""} into a secret`}>
+      <Modal
+        open={moving !== null}
+        onClose={() => setMoving(null)}
+        title={`Move ${moving?.header ?? ""} into a secret`}
+      >
         {moving ? (
           <Moving
             one={moving}

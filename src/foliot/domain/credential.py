@@ -9,151 +9,19 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote_plus
 
 from foliot.domain.errors import Invalid
-from foliot.domain.redact import HIDDEN
-from foliot.domain.secret import TEMPLATE
+from foliot.domain.mask import HIDDEN, Spot, decoded, rewritten
 
 SEALED = re.compile(r"sealed\.v1\.(?P<key>[0-9a-f]{8})\.(?P<sealed>[A-Za-z0-9_-]{38,})")
 """What stands in a stored action in place of a credential; fit for headers and URLs alike."""
 SHORTEST = 4
 """Characters of a credential that is taken out of logs and answers: a shorter one would be found everywhere."""
 
-_NAMES = (
-    r"auth(?!or(?!i[sz]))|cookie|token|secret|passw|passphrase|credential|bearer|jwt"
-    r"|(?:api|access|account|app|auth|client|functions|licen[sc]e|master|private|service|subscription)[-_]?key"
-)
-_HEADER = re.compile(rf"(?i){_NAMES}|^(?:x[-_])?(?:key|sig|signature|session|session[-_]?id|pass|pwd)$")
-_QUERY = re.compile(rf"(?i){_NAMES}|(?:^|[-_])(?:key|sig|signature|session|session[-_]?id|sid|pass|pwd)$")
-_PARAMETER = re.compile(
-    r"(?i)passw|passphrase|secret|credential|bearer|(?:api|access|private)[-_]?key"
-    r"|^token$|(?:access|api|auth|bearer|refresh|session)[-_]?token|^authori[sz]ation$|^cookies?$|^pwd$"
-)
-_HEADERS = frozenset({"headers", "header", "metadata"})
-_COOKIES = frozenset({"cookies"})
-_PARAMETERS = frozenset({"params", "parameters"})
-_BODY = "body"
-"""Of a webhook: what it says is the target's own, and is shown as it was written."""
-_URL = re.compile(
-    r"(?i)^(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)(?P<place>[^/?#\s]*)(?P<path>[^?#]*)(?P<rest>[?#].*)?$", re.DOTALL
-)
-_PAIR = re.compile(r"(?P<before>[?&;#])(?P<name>[^=&;#?]{1,200})=(?P<value>[^&;#]*)")
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,30}\s+(?P<rest>\S.*)$")
 _COOKIE = re.compile(r"[^=;\s]+=(?P<value>[^;]+)")
-
-
-@dataclass(frozen=True, slots=True)
-class Spot:
-    """Where a credential stands, and whom it is for."""
-
-    place: str
-    """As a complaint names it: `headers.Authorization`, `url?token`, `start_urls.0@`."""
-    part: str
-    """What of its place it is, wherever that stands: `?token`, `@`, `headers.authorization`."""
-    destination: str
-    """The host, service or program that it goes to."""
-
-
-Rewrite = Callable[[Spot, str], str]
-
-
-def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
-    """The action with each credential replaced by what `change` says. Templates of secrets are no credentials."""
-    goes_to = destination(action)
-
-    def asked(spot: Spot, text: str) -> str:
-        return text if not text or TEMPLATE.search(text) else change(spot, text)
-
-    walk = _Walk(goes_to, asked)
-    whole = isinstance(action.get("url"), str)
-    return {
-        name: value if whole and name == _BODY else walk.value(value, str(name), str(name))
-        for name, value in action.items()
-    }
-
-
-def destination(action: Mapping[str, Any]) -> str:
-    """Whom an action is for: the host it calls, or the service, project or task that it names."""
-    url = action.get("url")
-    if isinstance(url, str) and (found := _URL.match(url)):
-        return _host(found["place"])
-    for name in ("target_service", "project", "task", "pipeline"):
-        if isinstance(action.get(name), str):
-            return f"{name}:{action[name]}"
-    return ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Walk:
-    """Through one action, knowing what the nearest names around a value mean."""
-
-    goes_to: str
-    change: Rewrite
-
-    def value(self, value: Any, place: str, name: str, among: re.Pattern[str] | None = None) -> Any:
-        """`among`: which names mean a credential here."""
-        match value:
-            case Mapping():
-                inner = self._among(name, among)
-                return {key: self.value(each, f"{place}.{key}", str(key), inner) for key, each in value.items()}
-            case list() | tuple():
-                return [self.value(each, f"{place}.{at}", name, among) for at, each in enumerate(value)]
-            case str() if among is not None and among.search(name):
-                return self.change(Spot(place, place.lower(), self.goes_to), value)
-            case str() if "://" in value:
-                return self._url(value, place)
-            case _:
-                return value
-
-    @staticmethod
-    def _among(name: str, among: re.Pattern[str] | None) -> re.Pattern[str] | None:
-        lower = name.lower()
-        if lower in _HEADERS:
-            return _HEADER
-        if lower in _COOKIES:
-            return _ANY
-        return _PARAMETER if lower in _PARAMETERS else among
-
-    def _url(self, text: str, place: str) -> str:
-        found = _URL.match(text)
-        if found is None:
-            return text
-        where, rest = found["place"], found["rest"] or ""
-        host = _host(where)
-        user, at, beyond = where.rpartition("@")
-        if at:
-            where = f"{self.change(Spot(f'{place}@', '@', host), user) if user else ''}@{beyond}"
-
-        def pair(one: re.Match[str]) -> str:
-            name = unquote_plus(one["name"])
-            if not _QUERY.search(name):
-                return one[0]
-            spot = Spot(f"{place}?{name}", f"?{name}", host)
-            return f"{one['before']}{one['name']}={self.change(spot, one['value'])}"
-
-        return f"{found['scheme']}{where}{found['path']}{_PAIR.sub(pair, rest)}"
-
-
-_ANY = re.compile("")
-
-
-def _host(place: str) -> str:
-    """Without user and port, in lower case."""
-    return re.sub(r":\d*$", "", place.rpartition("@")[2]).lower()
-
-
-def shown(action: Mapping[str, Any]) -> dict[str, Any]:
-    """The action as people may see it."""
-    return rewritten(action, lambda _, __: HIDDEN)
-
-
-def shown_text(text: str) -> str:
-    """A text as people may see it: when it is a URL, without its credentials."""
-    return text if "://" not in text else str(_Walk("", lambda _, __: HIDDEN).value(text, "", ""))
 
 
 def is_kept(text: str) -> bool:
@@ -205,7 +73,7 @@ def hideable(credential: str) -> list[str]:
     found = [credential]
     if scheme := _SCHEME.match(credential):
         found += [scheme["rest"], *_password(scheme["rest"])]
-    found += [unquote_plus(credential), *(one.strip() for one in _COOKIE.findall(credential))]
+    found += [decoded(credential), *(one.strip() for one in _COOKIE.findall(credential))]
     if ":" in credential and not scheme:
         found.append(credential.partition(":")[2])
     return [one for one in dict.fromkeys(found) if len(one) >= SHORTEST]

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from foliot.domain.credential import kept, shown
+from foliot.domain.credential import kept
 from foliot.domain.errors import Invalid, InvalidMany
+from foliot.domain.mask import shown
 from foliot.domain.plain import check_plain
 from foliot.domain.queue import DEFAULT_QUEUE, MAX_REASON, queue_name
 from foliot.domain.reading import Complaints, Fields, rfc3339

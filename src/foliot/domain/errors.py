@@ -20,6 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from foliot.domain.mask import shown, shown_text
+
 
 class FoliotError(Exception):
     """Every error Foliot raises on purpose."""
@@ -48,8 +50,6 @@ class Invalid(FoliotError):
 
 def _discreet(got: object) -> object:
     """What was given, as a complaint may repeat it: without the credentials that headers and URLs hold."""
-    from foliot.domain.credential import shown, shown_text
-
     match got:
         case str():
             return shown_text(got)

@@ -7,9 +7,9 @@ import binascii
 import re
 from collections.abc import Collection, Mapping
 from datetime import timedelta
-from urllib.parse import urlsplit
 
 from foliot.domain.errors import Invalid
+from foliot.domain.mask import NAME_OF_SECRET, TEMPLATE
 
 SIGNING = "webhook_signing"
 """The secret that signs webhooks."""
@@ -26,11 +26,11 @@ MOST_HOSTS = 50
 LONGEST_HOST = 260
 PREFIX = "whsec_"
 
-NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
-_NAME = re.compile(NAME)
-TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAME + r") *\}\}")
-"""What stands for a secret in the value of a header."""
+_NAME = re.compile(NAME_OF_SECRET)
 # Halves of characters count too: no header can carry them.
+_URL = re.compile(
+    r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:@]*)(?::(?P<port>[0-9]*))?(?=[/?#]|$)"
+)
 _HOST = re.compile(
     r"(?i)(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?"
     r"|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
@@ -71,10 +71,11 @@ def read_hosts(raw: object) -> tuple[str, ...] | None:
 
 def goes_to(hosts: Collection[str], url: str) -> bool:
     """Whether a secret for these hosts may be sent to this URL."""
-    parts = urlsplit(url)
-    host = (parts.hostname or "").removesuffix(".")
-    port = parts.port or {"http": 80, "https": 443}.get(parts.scheme, 0)
-    name = f"[{host}]" if ":" in host else host
+    found = _URL.match(url)
+    if found is None:
+        return False
+    name = found["host"].lower().removesuffix(".")
+    port = found["port"] or {"http": "80", "https": "443"}.get(found["scheme"].lower(), "")
     names = {name, *(f"*.{name.split('.', at)[at]}" for at in range(1, name.count(".") + 1))}
     return any(each in hosts or f"{each}:{port}" in hosts for each in names)
 

@@ -13,8 +13,8 @@ from sqlalchemy import Label, Text, func, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.endpoint import WEBHOOK, Call, Sender, address
+from foliot.domain.mask import TEMPLATE
 from foliot.domain.run import RunState
-from foliot.domain.secret import TEMPLATE
 from foliot.store.dialects import Dialect
 from foliot.store.stored import BODY, HOLDS
 from foliot.store.tables import attempts, runs, schedules, versions

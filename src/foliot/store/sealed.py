@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.domain.credential import SEALED, Spot, hideable, rewritten
+from foliot.domain.credential import SEALED, hideable
 from foliot.domain.errors import Conflict, Invalid
-from foliot.domain.redact import HIDDEN
+from foliot.domain.mask import HIDDEN, Spot, rewritten
 from foliot.ports import CannotOpen, Vault
 
 PURPOSE = "credential"

@@ -20,10 +20,10 @@ from foliot.domain.bulk import (
     BulkState,
     read_request,
 )
-from foliot.domain.credential import shown
 from foliot.domain.draft import Check
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.fingerprint import host_in
+from foliot.domain.mask import shown
 from foliot.domain.query import Query
 from foliot.domain.repeat import Terms
 from foliot.domain.schedule import Schedule

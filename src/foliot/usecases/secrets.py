@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.errors import Conflict, Invalid, NotFound, TooMany
@@ -110,16 +111,8 @@ class Secrets:
             after = (last.tenant_id, last.name, last.version)
             if progress is not None:
                 progress(done + len(shut))
-        actions, more = await self._reseal_actions()
+        actions, more = await _reseal_actions(self.store)
         return Rekeyed(done, list(dict.fromkeys([*shut, *more])), actions)
-
-    async def _reseal_actions(self) -> tuple[int, list[str]]:
-        done, shut, place = 0, list[str](), ()
-        while place is not None:
-            async with self.store.begin() as tx:
-                made = await tx.secrets.reseal_actions(place, BATCH)
-            done, shut, place = done + made.done, [*shut, *made.shut], made.place
-        return done, shut
 
     async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[Sealed, bool]]:
         """One batch: which versions there were, and whether each could be opened."""
@@ -140,6 +133,18 @@ class Secrets:
         if self.vault is None:
             raise Conflict("secrets need a master key: set FOLIOT_SECRET_KEY to at least 32 random characters")
         return self.vault
+
+
+async def _reseal_actions(store: Store) -> tuple[int, Sequence[str]]:
+    """Credentials of schedules, versions and runs, a batch at a time."""
+    done, shut = 0, list[str]()
+    place: tuple[Any, ...] | None = ()
+    while place is not None:
+        async with store.begin() as tx:
+            made = await tx.secrets.reseal_actions(place, BATCH)
+        done, place = done + made.done, made.place
+        shut += made.shut
+    return done, shut
 
 
 async def _refuse_too_many(tx: Transaction, caller: Caller) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from foliot.domain.access import Caller, Thing, Verb, demand
-from foliot.domain.credential import shown
 from foliot.domain.draft import document
 from foliot.domain.ids import ENTRY, new_id
+from foliot.domain.mask import shown
 from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule
 from foliot.domain.trail import TrailEntry

@@ -10,9 +10,9 @@ import orjson
 from fastapi import Response
 
 from foliot.domain.bulk import DISCARDED
-from foliot.domain.credential import shown
 from foliot.domain.draft import document
 from foliot.domain.event import Event
+from foliot.domain.mask import shown
 from foliot.domain.mute import Mute
 from foliot.domain.preview import Preview
 from foliot.domain.reading import rfc3339

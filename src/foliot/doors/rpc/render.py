@@ -6,8 +6,8 @@ from datetime import datetime
 
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from foliot.domain.credential import shown
 from foliot.domain.event import Event
+from foliot.domain.mask import shown
 from foliot.domain.schedule import Schedule
 from foliot.doors.rpc.asking import JOB_TYPE, KIND
 from foliot.doors.rpc.config import config_of

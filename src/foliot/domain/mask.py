@@ -9,8 +9,8 @@ from typing import Any
 
 HIDDEN = "***"
 """What is shown in place of what nobody may read."""
-NAME_OF_SECRET = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
-TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAME_OF_SECRET + r") *\}\}")
+NAMED = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAMED + r") *\}\}")
 """What stands for a secret in the value of a header."""
 
 _NAMES = (

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from datetime import timedelta
 
 from foliot.domain.errors import Invalid
-from foliot.domain.mask import NAME_OF_SECRET, TEMPLATE
+from foliot.domain.mask import NAMED, TEMPLATE
 
 SIGNING = "webhook_signing"
 """The secret that signs webhooks."""
@@ -26,7 +26,7 @@ MOST_HOSTS = 50
 LONGEST_HOST = 260
 PREFIX = "whsec_"
 
-_NAME = re.compile(NAME_OF_SECRET)
+_NAME = re.compile(NAMED)
 # Halves of characters count too: no header can carry them.
 _URL = re.compile(
     r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:@]*)(?::(?P<port>[0-9]*))?(?=[/?#]|$)"

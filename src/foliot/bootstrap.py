@@ -40,6 +40,7 @@ from foliot.store import migrate as migrations
 from foliot.store.caps import Caps
 from foliot.store.clock import StoreClock
 from foliot.store.database import Database
+from foliot.store.sealed import Sealer
 from foliot.tasking import Tasking, tasking
 from foliot.usecases import UseCases
 from foliot.usecases.declaring import Declarer
@@ -169,7 +170,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     asked = doors or rpc_port is not None
     logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
-    store = Database(settings.database_url, caps=Caps(limits.concurrent_runs))
+    vault = vault_of(settings)
+    store = Database(settings.database_url, caps=Caps(limits.concurrent_runs), sealer=Sealer(vault))
     clock, feed = StoreClock(), _feed(settings) if asked or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
@@ -179,9 +181,9 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         per_host=settings.egress_per_host,
         limits=limiter.egress_allow,
     )
-    vault = vault_of(settings)
     standing = settings.webhook_secret if settings.local else None
-    wallet = Wallet(store=store, clock=clock, vault=vault, standing=standing.reveal() if standing else None)
+    wallet = Wallet(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
+    wallet.standing = standing.reveal() if standing else None
     crawl, crawl_egress = crawling(settings, egress, clock)
     calls = GrpcEgress(
         book=settings.services,
@@ -209,6 +211,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         articles_fresh_for=timedelta(seconds=settings.article_cache_ttl),
         pepper=vault,
         vault=vault,
+        require_hosts=settings.secrets_require_hosts,
         limiter=limiter,
         check_allow=egress.check_limits,
         disk=lambda: _disk(settings),

@@ -28,9 +28,13 @@ from foliot.pipelines.transform import Transform
 from foliot.ports import Action, Clock, Egress, EgressFailed, Outgoing, Reply, Store, is_watched
 from foliot.store.database import Database
 from foliot.store.migrate import create, migrate
+from foliot.store.sealed import Sealer
+from foliot.vault.keyring import Keyring
 from foliot.workers.embedded import EmbeddedWorkers
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
+MASTER = "the master key of a test, and of nothing else"
+"""Seals credentials in stores of tests."""
 
 
 class StoppedClock:
@@ -68,7 +72,7 @@ class StoppedClock:
 @asynccontextmanager
 async def open_store(url: str = MEMORY) -> AsyncIterator[Database]:
     """A store with every table, whose clock is the caller's."""
-    store = Database(url, bind_clock=True)
+    store = Database(url, bind_clock=True, sealer=Sealer(Keyring.of([MASTER])))
     if ":memory:" in url:
         async with store.engines.write.connect() as conn:
             await create(conn)
@@ -211,7 +215,7 @@ class GivenSecrets:
 
     values: Mapping[str, str]
 
-    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
         return {name: self.values[name] for name in names if name in self.values}
 
 

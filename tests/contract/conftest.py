@@ -14,9 +14,10 @@ from structlog.testing import capture_logs
 from foliot.doors.rest import create_app
 from foliot.store.database import Database
 from foliot.store.migrate import migrate
+from foliot.store.sealed import Sealer
 from tests.asgi import Client
 from tests.services import wait_for
-from tests.world import World
+from tests.world import KEYRING, World
 
 MIGRATED: set[str] = set()
 """Databases of this process on servers that have their tables: to look again costs more than most tests."""
@@ -38,7 +39,7 @@ async def store(database_url: str, migrated_sqlite: Path) -> AsyncIterator[Datab
     elif database_url not in MIGRATED:
         await migrate(database_url)
         MIGRATED.add(database_url)
-    opened = Database(database_url, bind_clock=True)
+    opened = Database(database_url, bind_clock=True, sealer=Sealer(KEYRING))
     yield opened
     await opened.close()
 

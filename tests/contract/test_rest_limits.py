@@ -34,7 +34,14 @@ CALLERS = {
     "bob": Caller("globex", "bob", Role.ADMIN),
     "root": Caller("house", "root", Role.SYSTEM),
 }
-SEVERAL = {"requests_per_minute": 60, "schedules": 2, "concurrent_runs": 5, "run_now_per_minute": 2, "streams": 2}
+SEVERAL = {
+    "requests_per_minute": 60,
+    "schedules": 2,
+    "concurrent_runs": 5,
+    "run_now_per_minute": 2,
+    "streams": 2,
+    "stored_bytes": 50_000,
+}
 
 
 @pytest.fixture
@@ -266,6 +273,8 @@ async def test_a_tenant_sees_its_limits_and_what_it_uses(world: World) -> None:
     answer = await client.get("/api/limits", **VIEWER)
 
     tenants.LimitsInUse.model_validate(answer.json)
+    stored = answer.json["used"]["stored_bytes"]
+    assert 500 < stored < 5000
     assert answer.json == {
         "limits": {
             "requests_per_minute": 6000,
@@ -273,8 +282,9 @@ async def test_a_tenant_sees_its_limits_and_what_it_uses(world: World) -> None:
             "concurrent_runs": None,
             "run_now_per_minute": 600,
             "streams": None,
+            "stored_bytes": 1_000_000_000,
         },
-        "used": {"schedules": 1, "concurrent_runs": 1, "streams": 0},
+        "used": {"schedules": 1, "concurrent_runs": 1, "streams": 0, "stored_bytes": stored},
     }
     assert (await client.get("/api/limits", **GLOBEX)).json["used"]["schedules"] == 0
 

@@ -41,6 +41,7 @@ async def test_a_secret_is_set_listed_and_deleted(client: Client) -> None:
                 "version": 1,
                 "created_at": "2027-01-04T12:00:00Z",
                 "created_by": "local",
+                "hosts": [],
                 "previous_until": None,
             }
         ],

@@ -41,7 +41,9 @@ async def test_everything_that_an_edit_changed_is_put_back(world: World, client:
     assert answer.status == 200, answer.text
     models.Schedule.model_validate(answer.json)
     now = await world.cases.schedules.get(LOCAL, one.id)
-    assert (now.name, now.description, now.tags, now.action) == (one.name, "first", ("a",), one.action)
+    assert world.store.sealer is not None
+    opened = world.store.sealer.open(LOCAL.tenant_id, now.action).action
+    assert (now.name, now.description, now.tags, opened) == (one.name, "first", ("a",), one.action)
     assert (now.spec.priority, now.spec.trigger.as_dict()) == (one.spec.priority, one.spec.trigger.as_dict())
     assert (now.version, answer.headers["etag"]) == (4, '"4"')
     assert (now.status.value, now.paused_reason) == ("paused", "holiday")

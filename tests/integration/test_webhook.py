@@ -39,7 +39,7 @@ class Keys:
     async def signing(self, tenant_id: str) -> Sequence[str]:
         return self.by_tenant.get(tenant_id, ())
 
-    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
         return {}
 
 

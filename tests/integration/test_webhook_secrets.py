@@ -101,6 +101,33 @@ async def test_the_target_gets_the_secret_and_the_record_stars(house: House) -> 
     assert VALUE not in repr(run)
 
 
+async def test_a_literal_credential_arrives_and_no_echo_of_it_is_kept(house: House) -> None:
+    house.url += f"?page=1&token={VALUE}"
+    run = await house.run({"X-Token": f"Bearer {VALUE}", "Cookie": f"session={VALUE}; theme=dark"})
+
+    headers = house.got[0][0]
+    assert (headers["x-token"], headers["cookie"]) == (f"Bearer {VALUE}", f"session={VALUE}; theme=dark")
+    assert run.state is RunState.SUCCESS
+    (attempt,) = run.attempts
+    assert attempt.response["headers"]["x-echo"] == "***"
+    assert VALUE not in repr(run)
+    async with house.store.read() as tx:
+        for table in ("schedules", "versions", "runs", "attempts", "trail"):
+            assert VALUE not in repr((await tx.conn.execute(text(f"SELECT * FROM {table}"))).all())
+
+
+async def test_a_secret_for_another_host_is_not_sent_and_the_run_says_so(house: House) -> None:
+    await house.cases.secrets.put(LOCAL, "BOUND", {"value": VALUE, "hosts": ["api.partner.com"]})
+    await house.cases.secrets.put(LOCAL, "MINE", {"value": VALUE, "hosts": ["127.0.0.1"]})
+    refused = await house.run({"X-Token": "{{ secret.BOUND }}"})
+    sent = await house.run({"X-Token": "{{ secret.MINE }}"})
+
+    assert (refused.state, refused.error["code"]) == (RunState.DEAD_LETTER, "secret_not_for_host")
+    assert refused.error["message"] == "The secret BOUND does not go to 127.0.0.1: it is for api.partner.com."
+    assert sent.state is RunState.SUCCESS
+    assert [headers["x-token"] for headers, _ in house.got] == [VALUE]
+
+
 async def test_a_value_is_not_read_as_a_template_again(house: House) -> None:
     await house.put("TOKEN", "{{ secret.OTHER }}")
     await house.put("OTHER", VALUE)

@@ -18,7 +18,9 @@ from foliot.settings.limits import ORDINARY, TenantLimits
 def test_what_a_tenant_does_not_state_follows_the_settings_and_a_null_lifts_a_limit() -> None:
     own = read_own("limits", {"schedules": 5, "streams": None})
 
-    assert ORDINARY.but(own) == Limits(requests_per_minute=6000, schedules=5, run_now_per_minute=600, streams=None)
+    assert ORDINARY.but(own) == Limits(
+        requests_per_minute=6000, schedules=5, run_now_per_minute=600, streams=None, stored_bytes=1_000_000_000
+    )
 
 
 @pytest.mark.parametrize("raw", [None, {}])

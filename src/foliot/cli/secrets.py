@@ -38,11 +38,17 @@ Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME")]
 
 @group.command("set", epilog=CLIENT_VARIABLES)
 @asks
-def set_(name: Name) -> None:
+def set_(
+    name: Name,
+    host: Annotated[
+        list[str] | None,
+        typer.Option("--host", help="Where it may be sent; may be repeated. Default: where the value before went."),
+    ] = None,
+) -> None:
     """Set a secret: its value is asked for, or read from standard input, and never an argument."""
     with asking() as client:
         value = _value(name)
-        client.put(f"/api/secrets/{segment(name)}", {"value": value})
+        client.put(f"/api/secrets/{segment(name)}", {"value": value} | ({"hosts": host} if host else {}))
         note(f"secret {name} is set; runs use it within 5 seconds")
 
 
@@ -53,12 +59,13 @@ def list_(as_json: Json = False, utc: Utc = False) -> None:
     with asking() as client:
         listing(
             client.get("/api/secrets"),
-            ("name", "version", "set", "by", "previous signs until"),
+            ("name", "version", "set", "by", "hosts", "previous signs until"),
             lambda each: (
                 each["name"],
                 each["version"],
                 moment(each["created_at"], utc=utc),
                 each["created_by"],
+                ", ".join(each["hosts"]) or "any",
                 moment(each["previous_until"], utc=utc),
             ),
             empty="No secrets. Set one with foliot secret set NAME.",
@@ -80,6 +87,8 @@ def delete(name: Name) -> None:
 def rekey(home: Home = None, as_json: Json = False) -> None:
     """Seal every secret with the first key of FOLIOT_SECRET_KEY; asks the database, not a server.
 
+    Also the credentials that headers and URLs of schedules and runs hold, and those that an older Foliot left open.
+
     Interrupted, it goes on where it stopped when it is run again. Exit 1 when some could not be opened.
     """
     import asyncio
@@ -95,6 +104,8 @@ def rekey(home: Home = None, as_json: Json = False) -> None:
             print_json({"ok": not done.shut, **asdict(done)})
         else:
             typer.echo(f"{count(done.done, 'version')} of secrets sealed with the newest key")
+            if done.actions:
+                typer.echo(f"credentials of {count(done.actions, 'stored action')} sealed with it too")
             for each in done.shut:
                 note(printable(f"{each} cannot be opened by any key given: set it again, or give its key back"))
         raise typer.Exit(Exit.FAILED if done.shut else Exit.DONE)

@@ -46,6 +46,9 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
     concurrent_runs: Annotated[str | None, typer.Option(help="Runs at once; the others wait.")] = None,
     run_now_per_minute: Annotated[str | None, typer.Option(help="Runs that its people ask for.")] = None,
     streams: Annotated[str | None, typer.Option(help="Streams open at once.")] = None,
+    stored_bytes: Annotated[
+        str | None, typer.Option(help="Bytes of its schedules, their versions, and what its runs were given.")
+    ] = None,
     egress_allow: Annotated[
         str | None,
         typer.Option(
@@ -63,6 +66,7 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
         "concurrent_runs": concurrent_runs,
         "run_now_per_minute": run_now_per_minute,
         "streams": streams,
+        "stored_bytes": stored_bytes,
     }
     with asking() as client:
         if all(value is None for value in (*given.values(), egress_allow)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from foliot.domain.credential import kept
 from foliot.domain.errors import Invalid, InvalidMany
+from foliot.domain.mask import shown
 from foliot.domain.plain import check_plain
 from foliot.domain.queue import DEFAULT_QUEUE, MAX_REASON, queue_name
 from foliot.domain.reading import Complaints, Fields, rfc3339
@@ -15,6 +16,7 @@ from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import DEFAULT_PRIORITY
 from foliot.domain.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, Spec, Type
 from foliot.domain.timing import Standing, read_trigger
+from foliot.domain.visible import check_name, check_prose
 
 MAX_NAME = 200
 MAX_DESCRIPTION = 10_000
@@ -22,7 +24,6 @@ MAX_TAGS = 20
 MAX_TAG = 64
 MAX_RUNS = 2**31 - 1
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 # What answers carry beyond the request: whoever sends an answer back as a request need not cut it out first.
 READ_ONLY = frozenset(
@@ -90,7 +91,7 @@ def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
     wrong = Complaints()
     read = wrong.attempt
     name = read(lambda: read_name(fields))
-    description = read(lambda: fields.text("description", "", most=MAX_DESCRIPTION))
+    description = read(lambda: _description(fields))
     tags = read(lambda: read_tags(fields))
     trigger = read(lambda: read_trigger(fields, standing))
     kind, action = read(lambda: _action(fields, check)) or ("", {})
@@ -114,9 +115,14 @@ def read_name(fields: Fields) -> str:
     name = fields.text("name", "", most=MAX_NAME).strip()
     if not name:
         raise Invalid("name", "is required")
-    if _CONTROL.search(name):
-        raise Invalid("name", "must not contain control characters", got=name)
+    check_name("name", name)
     return name
+
+
+def _description(fields: Fields) -> str:
+    text = fields.text("description", "", most=MAX_DESCRIPTION)
+    check_prose("description", text)
+    return text
 
 
 def read_queue(fields: Fields) -> str:
@@ -134,8 +140,9 @@ def read_tags(fields: Fields, name: str = "tags") -> tuple[str, ...]:
     if len(got) > MAX_TAGS:
         raise Invalid(name, f"must be at most {MAX_TAGS}", got=f"{len(got)} tags")
     for place, tag in enumerate(got):
-        if not isinstance(tag, str) or not 1 <= len(tag.strip()) <= MAX_TAG or _CONTROL.search(tag):
+        if not isinstance(tag, str) or not 1 <= len(tag.strip()) <= MAX_TAG:
             raise Invalid(f"{name}[{place}]", f"must be text of 1 to {MAX_TAG} characters", got=tag)
+        check_name(f"{name}[{place}]", tag)
     return tuple(dict.fromkeys(tag.strip() for tag in got))
 
 
@@ -160,6 +167,16 @@ def _action(fields: Fields, check: Check) -> tuple[str, dict[str, Any]]:
     if not isinstance(kind, str):
         raise Invalid("action.kind", "is required", got=kind)
     return kind, read_action("action", kind, {name: value for name, value in action.items() if name != "kind"}, check)
+
+
+def put_back(raw: object, *before: Mapping[str, Any]) -> object:
+    """The request with what stood there before in place of each `***` of its action."""
+    if not isinstance(raw, Mapping):
+        return raw
+    return {
+        name: kept(name, value, *before) if name in {"action", "payload"} and isinstance(value, Mapping) else value
+        for name, value in raw.items()
+    }
 
 
 def action_of(raw: object, check: Check) -> tuple[str, dict[str, Any]] | None:
@@ -212,7 +229,12 @@ def asleep(raw: object) -> tuple[object, str | None]:
 
 
 def document(schedule: Schedule) -> dict[str, Any]:
-    """The request that would make this schedule."""
+    """The request that would make this schedule, as people may see it: of credentials, that they are there."""
+    return whole(replace(schedule, action=shown(schedule.action)))
+
+
+def whole(schedule: Schedule) -> dict[str, Any]:
+    """The same with its credentials as they are stored; for our own use."""
     spec, trigger = schedule.spec, schedule.spec.trigger.as_dict()
     return {
         "name": schedule.name,

@@ -18,8 +18,10 @@ FoliotError
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+
+from foliot.domain.mask import shown, shown_text
 
 
 class FoliotError(Exception):
@@ -38,12 +40,26 @@ class Invalid(FoliotError):
         position: tuple[int, int] | None = None,
         suggestion: str | None = None,
     ) -> None:
+        got = _discreet(got)
         super().__init__(f"{field}: {message}" + (f", got {got!r}" if got is not None else ""))
         self.field = field
         self.message = message
         self.got = got
         self.position = position
         self.suggestion = suggestion
+
+
+def _discreet(got: object) -> object:
+    """What was given, as a complaint may repeat it: without the credentials that headers and URLs hold."""
+    match got:
+        case str():
+            return shown_text(got)
+        case Mapping():
+            return shown(got)
+        case list() | tuple():
+            return [_discreet(one) for one in got]
+        case _:
+            return got
 
 
 class InvalidMany(Invalid):

@@ -14,6 +14,11 @@ MOST = 1_000_000_000
 _DUST = 1e-6
 """What adding up fractions loses: whoever waited as told is let through."""
 
+PAYLOAD = 1024
+"""Bytes of a run's own document from which on it counts as stored: the smaller ones come too often to be added up."""
+MOST_BYTES = 10**15
+"""The same for bytes."""
+
 _RATES = frozenset({"requests_per_minute", "run_now_per_minute"})
 
 
@@ -31,6 +36,8 @@ class Limits:
     """Runs that people ask for: run now, retry, replay. Of one API process."""
     streams: int | None = None
     """Open at once, of one API process."""
+    stored_bytes: int | None = None
+    """Of schedules, their versions, and what runs were given beyond them."""
 
     def but(self, own: Mapping[str, int | None]) -> Limits:
         """These, except where a tenant has its own."""
@@ -60,13 +67,20 @@ def least(name: str) -> int:
     return 1 if name in _RATES else 0
 
 
+def most(name: str) -> int:
+    """The largest number that is a limit."""
+    return MOST_BYTES if name == "stored_bytes" else MOST
+
+
 def _limit(where: str, name: str, got: object) -> int | None:
     if isinstance(got, float) and got.is_integer():
         got = int(got)
     if got is None:
         return None
-    if isinstance(got, bool) or not isinstance(got, int) or not least(name) <= got <= MOST:
-        raise Invalid(where, f"must be a whole number from {least(name)} to {MOST}, or null for no limit", got=got)
+    if isinstance(got, bool) or not isinstance(got, int) or not least(name) <= got <= most(name):
+        raise Invalid(
+            where, f"must be a whole number from {least(name)} to {most(name)}, or null for no limit", got=got
+        )
     return got
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.domain.reading import Fields
+from foliot.domain.visible import check_prose
 
 USUAL_HOURS = 24
 MOST_HOURS = 30 * 24
@@ -28,6 +29,7 @@ def read_mute(raw: object, fingerprint: str, user_id: str, now: datetime) -> Mut
     fields = Fields.of("", raw)
     hours = fields.integer("hours", USUAL_HOURS, low=1, high=MOST_HOURS)
     reason = fields.text("reason", "", most=MOST_REASON)
+    check_prose("reason", reason)
     fields.finish()
     return Mute(
         fingerprint=fingerprint, user_id=user_id, at=now, until=now + timedelta(hours=hours), reason=reason.strip()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.domain.disguise import undress
+from foliot.domain.mask import HIDDEN
 from foliot.domain.secret import PREFIX
 
-HIDDEN = "***"
 _SHORTEST = 8
 """Characters of an encoded form: a shorter one would be found where nobody put it."""
 _STUMP = 4

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from foliot.domain.credential import kept
 from foliot.domain.draft import Check, read_action
 from foliot.domain.errors import Invalid
 from foliot.domain.plain import check_plain
@@ -87,7 +88,7 @@ def edited(kind: str, config: Mapping[str, Any], patch: Mapping[str, Any], check
     """What is sent with the patch laid over it; `Invalid` says why that cannot be sent."""
     if not config:
         raise Invalid("patch", "has nothing to change: what this one asks for is no payload")
-    return read_action("patch", kind, merged(config, patch), check)
+    return read_action("patch", kind, kept("patch", merged(config, patch), config), check)
 
 
 def read_terms(fields: Fields) -> Terms:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 
 from foliot.domain.errors import Invalid
+from foliot.domain.mask import NAMED, TEMPLATE
 
 SIGNING = "webhook_signing"
 """The secret that signs webhooks."""
@@ -21,13 +22,19 @@ SHORTEST = 8
 LONGEST = 8 * 1024
 """Bytes of a value."""
 SHORTEST_KEY = 16
+MOST_HOSTS = 50
+LONGEST_HOST = 260
 PREFIX = "whsec_"
 
-NAME = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
-_NAME = re.compile(NAME)
-TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAME + r") *\}\}")
-"""What stands for a secret in the value of a header."""
+_NAME = re.compile(NAMED)
 # Halves of characters count too: no header can carry them.
+_URL = re.compile(
+    r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:@]*)(?::(?P<port>[0-9]*))?(?=[/?#]|$)"
+)
+_HOST = re.compile(
+    r"(?i)(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*\.?"
+    r"|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?"
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -48,10 +55,35 @@ def read_name(text: str) -> str:
     return text
 
 
+def read_hosts(raw: object) -> tuple[str, ...] | None:
+    """The hosts of `{"value": …, "hosts": […]}`, each once; None when nothing is said of them."""
+    given = raw.get("hosts") if isinstance(raw, Mapping) else None
+    if given is None:
+        return None
+    if not isinstance(given, list | tuple) or len(given) > MOST_HOSTS:
+        raise Invalid("hosts", f"must be a list of at most {MOST_HOSTS} hosts such as api.partner.com")
+    for place, host in enumerate(given):
+        if not isinstance(host, str) or len(host) > LONGEST_HOST or not _HOST.fullmatch(host):
+            rule = "must be a host such as api.partner.com, *.partner.com or api.partner.com:8443"
+            raise Invalid(f"hosts[{place}]", rule, got=host[:100] if isinstance(host, str) else None)
+    return tuple(dict.fromkeys(host.lower().removesuffix(".") for host in given))
+
+
+def goes_to(hosts: Collection[str], url: str) -> bool:
+    """Whether a secret for these hosts may be sent to this URL."""
+    found = _URL.match(url)
+    if found is None:
+        return False
+    name = found["host"].lower().removesuffix(".")
+    port = found["port"] or {"http": "80", "https": "443"}.get(found["scheme"].lower(), "")
+    names = {name, *(f"*.{name.split('.', at)[at]}" for at in range(1, name.count(".") + 1))}
+    return any(each in hosts or f"{each}:{port}" in hosts for each in names)
+
+
 def read_value(name: str, raw: object) -> str:
     """The value of `{"value": …}`, fit for a header. A complaint never repeats anything that was sent."""
-    if not isinstance(raw, Mapping) or set(raw) != {"value"}:
-        raise Invalid("body", 'must be an object with the one field "value"')
+    if not isinstance(raw, Mapping) or not {"value"} <= set(raw) <= {"value", "hosts"}:
+        raise Invalid("body", 'must be an object with the field "value", and "hosts" where it may go to some alone')
     value = raw["value"]
     if not isinstance(value, str):
         raise Invalid("value", "must be text")

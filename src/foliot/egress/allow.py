@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from foliot.domain.errors import Invalid
 from foliot.egress.addresses import Address, Network, is_forbidden, is_loopback, is_public
+from foliot.egress.interfaces import OWN
 from foliot.egress.place import Place, entries_of, read_place, read_port
 
 DEFAULT_PORTS = frozenset({80, 443, 8080, 8443})
@@ -24,6 +25,8 @@ class Rules:
     networks: tuple[Network, ...] = ()
     places: frozenset[Place] = frozenset()
     ports: frozenset[int] = DEFAULT_PORTS
+    here: Callable[[], frozenset[Address]] = field(default=OWN, compare=False)
+    """The addresses of this machine: no place to go, unless the operator names them."""
 
     @classmethod
     def read(cls, *, loopback: bool, allow: str | Sequence[str], ports: str | Collection[int]) -> Rules:
@@ -64,7 +67,9 @@ class Rules:
             return True
         if any(address in network for network in self.networks):
             return True
-        return is_public(address) or (self.loopback and is_loopback(address))
+        if is_public(address):
+            return address not in self.here()
+        return self.loopback and is_loopback(address)
 
     def _named(self, host: str, port: int) -> bool:
         return Place(host) in self.places or Place(host, port) in self.places

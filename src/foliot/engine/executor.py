@@ -147,7 +147,7 @@ class Executor:
             self._land(flight)
 
     async def _perform(self, flight: Flight, action: Action | None, limit: float) -> Outcome | None:
-        if flight.claimed.fault is not None or action is None:
+        if flight.claimed.fault is not None or flight.claimed.locked or action is None:
             return hopeless(flight.claimed)
         patience = asyncio.timeout(limit * SOFT)
         context = flight.context(timedelta(seconds=limit * SOFT), Noting(self.store, flight))

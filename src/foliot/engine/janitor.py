@@ -18,6 +18,9 @@ PRUNE_BATCH = 500
 BUSY = 0.1
 """How long to rest between two batches of pruning, so that it never stands in the way."""
 
+THIN_BATCH = 20
+COUNTED_EACH = 3600.0
+"""Seconds after which what tenants have stored is counted anew."""
 NODES_KEPT = timedelta(hours=24)
 
 LONGEST, LEAST_LONGEST = 20, timedelta(minutes=1)
@@ -56,11 +59,16 @@ class Janitor:
     topics: Sequence[str] = ()
     _place: str = ""
     """How far the walk through old runs has come; it begins anew at the end."""
+    _thinned: str = ""
+    _counted: str | None = None
+    """Up to which tenant sums were counted anew; None between two rounds."""
+    _counted_at: float = float("-inf")
 
     async def run_once(self) -> Swept:
         lost = await self._reclaim()
         released = await self._release()
         pruned = await self._prune()
+        await self._thin()
         if released:
             self.feed.wake(RUNS_TOPIC)
         more = lost == BATCH or bool(self._place)
@@ -94,6 +102,17 @@ class Janitor:
     async def _release(self) -> int:
         async with self.store.begin() as tx:
             return await tx.claims.release(self.clock.now())
+
+    async def _thin(self) -> None:
+        """Versions in every round, a few schedules at a time; sums each hour, a tenant at a time."""
+        async with self.store.begin() as tx:
+            _, place = await tx.upkeep.thin_versions(self._thinned, THIN_BATCH)
+            self._thinned = place or ""
+        if self._counted is None and self.clock.monotonic() - self._counted_at < COUNTED_EACH:
+            return
+        async with self.store.begin() as tx:
+            self._counted = await tx.upkeep.recount(self._counted or "", 1)
+        self._counted_at = self.clock.monotonic()
 
     async def _prune(self) -> int:
         now = self.clock.now()

@@ -67,6 +67,8 @@ class Notebook:
 
     def __post_init__(self) -> None:
         self.redactor = self.base
+        if self.claimed.hidden:
+            self.hide(*self.claimed.hidden)
 
     @property
     def run_id(self) -> str:

@@ -17,8 +17,17 @@ from foliot.ports import Claimed
 log = structlog.get_logger("foliot.engine")
 
 
+LOCKED = Problem(
+    "secret_unavailable",
+    "A credential of this action cannot be opened: the master key of the secrets is not as it was.",
+)
+
+
 def hopeless(claimed: Claimed) -> Failed:
     """Trying again would change nothing."""
+    if claimed.locked and claimed.fault is None:
+        # The next worker may have the key.
+        return Failed(LOCKED)
     if claimed.fault is not None:
         problem = Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}")
     else:

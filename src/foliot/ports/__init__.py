@@ -9,7 +9,7 @@ from foliot.ports.secrets import Sealed, Secrets, SecretView
 from foliot.ports.store import Claims, Firing, Requests, Runs, Schedules, Store, Transaction, Upkeep
 from foliot.ports.tenants import Tenant, Tenants
 from foliot.ports.trail import Trail
-from foliot.ports.vault import CannotOpen, Vault
+from foliot.ports.vault import CannotOpen, NotForHost, Vault
 from foliot.ports.views import (
     KEYS_KEPT,
     Admit,
@@ -117,6 +117,7 @@ __all__ = [
     "LivingFeed",
     "Log",
     "Look",
+    "NotForHost",
     "Note",
     "Offer",
     "Offered",

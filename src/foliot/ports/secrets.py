@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +22,13 @@ class Sealed:
     created_at: datetime
     retired_at: datetime | None = None
     """When the next version took over."""
+    hosts: Sequence[str] | None = None
+    """Where it may be sent; None is anywhere."""
 
     @property
-    def place(self) -> tuple[str, str, str]:
-        """Where it belongs: it is sealed to this place and opens nowhere else."""
-        return self.tenant_id, self.name, str(self.version)
+    def place(self) -> tuple[str, ...]:
+        """Where it belongs: it is sealed to this place and these hosts, and opens nowhere else."""
+        return self.tenant_id, self.name, str(self.version), *(self.hosts or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,17 @@ class SecretView:
     created_by: str
     retired_at: datetime | None = None
     """When the version before this one was replaced."""
+    hosts: Sequence[str] = ()
+    """Where it may be sent; none is anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """How many actions were sealed anew, which could not be opened (tenant/id), and where to go on; None at the end."""
+
+    done: int
+    shut: Sequence[str]
+    place: tuple[Any, ...] | None
 
 
 class Secrets(Protocol):
@@ -80,6 +93,10 @@ class Secrets(Protocol):
 
     async def reseal(self, rows: Sequence[Sealed]) -> None:
         """Write these versions' new seals; a version that vanished meanwhile stays gone."""
+        ...
+
+    async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> Resealed:
+        """Seal credentials of so many stored actions by the newest key; an empty place is the beginning."""
         ...
 
     async def prune(self, before: datetime) -> int:

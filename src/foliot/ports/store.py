@@ -265,6 +265,17 @@ class Upkeep(Protocol):
 
     async def prune_requests(self, before: datetime, limit: int) -> int: ...
 
+    async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
+        """Delete versions of so many schedules after this id that no instant, run or span refers to; the newest stay.
+
+        Says how many went, and where to go on; None at the end.
+        """
+        ...
+
+    async def recount(self, after: str, limit: int) -> str | None:
+        """Count anew what so many tenants after this one have stored. Where to go on; None at the end."""
+        ...
+
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
     ) -> Wish | None:

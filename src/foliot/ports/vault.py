@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -10,6 +11,15 @@ class CannotOpen(Exception):
 
     def __init__(self) -> None:
         super().__init__("a sealed value cannot be opened")
+
+
+class NotForHost(Exception):
+    """A secret may not be sent there. Names it and the hosts that it is for."""
+
+    def __init__(self, name: str, hosts: Sequence[str]) -> None:
+        super().__init__(f"the secret {name} is not for this host")
+        self.name = name
+        self.hosts = hosts
 
 
 class Vault(Protocol):

@@ -30,7 +30,7 @@ class Claimed:
     started_at: datetime
     cancel_requested: bool
     spec: Spec | None
-    config: Mapping[str, Any]
+    config: Mapping[str, Any] = field(repr=False)
     """The action as configured; empty when its row is damaged, with `fault` saying how."""
     fault: str | None = None
     handle: Mapping[str, Any] | None = None
@@ -39,6 +39,10 @@ class Claimed:
     """Ended from outside: only its effect is to be let go."""
     lost_looks: int = 0
     """How often in a row whoever looked at it has vanished."""
+    hidden: tuple[str, ...] = field(default=(), repr=False)
+    """Credentials of its configuration: nothing that is kept of it repeats them."""
+    locked: bool = False
+    """A credential of its configuration cannot be opened, and stands there sealed."""
 
 
 @dataclass(frozen=True, slots=True)

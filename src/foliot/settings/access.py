@@ -136,6 +136,15 @@ class Access:
             read=reading.whole(0, 3660),
         ),
     )
+    secrets_require_hosts: bool = field(
+        default=False,
+        metadata=about(
+            "Whether every secret but `webhook_signing` must name the hosts it goes to: 1 or 0. One that names none is "
+            "then not sent. Default: 0.",
+            "FOLIOT_SECRETS_REQUIRE_HOSTS",
+            read=reading.switch,
+        ),
+    )
 
     @property
     def local(self) -> bool:

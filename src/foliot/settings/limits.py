@@ -6,26 +6,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from foliot.domain.limits import LIMITS, MOST, UNLIMITED, Limits, least
+from foliot.domain.limits import LIMITS, UNLIMITED, Limits, least, most
 from foliot.settings.declared import about
 
 NONE = "none"
 """How no limit is written."""
 
-ORDINARY = Limits(requests_per_minute=6000, schedules=10_000, run_now_per_minute=600, streams=100)
+ORDINARY = Limits(
+    requests_per_minute=6000, schedules=10_000, run_now_per_minute=600, streams=100, stored_bytes=1_000_000_000
+)
 """Of a tenant for whom nobody has chosen; local mode, which has one tenant, has no limits."""
 
 
 def _limit(name: str) -> Callable[[str], int | str]:
     def read(text: str) -> int | str:
-        rule = f"must be a whole number from {least(name)} to {MOST}, or {NONE} for no limit"
+        rule = f"must be a whole number from {least(name)} to {most(name)}, or {NONE} for no limit"
         if text.lower() == NONE:
             return NONE
         try:
             value = int(text)
         except ValueError:
             raise ValueError(rule) from None
-        if not least(name) <= value <= MOST:
+        if not least(name) <= value <= most(name):
             raise ValueError(rule)
         return value
 
@@ -55,6 +57,10 @@ class TenantLimits:
         "Runs a minute that one tenant's people ask for (run now, retry, replay) of one API process.",
     )
     limit_streams: int | str | None = _declared("streams", "Streams of one tenant that one API process keeps open.")
+
+    limit_stored_bytes: int | str | None = _declared(
+        "stored_bytes", "Bytes of one tenant's schedules, their versions, and what its runs were given beyond them."
+    )
 
     def limits(self, *, local: bool) -> Limits:
         ordinary = UNLIMITED if local else ORDINARY

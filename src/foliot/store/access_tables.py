@@ -72,6 +72,8 @@ secrets = Table(
     Column("created_at", Moment, nullable=False),
     # When the next version took over; both sign for a while.
     Column("retired_at", Moment),
+    # Where it may be sent; null is anywhere.
+    Column("hosts", Document),
     CheckConstraint("tenant_id <> ''", name="tenant"),
     Index(None, "sealed_with"),
 )

@@ -96,6 +96,7 @@ _PG_CONFLICT = {
     "keep": " ON CONFLICT DO NOTHING",
     "add": " ON CONFLICT (schedule_id, first_at, fate) DO UPDATE"
     " SET last_at = excluded.last_at, count = ledger.count + excluded.count",
+    "grow": " ON CONFLICT (tenant_id, slot) DO UPDATE SET bytes = stored.bytes + excluded.bytes",
     "sum": " ON CONFLICT (name, slot) DO UPDATE SET value = tallies.value + excluded.value",
     "replace": " ON CONFLICT (id) DO UPDATE"
     " SET role = excluded.role, seen_at = excluded.seen_at, report = excluded.report",
@@ -107,6 +108,7 @@ MARIA_CONFLICT = {
     "keep": " ON DUPLICATE KEY UPDATE host = host",
     # `count` must come first: assignments are made left to right.
     "add": " ON DUPLICATE KEY UPDATE count = count + VALUES(count), last_at = VALUES(last_at)",
+    "grow": " ON DUPLICATE KEY UPDATE bytes = bytes + VALUES(bytes)",
     "sum": " ON DUPLICATE KEY UPDATE value = value + VALUES(value)",
     "replace": " ON DUPLICATE KEY UPDATE role = VALUES(role), seen_at = VALUES(seen_at), report = VALUES(report)",
 }

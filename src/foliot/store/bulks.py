@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -17,6 +17,7 @@ from foliot.ports.bulks import Item
 from foliot.store import schedule_sieve
 from foliot.store.bulk_tables import bulk_items, bulks
 from foliot.store.dialects import Dialect
+from foliot.store.sealed import Sealer
 from foliot.store.sieve import Sieve
 from foliot.store.tables import runs, schedules
 
@@ -30,6 +31,7 @@ class SqlBulks:
 
     conn: AsyncConnection
     dialect: Dialect
+    sealer: Sealer | None = None
 
     async def add(self, bulk: Bulk, now: datetime) -> None:
         await self.conn.execute(
@@ -41,7 +43,7 @@ class SqlBulks:
                 door=bulk.door,
                 action=bulk.act.value,
                 filter=bulk.filter,
-                details=bulk.details,
+                details=self._sealed(bulk.tenant_id, bulk.details),
                 ids_given=bulk.ids_given,
                 sequence=bulk.order.value,
                 rate=bulk.rate,
@@ -54,6 +56,20 @@ class SqlBulks:
                 finished_at=bulk.finished_at,
             )
         )
+
+    def _sealed(self, tenant_id: str, details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if details is None or "patch" not in details or self.sealer is None:
+            return details
+        return {**details, "patch": self.sealer.seal(tenant_id, details["patch"], patch=True)}
+
+    def _opened(self, tenant_id: str, details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if details is None or "patch" not in details or self.sealer is None:
+            return details
+        return {**details, "patch": self.sealer.open(tenant_id, details["patch"]).action}
+
+    def _bulk(self, row: Any) -> Bulk:
+        bulk = _bulk(row)
+        return replace(bulk, details=self._opened(bulk.tenant_id, bulk.details))
 
     async def fix_runs(self, bulk: Bulk, query: Query, now: datetime) -> int:
         sieve = await Sieve.of(self.conn, self.dialect, bulk.tenant_id, query, now)
@@ -84,13 +100,13 @@ class SqlBulks:
     async def get(self, tenant_id: str, bulk_id: str, *, lock: bool = False) -> Bulk | None:
         query = select(bulks).where(bulks.c.id == bulk_id, bulks.c.tenant_id == tenant_id)
         row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
-        return None if row is None else _bulk(row)
+        return None if row is None else self._bulk(row)
 
     async def find(self, tenant_id: str, page: Page) -> list[Bulk]:
         query = select(bulks).where(bulks.c.tenant_id == tenant_id).order_by(bulks.c.id.desc()).limit(page.limit)
         if page.cursor is not None:
             query = query.where(bulks.c.id < page.cursor)
-        return [_bulk(row) for row in await self.conn.execute(query)]
+        return [self._bulk(row) for row in await self.conn.execute(query)]
 
     async def failures(self, bulk_ids: Sequence[str], limit: int) -> dict[str, list[tuple[str, str]]]:
         found: dict[str, list[tuple[str, str]]] = {}
@@ -132,7 +148,7 @@ class SqlBulks:
     async def claim(self, holder: str, now: datetime, lease: timedelta, limit: int) -> list[Bulk]:
         free = or_(bulks.c.lease_until.is_(None), bulks.c.lease_until < now, bulks.c.holder == holder)
         query = select(bulks).where(bulks.c.next_at <= now, free).order_by(bulks.c.next_at).limit(limit)
-        found = [_bulk(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))]
+        found = [self._bulk(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))]
         if found:
             mine = self.dialect.among(bulks.c.id, [bulk.id for bulk in found])
             await self.conn.execute(update(bulks).where(mine).values(holder=holder, lease_until=now + lease))

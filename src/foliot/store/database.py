@@ -40,6 +40,7 @@ from foliot.store.refusal import Refusals, cause_of
 from foliot.store.requests import SqlRequests
 from foliot.store.runs import SqlRuns
 from foliot.store.schedules import SqlSchedules
+from foliot.store.sealed import Sealer
 from foliot.store.searching import SqlSearching
 from foliot.store.secrets import SqlSecrets
 from foliot.store.tenants import SqlTenants
@@ -101,6 +102,8 @@ class Database:
     pool: int = POOL
     bind_clock: bool = False
     caps: Caps = field(default_factory=Caps)
+    sealer: Sealer | None = None
+    """Keeps credentials sealed; a store without one keeps what it is given, for whoever only looks after it."""
     dialect: Dialect = field(init=False)
     engines: Engines = field(init=False)
     _writer: asyncio.Lock | None = field(init=False, default=None)
@@ -177,18 +180,18 @@ class Database:
             await self.dialect.confine(conn, tenant_id)
 
     def _transaction(self, conn: AsyncConnection) -> SqlTransaction:
-        holding = Holding(conn, self.dialect, self.bind_clock, self._versions)
+        holding = Holding(conn, self.dialect, self.bind_clock, self._versions, self.sealer)
         return SqlTransaction(
             firing=SqlFiring(conn, self.dialect, self.bind_clock),
             claims=SqlClaims(conn, self.dialect, holding, self.caps),
             offers=SqlOffers(conn, self.dialect, self.caps),
             parked=SqlParked(conn, self.dialect, holding),
-            schedules=SqlSchedules(conn, self.dialect),
-            runs=SqlRuns(conn, self.dialect),
+            schedules=SqlSchedules(conn, self.dialect, self.sealer),
+            runs=SqlRuns(conn, self.dialect, self.sealer),
             requests=SqlRequests(conn, self.dialect),
             upkeep=SqlUpkeep(conn, self.dialect),
             keys=SqlKeys(conn, self.dialect),
-            secrets=SqlSecrets(conn, self.dialect),
+            secrets=SqlSecrets(conn, self.dialect, self.sealer),
             trail=SqlTrail(conn, self.dialect),
             tenants=SqlTenants(conn, self.dialect),
             queues=SqlQueues(conn, self.dialect),
@@ -200,7 +203,7 @@ class Database:
             pipelines=SqlPipelines(conn, self.dialect),
             searching=SqlSearching(conn, self.dialect),
             logs=SqlLogs(conn),
-            bulks=SqlBulks(conn, self.dialect),
+            bulks=SqlBulks(conn, self.dialect, self.sealer),
             mutes=SqlMutes(conn, self.dialect),
             history=SqlHistory(conn, self.dialect),
             troubles=SqlTroubles(conn, self.dialect),

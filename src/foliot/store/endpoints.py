@@ -13,9 +13,10 @@ from sqlalchemy import Label, Text, func, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.endpoint import WEBHOOK, Call, Sender, address
+from foliot.domain.mask import TEMPLATE
 from foliot.domain.run import RunState
-from foliot.domain.secret import TEMPLATE
 from foliot.store.dialects import Dialect
+from foliot.store.stored import BODY, HOLDS
 from foliot.store.tables import attempts, runs, schedules, versions
 
 URL_ENDS = 20 * 1024
@@ -82,10 +83,14 @@ class SqlEndpoints:
         numbers = sorted({row.version for row in made if row.version is not None and row.head is None})
         then: dict[tuple[str, int], str] = {}
         if ids:
-            query = select(versions.c.schedule_id, versions.c.version, _head(versions.c.action)).where(
-                versions.c.tenant_id == tenant_id,
-                self.dialect.among(versions.c.schedule_id, ids),
-                versions.c.version.in_(numbers),
+            query = (
+                select(versions.c.schedule_id, versions.c.version, _head(BODY.c.action))
+                .join(BODY, HOLDS)
+                .where(
+                    versions.c.tenant_id == tenant_id,
+                    self.dialect.among(versions.c.schedule_id, ids),
+                    versions.c.version.in_(numbers),
+                )
             )
             then = {(row.schedule_id, row.version): row.head for row in await self.conn.execute(query)}
         where = {row.id: row.head or then.get((row.schedule_id, row.version)) or "" for row in made}

@@ -17,6 +17,8 @@ from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed
 from foliot.store.columns import Damaged, Moment
 from foliot.store.dialects import Dialect
+from foliot.store.sealed import Opened, Sealer
+from foliot.store.stored import BODY, HOLDS
 from foliot.store.tables import runs, versions
 
 ROW = (
@@ -52,10 +54,14 @@ def until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa
 @cache
 def _versions(dialect: Dialect) -> Select[Any]:
     """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
-    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, versions.c.action)
-    return select(*columns).where(
-        dialect.listed(versions.c.schedule_id, "ids"),
-        versions.c.version.in_(bindparam("numbers", expanding=True)),
+    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, BODY.c.action)
+    return (
+        select(*columns)
+        .join(BODY, HOLDS)
+        .where(
+            dialect.listed(versions.c.schedule_id, "ids"),
+            versions.c.version.in_(bindparam("numbers", expanding=True)),
+        )
     )
 
 
@@ -67,6 +73,7 @@ class Holding:
     dialect: Dialect
     bind_clock: bool
     versions: Versions
+    sealer: Sealer | None = None
 
     @property
     def own_clock(self) -> bool:
@@ -104,6 +111,8 @@ class Holding:
         )
         if isinstance(row.action, Damaged):
             fault = "its action is not JSON"
+        config = row.action if row.action is not None else config
+        opened = Opened(config) if self.sealer is None else self.sealer.open(row.tenant_id, config)
         return Claimed(
             fence=fence,
             tenant_id=row.tenant_id,
@@ -118,6 +127,8 @@ class Holding:
             started_at=started_at,
             cancel_requested=row.cancel_requested,
             spec=spec,
-            config=row.action if row.action is not None else config,
+            config=opened.action,
             fault=fault,
+            hidden=opened.hidden,
+            locked=opened.locked,
         )

@@ -16,12 +16,13 @@ from foliot.domain.reading import rfc3339
 from foliot.domain.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.domain.trail import TrailEntry
 from foliot.ports import AttemptView, DeadGroup, Page, RunRequest, RunView
-from foliot.store import tallies
+from foliot.store import stored, tallies
 from foliot.store.access_tables import trail
 from foliot.store.columns import Document
 from foliot.store.dialects import Dialect
 from foliot.store.endings import cancel_runs
 from foliot.store.logs import Scribe, told_columns, unpack
+from foliot.store.sealed import Sealer
 from foliot.store.tables import attempts, log_chunks, runs, schedules
 from foliot.store.trail import entry_columns
 
@@ -40,6 +41,7 @@ class SqlRuns:
 
     conn: AsyncConnection
     dialect: Dialect
+    sealer: Sealer | None = None
 
     async def add(self, requests: Sequence[RunRequest], now: datetime, told: Sequence[TrailEntry] = ()) -> None:
         count = len(requests)
@@ -61,7 +63,7 @@ class SqlRuns:
             "max_attempts": [request.max_attempts for request in requests],
             "timeout_seconds": [request.timeout_seconds for request in requests],
             "created_at": [now] * count,
-            "action": [None if request.action is None else dict(request.action) for request in requests],
+            "action": [self._sealed(request) for request in requests],
             "parent_id": [request.parent_id for request in requests],
             "fills": [request.fills for request in requests],
         }
@@ -69,6 +71,13 @@ class SqlRuns:
             await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
         else:
             await self.dialect.insert(self.conn, runs, columns)
+        made = zip(columns["tenant_id"], columns["action"], strict=True)
+        await stored.add_payloads(self.conn, self.dialect, list(made))
+
+    def _sealed(self, request: RunRequest) -> dict[str, Any] | None:
+        if request.action is None or self.sealer is None:
+            return None if request.action is None else dict(request.action)
+        return self.sealer.seal(request.tenant_id, request.action)
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
         query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +18,11 @@ from foliot.domain.schedule import ManagedBy, Schedule, Spec, Status, load_spec
 from foliot.domain.trigger import Once, Trigger
 from foliot.ports import Page
 from foliot.ports.views import Rewound
+from foliot.store import stored
 from foliot.store.columns import Damaged
 from foliot.store.dialects import Dialect
 from foliot.store.rewind import rewind
+from foliot.store.sealed import Sealer
 from foliot.store.tables import ledger, runs, schedules, spans, versions
 
 
@@ -30,8 +32,10 @@ class SqlSchedules:
 
     conn: AsyncConnection
     dialect: Dialect
+    sealer: Sealer | None = None
 
     async def add(self, schedule: Schedule) -> None:
+        schedule = self._sealed(schedule)
         await self.conn.execute(
             insert(schedules).values(
                 id=schedule.id,
@@ -40,7 +44,8 @@ class SqlSchedules:
                 **_columns(schedule),
             )
         )
-        await self._add_version(schedule)
+        grown = _weight(schedule) + await self._add_version(schedule)
+        await stored.add(self.conn, self.dialect, schedule.tenant_id, grown)
 
     async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
         query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
@@ -61,27 +66,49 @@ class SqlSchedules:
 
     async def save(self, schedule: Schedule, *, new_version: bool) -> None:
         where = (schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
+        schedule = self._sealed(schedule)
         values = _columns(schedule)
         if new_version:
             # The next ledger entry belongs to the new version: it merges with nothing.
             values |= {"gap_first": None, "gap_reason": None}
-            await self._add_version(schedule)
+            grown = await self._growth(schedule) + await self._add_version(schedule)
+            await stored.add(self.conn, self.dialect, schedule.tenant_id, grown)
         if schedule.fault is None:
             values["fault_next_at"] = None
         await self.conn.execute(update(schedules).where(*where).values(**values))
 
-    async def _add_version(self, schedule: Schedule) -> None:
+    def _sealed(self, schedule: Schedule) -> Schedule:
+        if self.sealer is None:
+            return schedule
+        return replace(schedule, action=self.sealer.seal(schedule.tenant_id, schedule.action))
+
+    async def _growth(self, schedule: Schedule) -> int:
+        """By how many bytes it is larger than what it replaces."""
+        query = select(schedules.c.action, schedules.c.spec).where(schedules.c.id == schedule.id)
+        row = (await self.conn.execute(query)).first()
+        before = 0 if row is None else stored.size(row.action) + len(row.spec.encode())
+        return _weight(schedule) - before
+
+    async def _add_version(self, schedule: Schedule) -> int:
+        """A body that an earlier version has is kept there alone. Says how many bytes were added."""
+        body = dict(schedule.action)
+        digest = stored.digest(body)
+        mine = (versions.c.schedule_id == schedule.id, versions.c.digest == digest, versions.c.same_as.is_(None))
+        same_as = await self.conn.scalar(select(func.min(versions.c.version)).where(*mine))
         await self.conn.execute(
             insert(versions).values(
                 schedule_id=schedule.id,
                 version=schedule.version,
                 tenant_id=schedule.tenant_id,
                 spec=schedule.spec.dump(),
-                action=dict(schedule.action),
+                action=body if same_as is None else {},
                 anchor=schedule.spec.anchor,
                 created_at=schedule.updated_at,
+                digest=digest,
+                same_as=same_as,
             )
         )
+        return len(schedule.spec.dump().encode()) + stored.size(body if same_as is None else {})
 
     async def turn_span(self, schedule: Schedule, now: datetime, *, active: bool, reason: str = "") -> None:
         await self.end_span(schedule.id, now)
@@ -128,7 +155,8 @@ class SqlSchedules:
     ) -> dict[tuple[str, int], Mapping[str, Any]]:
         if not of:
             return {}
-        query = select(versions.c.schedule_id, versions.c.version, versions.c.action).where(
+        query = select(versions.c.schedule_id, versions.c.version, stored.BODY.c.action)
+        query = query.join(stored.BODY, stored.HOLDS).where(
             versions.c.tenant_id == tenant_id,
             self.dialect.among(versions.c.schedule_id, sorted({schedule_id for schedule_id, _ in of})),
             versions.c.version.in_(sorted({version for _, version in of})),
@@ -187,6 +215,10 @@ class SqlSchedules:
         query = select(schedules.c.id, schedules.c.fault).where(schedules.c.fault_next_at.is_not(None))
         query = query.order_by(schedules.c.fault_next_at).limit(limit)
         return [(found, fault or "") for found, fault in await self.conn.execute(query)]
+
+
+def _weight(schedule: Schedule) -> int:
+    return stored.size(dict(schedule.action)) + len(schedule.spec.dump().encode())
 
 
 def _columns(schedule: Schedule) -> dict[str, Any]:

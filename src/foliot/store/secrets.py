@@ -13,8 +13,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Contended
 from foliot.ports import Sealed, SecretView
+from foliot.ports.secrets import Resealed
 from foliot.store.access_tables import secrets
 from foliot.store.dialects import Dialect
+from foliot.store.resealing import Resealer
+from foliot.store.sealed import Sealer
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class SqlSecrets:
 
     conn: AsyncConnection
     dialect: Dialect
+    sealer: Sealer | None = None
 
     async def lock(self, tenant_id: str) -> None:
         query = select(secrets.c.name).where(secrets.c.tenant_id == tenant_id)
@@ -50,7 +54,7 @@ class SqlSecrets:
             raise Contended(f"another request set the secret {sealed.name!r} at the same moment") from error
 
     async def views(self, tenant_id: str) -> list[SecretView]:
-        columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at")]
+        columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at", "hosts")]
         query = select(*columns).where(secrets.c.tenant_id == tenant_id)
         found: dict[str, SecretView] = {}
         for row in await self.conn.execute(query.order_by(secrets.c.name, secrets.c.version)):
@@ -61,6 +65,7 @@ class SqlSecrets:
                 created_at=row.created_at,
                 created_by=row.created_by,
                 retired_at=before.retired_at if before is not None else row.retired_at,
+                hosts=tuple(row.hosts or ()),
             )
         return list(found.values())
 
@@ -97,6 +102,11 @@ class SqlSecrets:
             )
             values = {"sealed": row.sealed, "sealed_with": row.sealed_with}
             await self.conn.execute(update(secrets).where(*where).values(**values))
+
+    async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> Resealed:
+        if self.sealer is None:
+            return Resealed(0, [], None)
+        return await Resealer(self.conn, self.dialect, self.sealer).reseal(place, limit)
 
     async def prune(self, before: datetime) -> int:
         done = await self.conn.execute(delete(secrets).where(secrets.c.retired_at < before))

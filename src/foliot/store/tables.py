@@ -112,6 +112,9 @@ versions = Table(
     Column("action", Document, nullable=False),
     Column("anchor", Moment, nullable=False),
     Column("created_at", Moment, nullable=False),
+    # Of the action as it is stored: equal ones are kept once, by the first version that has it.
+    Column("digest", key(64)),
+    Column("same_as", Integer),
 )
 
 spans = Table(
@@ -323,4 +326,14 @@ tallies = Table(
     Column("name", key(64), primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
     Column("value", BigInteger, nullable=False),
+)
+
+# What tenants have stored, spread over a few slots like the sums above; upkeep counts it anew.
+stored = Table(
+    "stored",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("bytes", BigInteger, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
 )

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.endpoint import LONGEST, TEST, WEBHOOK
 from foliot.store.dialects import Dialect
+from foliot.store.stored import BODY, HOLDS
 from foliot.store.tables import runs, schedules, versions
 
 _HEAD = '{"url":"'
@@ -66,7 +67,7 @@ async def callers(conn: AsyncConnection, dialect: Dialect, tenant_id: str, addre
     """Those that call one of these addresses, or once did; deleted ones too. None: they are too many to be told."""
     mine = schedules.join(versions, versions.c.schedule_id == schedules.c.id)
     query = select(versions.c.schedule_id, versions.c.version).select_from(mine)
-    query = query.where(schedules.c.tenant_id == tenant_id, goes_to(versions.c.action, addresses))
+    query = query.join(BODY, HOLDS).where(schedules.c.tenant_id == tenant_id, goes_to(BODY.c.action, addresses))
     found: dict[str, list[int]] = {}
     rows = (await conn.execute(query.limit(MOST_VERSIONS + 1))).all()
     if len(rows) > MOST_VERSIONS:
@@ -89,10 +90,14 @@ def went_to(dialect: Dialect, known: Callers | None, addresses: Sequence[str]) -
 
 def _sent(dialect: Dialect, known: Callers | None, addresses: Sequence[str]) -> Condition:
     if known is None:
-        then = select(versions.c.version).where(
-            versions.c.schedule_id == runs.c.schedule_id,
-            versions.c.version == runs.c.version,
-            goes_to(versions.c.action, addresses),
+        then = (
+            select(versions.c.version)
+            .join(BODY, HOLDS)
+            .where(
+                versions.c.schedule_id == runs.c.schedule_id,
+                versions.c.version == runs.c.version,
+                goes_to(BODY.c.action, addresses),
+            )
         )
         return then.exists()
     found = dialect.among(runs.c.schedule_id, known.always)

@@ -13,6 +13,7 @@ from foliot.domain.limits import read_own
 from foliot.domain.run import RunState
 from foliot.domain.schedule import Status
 from foliot.ports import Page, Tenant
+from foliot.store import stored
 from foliot.store.access_tables import tenants
 from foliot.store.dialects import Dialect
 from foliot.store.tables import runs, schedules
@@ -57,6 +58,9 @@ class SqlTenants:
         query = select(func.count()).select_from(schedules)
         query = query.where(schedules.c.tenant_id == tenant_id, schedules.c.status.in_(COUNTED))
         return (await self.conn.execute(query)).scalar_one()
+
+    async def stored_bytes(self, tenant_id: str) -> int:
+        return await stored.total(self.conn, tenant_id)
 
     async def count_running(self, tenant_id: str) -> int:
         query = select(func.count()).select_from(runs)

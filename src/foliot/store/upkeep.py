@@ -19,7 +19,7 @@ from foliot.domain.node import Wish
 from foliot.domain.run import OPEN, RunState
 from foliot.domain.schedule import Status, load_spec
 from foliot.domain.trigger import Trigger
-from foliot.store import tallies
+from foliot.store import stored, tallies
 from foliot.store.article_tables import article_jobs, items
 from foliot.store.clock import wall
 from foliot.store.crawl_tables import crawl_items
@@ -27,6 +27,7 @@ from foliot.store.crawls import forget_expired
 from foliot.store.dialects import Dialect
 from foliot.store.pipelines import forget_runs
 from foliot.store.tables import attempts, ledger, log_chunks, nodes, requests, runs, schedules, versions
+from foliot.store.thinning import Thinner
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,16 @@ class SqlUpkeep:
             await self.conn.execute(delete(requests).where(*where, requests.c.created_at < before))
         await forget_expired(self.conn, self.dialect, before, limit)
         return len(old)
+
+    async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
+        return await Thinner(self.conn, self.dialect).thin(after, limit)
+
+    async def recount(self, after: str, limit: int) -> str | None:
+        query = select(schedules.c.tenant_id).distinct().where(schedules.c.tenant_id > after)
+        found = list((await self.conn.execute(query.order_by(schedules.c.tenant_id).limit(limit))).scalars())
+        for tenant_id in found:
+            await stored.recount(self.conn, self.dialect, tenant_id)
+        return found[-1] if len(found) == limit else None
 
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]

@@ -23,6 +23,7 @@ from foliot.domain.bulk import (
 from foliot.domain.draft import CheckFor
 from foliot.domain.errors import Conflict, Invalid, NotFound
 from foliot.domain.fingerprint import host_in
+from foliot.domain.mask import shown
 from foliot.domain.query import Query
 from foliot.domain.repeat import Terms
 from foliot.domain.schedule import Schedule
@@ -251,7 +252,7 @@ def shown_details(bulk: Bulk) -> dict[str, Any]:
     """What its action needed to know, as people may see it: of headers, the names alone."""
     details = dict(bulk.details or {})
     if "patch" in details:
-        details["patch"] = masked({"action": details["patch"]})["action"]
+        details["patch"] = masked({"action": shown(details["patch"])})["action"]
     return details
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
+from foliot.domain.credential import kept
 from foliot.domain.errors import Contended, Invalid, TooMany, Unavailable
 from foliot.domain.ids import RUN, SCHEDULE
-from foliot.domain.limits import Limits
+from foliot.domain.limits import PAYLOAD, Limits
 from foliot.domain.plain import check_plain
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Origin
@@ -162,7 +163,7 @@ class Crawls:
 
     def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
         check_plain("body", crawl.config)
-        config = self.schedules.check_for(caller.tenant_id)(CRAWL, crawl.config)
+        config = self.schedules.check_for(caller.tenant_id)(CRAWL, kept("", crawl.config))
         user_id = crawl.user_id or caller.user_id
         trigger = crawl.trigger
         if trigger is not None:
@@ -180,6 +181,8 @@ class Crawls:
         if not small(wanted.config):
             return None
         asked = _Asked(caller, wanted, await self.limiter.of(caller.tenant_id))
+        if asked.limits.stored_bytes is not None and not small(wanted.config, PAYLOAD):
+            return None
         return await self.together.ask(caller.tenant_id, asked, self._begin_all)
 
     async def _begin_all(self, tenant_id: str, group: Sequence[_Asked]) -> Sequence[Crawled | Exception | None]:
@@ -254,6 +257,7 @@ class Crawls:
         self.limiter.run(caller, limits)
         begun = _begun(caller, wanted, request)
         await tx.runs.add([begun.run], request.now, [begun.told])
+        await self.limiter.stored(tx, caller, limits)
         return begun.run.made(request.now)
 
     async def _plan(

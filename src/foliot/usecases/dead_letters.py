@@ -86,6 +86,8 @@ class DeadLetters:
         repeating = await Repeating.of(tx, letters, terms, self.check_for(caller.tenant_id))
         courses = [repeating.course(letter) for letter in letters]
         runs = await repeat(tx, caller, courses, Origin.REPLAY, self.new_id, now)
+        if terms.patch is not None:
+            await self.limiter.stored(tx, caller, limits)
         await record(tx, caller, now, *(_replayed(run, terms) for run in runs))
         return runs
 

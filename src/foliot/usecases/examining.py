@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import structlog
 
 from foliot.domain.access import Caller
-from foliot.domain.draft import Check, action_of, under
+from foliot.domain.draft import Check, action_of, put_back, under
 from foliot.domain.errors import Invalid
-from foliot.ports import Actions, is_examined
+from foliot.ports import Actions, Transaction, is_examined
 
 log = structlog.get_logger("foliot.usecases")
 
@@ -29,3 +31,10 @@ async def objection(actions: Actions, caller: Caller, raw: object, check: Check)
     if unasked is not None:
         log.info("accepted unseen", action="target_not_asked", tenant_id=caller.tenant_id, kind=kind, why=unasked)
     return None
+
+
+async def copied(tx: Transaction, caller: Caller, raw: object) -> object:
+    """A request that is another schedule's document says so by its `id`, and keeps that one's credentials."""
+    named = raw.get("id") if isinstance(raw, Mapping) else None
+    source = await tx.schedules.get(caller.tenant_id, named) if isinstance(named, str) else None
+    return put_back(raw, *([] if source is None else [source.action]))

@@ -92,6 +92,15 @@ class Limiter:
             told = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
             self._refuse("schedules", f"{told}: delete one first, or ask for a higher limit")
 
+    async def stored(self, tx: Transaction, caller: Caller, limits: Limits) -> None:
+        """Whether the tenant has room for what this transaction has written."""
+        if limits.stored_bytes is None:
+            return
+        used = await tx.tenants.stored_bytes(caller.tenant_id)
+        if used > limits.stored_bytes:
+            told = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
+            self._refuse("stored_bytes", f"{told}: send less, delete schedules, or ask for a higher limit")
+
     def stream(self, limits: Limits, is_open: int) -> None:
         """Whether one more stream may be opened."""
         if limits.streams is not None and is_open >= limits.streams:

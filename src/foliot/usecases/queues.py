@@ -11,6 +11,7 @@ from foliot.domain.access import Caller, Thing, Verb, demand, may
 from foliot.domain.node import NodeState
 from foliot.domain.queue import KNOWN_QUEUES, MAX_REASON, queue_name
 from foliot.domain.reading import Fields
+from foliot.domain.visible import check_prose
 from foliot.ports import QUEUES_TOPIC, RUNS_TOPIC, Clock, Feed, Queue, Store, Transaction
 from foliot.usecases.again import again
 from foliot.usecases.once import EACH_TIME, Once
@@ -154,6 +155,7 @@ def _whole(
 def _reason(raw: object) -> str:
     fields = Fields.of("", raw)
     reason = fields.text("reason", "", most=MAX_REASON)
+    check_prose("reason", reason)
     fields.finish()
     return reason
 

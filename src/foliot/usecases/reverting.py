@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from foliot.domain.access import Caller, Thing, Verb, demand
-from foliot.domain.draft import document
+from foliot.domain.draft import whole
 from foliot.domain.errors import Conflict, NotFound
 from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule, Spec, Status
@@ -93,7 +93,7 @@ async def _refuse_later(tx: Transaction, entry: TrailEntry, schedule: Schedule, 
 async def _before(tx: Transaction, entry: TrailEntry, schedule: Schedule, old: int) -> dict[str, Any]:
     """The document of the schedule as it stood."""
     spec, action = await _version(tx, schedule, old)
-    was = document(replace(schedule, spec=spec, action=dict(action)))
+    was = whole(replace(schedule, spec=spec, action=dict(action)))
     for name, kind in _WORDS.items():
         if name in (entry.was or {}):
             value = (entry.was or {})[name]

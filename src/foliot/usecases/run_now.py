@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from foliot.domain.access import Caller, Thing
+from foliot.domain.credential import kept
 from foliot.domain.draft import CheckFor, read_action
 from foliot.domain.errors import Conflict, FoliotError, Invalid
 from foliot.domain.ids import RUN
@@ -57,6 +58,8 @@ class RunNow:
         now = self.clock.now()
         begun = self._begin(wanted, schedule, now)
         await tx.runs.add([begun.run], now, [begun.told])
+        if begun.run.action is not None:
+            await self.limiter.stored(tx, wanted.caller, wanted.limits)
         return begun.view
 
     async def several(self, tenant_id: str, group: Sequence[Wanted]) -> Sequence[RunView | Exception | None]:
@@ -75,6 +78,9 @@ class RunNow:
                     if schedule is None or (wanted.raw and not small(schedule.action)):
                         answers.append(None)
                         continue
+                    if wanted.raw and await self._is_full(tx, wanted):
+                        answers.append(None)
+                        continue
                     try:
                         begun.append(self._begin(wanted, schedule, now))
                     except FoliotError as refused:
@@ -89,6 +95,11 @@ class RunNow:
         if begun:
             self.feed.wake(RUNS_TOPIC)
         return answers
+
+    async def _is_full(self, tx: Transaction, wanted: Wanted) -> bool:
+        """Whether its tenant has no room for what a run is given; it is refused when it asks alone."""
+        most = wanted.limits.stored_bytes
+        return most is not None and await tx.tenants.stored_bytes(wanted.caller.tenant_id) >= most
 
     def _begin(self, wanted: Wanted, schedule: Schedule, now: datetime) -> _Begun:
         if schedule.status is Status.DELETED:
@@ -124,4 +135,5 @@ class RunNow:
         if not isinstance(payload, Mapping):
             raise Invalid("payload", "must be an object", got=payload)
         check = self.check_for(wanted.caller.tenant_id)
-        return read_action("payload", schedule.spec.kind, {**schedule.action, **payload}, check)
+        asked = kept("payload", {**schedule.action, **payload}, schedule.action)
+        return read_action("payload", schedule.spec.kind, asked, check)

@@ -8,18 +8,19 @@ from functools import partial
 from typing import Any
 
 from foliot.domain.access import Caller, Door, Thing, Verb, demand
-from foliot.domain.draft import MAX_TAGS, Check, asleep, document, merge, read_draft
+from foliot.domain.draft import MAX_TAGS, Check, asleep, merge, put_back, read_draft, whole
 from foliot.domain.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.domain.ids import SCHEDULE
 from foliot.domain.limits import Limits
 from foliot.domain.reading import Fields
 from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
+from foliot.domain.visible import check_prose
 from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Actions, Clock, Feed, Page, RunView, Store, Transaction
 from foliot.ports.tasks import HasDefaults, PerTenant
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
-from foliot.usecases.examining import objection
+from foliot.usecases.examining import copied, objection
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.run_now import RunNow, Wanted
@@ -60,6 +61,7 @@ class Schedules:
         async with self.store.begin(caller.tenant_id) as tx:
             now = self.clock.now()
             await once.begin(tx, caller, now)
+            raw = await copied(tx, caller, raw)
             schedule = await self.add(tx, caller, raw, limits, Owner(self.new_id(SCHEDULE), caller.user_id))
             schedule = schedule if reason is None else await self.pause_one(tx, caller, schedule.id, reason)
             if objects is not None:
@@ -95,6 +97,7 @@ class Schedules:
         )
         await tx.schedules.add(schedule)
         await self.limiter.schedule(tx, caller, limits)
+        await self.limiter.stored(tx, caller, limits)
         await tx.schedules.turn_span(schedule, now, active=True)
         await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
         return schedule
@@ -129,7 +132,8 @@ class Schedules:
     async def rewrite(self, tx: Transaction, caller: Caller, held: Held, raw: object, limits: Limits) -> Schedule:
         """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
         _refuse_file(caller, held.schedule)
-        changed = await self._rewrite(tx, held, self._defaulted(caller, raw))
+        changed = await self._rewrite(tx, held, self._defaulted(caller, put_back(raw, held.schedule.action)))
+        await self.limiter.stored(tx, caller, limits)
         if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
             await self.limiter.schedule(tx, caller, limits)
         was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
@@ -146,7 +150,9 @@ class Schedules:
         async with self.store.begin(caller.tenant_id) as tx:
             held = await self._hold(tx, caller, schedule_id, match)
             _refuse_file(caller, held.schedule)
-            changed = await self._rewrite(tx, held, merge(document(held.sound()), raw))
+            stood = held.sound()
+            changed = await self._rewrite(tx, held, put_back(merge(whole(stood), raw), stood.action))
+            await self.limiter.stored(tx, caller, limits)
             if objects is not None:
                 raise objects
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
@@ -168,6 +174,7 @@ class Schedules:
             held = await self._hold(tx, caller, schedule_id, match)
             _refuse_file(caller, held.schedule)
             changed = await self._rewrite(tx, held, raw)
+            await self.limiter.stored(tx, caller, limits)
             if objects is not None:
                 raise objects
             if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
@@ -184,6 +191,7 @@ class Schedules:
         demand(caller, Verb.WRITE, Thing.SCHEDULE)
         fields = Fields.of("", raw)
         reason = fields.text("reason", "", most=MAX_REASON)
+        check_prose("reason", reason)
         fields.finish()
         async with self.store.begin(caller.tenant_id) as tx:
             await once.begin(tx, caller, self.clock.now())
@@ -343,7 +351,7 @@ class Schedules:
             schedule = await tx.schedules.get(caller.tenant_id, schedule_id)
         if schedule is None or schedule.fault is not None:
             return None
-        return await objection(self.actions, caller, merge(document(schedule), raw), self.check_for(caller.tenant_id))
+        return await objection(self.actions, caller, merge(whole(schedule), raw), self.check_for(caller.tenant_id))
 
     async def _hold(self, tx: Transaction, caller: Caller, schedule_id: str, match: str | None = None) -> Held:
         schedule = await find_schedule(tx, caller, schedule_id, lock=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand
-from foliot.domain.errors import Conflict, NotFound, TooMany
-from foliot.domain.secret import MOST, OVERLAP, is_name, read_name, read_value
+from foliot.domain.errors import Conflict, Invalid, NotFound, TooMany
+from foliot.domain.secret import MOST, OVERLAP, SIGNING, is_name, read_hosts, read_name, read_value
 from foliot.ports import CannotOpen, Clock, Sealed, SecretView, Store, Transaction, Vault
 from foliot.usecases.again import again
 from foliot.usecases.trail import Change, record
@@ -18,10 +19,14 @@ BATCH = 100
 
 @dataclass(frozen=True, slots=True)
 class Rekeyed:
-    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name."""
+    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name.
+
+    `actions`: how many schedules, versions and runs had a credential sealed anew.
+    """
 
     done: int
     shut: Sequence[str]
+    actions: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,34 +36,49 @@ class Secrets:
     store: Store
     clock: Clock
     vault: Vault | None
+    require_hosts: bool = False
+    """Whether every secret that is sent must name the hosts it goes to."""
 
     @again
     async def put(self, caller: Caller, name: str, raw: object) -> None:
         """`{"value": …}` becomes the newest version; the same value again changes nothing."""
         demand(caller, Verb.WRITE, Thing.SECRET)
-        value = read_value(read_name(name), raw)
+        value, hosts = read_value(read_name(name), raw), read_hosts(raw)
         vault = self._vault()
         async with self.store.begin(caller.tenant_id) as tx:
             await tx.secrets.lock(caller.tenant_id)
             newest = await tx.secrets.newest(caller.tenant_id, name)
+            hosts = self._hosts(name, hosts, newest)
             if newest is None:
                 await _refuse_too_many(tx, caller)
-            elif _holds(vault, newest, value):
+            elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
                 return
             now, version = self.clock.now(), newest.version + 1 if newest else 1
-            sealed_with, sealed = vault.seal(value.encode(), caller.tenant_id, name, str(version))
             made = Sealed(
                 tenant_id=caller.tenant_id,
                 name=name,
                 version=version,
-                sealed_with=sealed_with,
-                sealed=sealed,
+                sealed_with="",
+                sealed=b"",
                 created_by=caller.user_id,
                 created_at=now,
+                hosts=hosts or None,
             )
-            await tx.secrets.put(made)
-            was = {"version": newest.version} if newest else None
-            await record(tx, caller, now, Change("set", Thing.SECRET, name, was, {"version": version}))
+            sealed_with, sealed = vault.seal(value.encode(), *made.place)
+            await tx.secrets.put(replace(made, sealed_with=sealed_with, sealed=sealed))
+            was = _told(newest) if newest else None
+            await record(tx, caller, now, Change("set", Thing.SECRET, name, was, _told(made)))
+
+    def _hosts(self, name: str, given: tuple[str, ...] | None, newest: Sealed | None) -> tuple[str, ...]:
+        """A new value goes where the one before went, unless something else is said."""
+        if name == SIGNING:
+            if given:
+                raise Invalid("hosts", f"cannot be named for {SIGNING}: it signs every webhook, and is never sent")
+            return ()
+        hosts = tuple(newest.hosts or ()) if given is None and newest is not None else given or ()
+        if self.require_hosts and not hosts:
+            raise Invalid("hosts", "must name the hosts that it goes to: FOLIOT_SECRETS_REQUIRE_HOSTS demands it")
+        return hosts
 
     async def list(self, caller: Caller) -> Sequence[SecretView]:
         """Names, versions and times, in order of name."""
@@ -91,7 +111,8 @@ class Secrets:
             after = (last.tenant_id, last.name, last.version)
             if progress is not None:
                 progress(done + len(shut))
-        return Rekeyed(done, list(dict.fromkeys(shut)))
+        actions, more = await _reseal_actions(self.store)
+        return Rekeyed(done, list(dict.fromkeys([*shut, *more])), actions)
 
     async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[Sealed, bool]]:
         """One batch: which versions there were, and whether each could be opened."""
@@ -114,9 +135,25 @@ class Secrets:
         return self.vault
 
 
+async def _reseal_actions(store: Store) -> tuple[int, Sequence[str]]:
+    """Credentials of schedules, versions and runs, a batch at a time."""
+    done, shut = 0, list[str]()
+    place: tuple[Any, ...] | None = ()
+    while place is not None:
+        async with store.begin() as tx:
+            made = await tx.secrets.reseal_actions(place, BATCH)
+        done, place = done + made.done, made.place
+        shut += made.shut
+    return done, shut
+
+
 async def _refuse_too_many(tx: Transaction, caller: Caller) -> None:
     if await tx.secrets.count(caller.tenant_id) >= MOST:
         raise TooMany(f"there are {MOST} secrets, which is the most there may be: delete one first")
+
+
+def _told(sealed: Sealed) -> dict[str, object]:
+    return {"version": sealed.version} | ({"hosts": list(sealed.hosts)} if sealed.hosts else {})
 
 
 def _holds(vault: Vault, sealed: Sealed, value: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.domain.access import Caller, Thing, Verb, demand, may
+from foliot.domain.credential import kept
 from foliot.domain.errors import NotFound
 from foliot.domain.ids import RUN
 from foliot.domain.plain import check_plain
@@ -83,6 +84,7 @@ class Tasks:
             self.limiter.run(caller, limits)
             became = {"run_id": request.id, "action": dict(request.action or {})}
             await tx.runs.add([request], now, [entry(caller, now, Change("run", Thing.TASK, name, became=became))])
+            await self.limiter.stored(tx, caller, limits)
             run = request.made(now)
             await once.keep(tx, caller, run)
         self.feed.wake(RUNS_TOPIC)
@@ -97,7 +99,7 @@ class Tasks:
         fields.finish()
         config: Mapping[str, Any] = {"task": view.name} | ({} if parameters is None else {"parameters": parameters})
         check_plain("parameters", config)
-        action = self.schedules.check_for(caller.tenant_id)(KIND, config)
+        action = self.schedules.check_for(caller.tenant_id)(KIND, kept("", config))
         retries = RetryPolicy().max_retries if view.retries is None else view.retries
         return RunRequest(
             id=self.new_id(RUN),

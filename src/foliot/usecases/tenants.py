@@ -26,6 +26,7 @@ class Use:
     limits: Limits
     schedules: int
     running: int
+    stored_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ class Tenants:
                 limits,
                 await tx.tenants.count_schedules(caller.tenant_id),
                 await tx.tenants.count_running(caller.tenant_id),
+                await tx.tenants.stored_bytes(caller.tenant_id),
             )
 
     def effective(self, tenant: Tenant) -> Limits:

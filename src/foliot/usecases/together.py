@@ -92,10 +92,10 @@ class Together(Generic[Q, A]):
             _tell(done, answer)
 
 
-def small(document: object) -> bool:
+def small(document: object, most: int = SMALL) -> bool:
     """Whether it may travel with others."""
     try:
-        return len(orjson.dumps(document)) <= SMALL
+        return len(orjson.dumps(document)) <= most
     except TypeError:
         return False
 

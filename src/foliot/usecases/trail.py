@@ -13,6 +13,7 @@ import orjson
 from foliot.domain.access import Caller, Thing, Verb, demand
 from foliot.domain.draft import document
 from foliot.domain.ids import ENTRY, new_id
+from foliot.domain.mask import shown
 from foliot.domain.reading import rfc3339
 from foliot.domain.schedule import Schedule
 from foliot.domain.trail import TrailEntry
@@ -54,8 +55,8 @@ def entry(caller: Caller, now: datetime, change: Change) -> TrailEntry:
         verb=change.verb,
         thing=word(change.thing),
         thing_id=change.thing_id,
-        was=_brief(change.was),
-        became=_brief(change.became),
+        was=_brief(_discreet(change.was)),
+        became=_brief(_discreet(change.became)),
     )
 
 
@@ -89,19 +90,25 @@ def _standing(schedule: Schedule) -> dict[str, Any]:
     return {**document(schedule), **state}
 
 
-def masked(shown: Mapping[str, Any]) -> dict[str, Any]:
+def masked(told: Mapping[str, Any]) -> dict[str, Any]:
     """Values of headers are often secrets, and the trail is kept forever: it keeps their names."""
-    action = shown.get("action")
+    action = told.get("action")
     if not isinstance(action, Mapping) or not isinstance(action.get("headers"), Mapping):
-        return dict(shown)
-    return {**shown, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}
+        return dict(told)
+    return {**told, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}
 
 
-def _brief(shown: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _discreet(told: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Whatever is told of an action, without the credentials in it."""
+    action = None if told is None else told.get("action")
+    return told if told is None or not isinstance(action, Mapping) else {**told, "action": shown(action)}
+
+
+def _brief(told: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The document, with what is large told by its size and digest."""
-    if shown is None or len(orjson.dumps(shown)) <= SMALL:
-        return shown
-    return {name: _told(value) for name, value in shown.items()}
+    if told is None or len(orjson.dumps(told)) <= SMALL:
+        return told
+    return {name: _told(value) for name, value in told.items()}
 
 
 def _told(value: object) -> object:

@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from foliot.domain.secret import OVERLAP, SIGNING
-from foliot.ports import CannotOpen, Clock, Sealed, Store, Vault
+from foliot.domain.secret import OVERLAP, SIGNING, goes_to
+from foliot.ports import CannotOpen, Clock, NotForHost, Sealed, Store, Vault
 
 HELD = 5.0
 """Seconds until a change is seen at the latest."""
@@ -34,6 +34,8 @@ class Wallet:
     vault: Vault | None
     standing: str | None = None
     """Signs for whoever has no signing secret; for local mode, where there is one tenant."""
+    require_hosts: bool = False
+    """Whether a secret that names no hosts goes nowhere."""
     _held: OrderedDict[str, asyncio.Task[Held]] = field(default_factory=OrderedDict)
 
     async def signing(self, tenant_id: str) -> Sequence[str]:
@@ -44,16 +46,31 @@ class Wallet:
             return [self.standing] if self.standing else []
         return [_open(one) for one in found]
 
-    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
-        """The values of those that exist; `CannotOpen` when one of them cannot be used."""
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
+        """The values of those that exist; `CannotOpen` when one of them cannot be used.
+
+        `url` is where they will be sent: `NotForHost` when one of them may not go there.
+        """
         if not names:
             return {}
         held = await self._of(tenant_id)
         current = _current(held)
         if not current.keys() >= set(names) and self.clock.monotonic() - held.at > DOUBTED:
             self._held.pop(tenant_id, None)
-            current = _current(await self._of(tenant_id))
+            held = await self._of(tenant_id)
+            current = _current(held)
+        if url is not None:
+            self._refuse_elsewhere(held, names, url)
         return {name: _open(current[name]) for name in names if name in current}
+
+    def _refuse_elsewhere(self, held: Held, names: Collection[str], url: str) -> None:
+        for sealed, _ in held.opened:
+            if sealed.name not in names or sealed.retired_at is not None:
+                continue
+            if not sealed.hosts and not self.require_hosts:
+                continue
+            if not goes_to(sealed.hosts or (), url):
+                raise NotForHost(sealed.name, sealed.hosts or ())
 
     async def _of(self, tenant_id: str) -> Held:
         task = self._held.get(tenant_id)

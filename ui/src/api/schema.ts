@@ -582,6 +582,7 @@ export interface Limits {
   concurrent_runs: number | null;
   run_now_per_minute: number | null;
   streams: number | null;
+  stored_bytes: number | null;
 }
 
 export interface LimitsInUse {
@@ -732,6 +733,7 @@ export interface OwnLimits {
   concurrent_runs?: number | null;
   run_now_per_minute?: number | null;
   streams?: number | null;
+  stored_bytes?: number | null;
 }
 
 export interface ParkedHealth {
@@ -1151,11 +1153,13 @@ export interface Secret {
   version: number;
   created_at: string;
   created_by: string;
+  hosts: (string)[];
   previous_until: string | null;
 }
 
 export interface SecretRequest {
   value: string;
+  hosts?: (string)[] | null;
 }
 
 export interface Secrets {
@@ -1388,6 +1392,7 @@ export interface Used {
   schedules: number;
   concurrent_runs: number;
   streams: number;
+  stored_bytes: number;
 }
 
 export interface UsedSecretModel {

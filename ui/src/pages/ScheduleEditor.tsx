@@ -67,7 +67,7 @@ function Existing({ id, copy }: { id: string; copy?: boolean }) {
   if (copy)
     return (
       <Editor
-        start={{ ...formOf(data), name: `${data.name}-copy` }}
+        start={{ ...formOf(data), name: `${data.name}-copy`, source: data.id }}
         existing={null}
         title="New schedule"
         crumbs={LIST}

@@ -19,7 +19,7 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.reading import rfc3339
 from foliot.domain.run import Failed, Outcome, Problem
 from foliot.domain.secret import names_in
-from foliot.ports import CannotOpen, Context, Egress, EgressFailed, EgressRefused, Outgoing, Target
+from foliot.ports import CannotOpen, Context, Egress, EgressFailed, EgressRefused, NotForHost, Outgoing, Target
 
 KEPT = 64 * 1024
 READ = 10 * 1024 * 1024
@@ -75,9 +75,11 @@ class Webhook:
         wanted = names_in(given)
         try:
             keys = await self._secrets.signing(ctx.tenant_id)
-            found = await self._secrets.named(ctx.tenant_id, wanted)
+            found = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
         except (CannotOpen, Unavailable):
             raise Unfit(UNAVAILABLE) from None
+        except NotForHost as bound:
+            raise Unfit(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
         if missing := sorted(wanted - found.keys()):
             raise Unfit(_missing(missing), permanent=True)
         ctx.hide(*keys, *found.values())
@@ -151,6 +153,12 @@ BAD_KEY = Problem(
     "signing_key_invalid",
     "The signing secret cannot be used: it must be whsec_ followed by base64 of at least 16 bytes.",
 )
+
+
+def _elsewhere(bound: NotForHost, url: str) -> Problem:
+    host = urlsplit(url).hostname
+    where = f"it is for {', '.join(bound.hosts)}" if bound.hosts else "it names no hosts, and here it must"
+    return Problem("secret_not_for_host", f"The secret {bound.name} does not go to {host}: {where}.")
 
 
 def _missing(missing: Sequence[str]) -> Problem:

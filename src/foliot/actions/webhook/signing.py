@@ -18,8 +18,8 @@ class Secrets(Protocol):
         """The secrets in use, newest first: none, one, or two while one replaces the other."""
         ...
 
-    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
-        """The values of those that exist."""
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
+        """The values of those that exist; `NotForHost` when one of them may not go to this URL."""
         ...
 
 

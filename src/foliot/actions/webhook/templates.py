@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 from foliot.domain.errors import Invalid
-from foliot.domain.secret import SIGNING, TEMPLATE
+from foliot.domain.mask import TEMPLATE
+from foliot.domain.secret import SIGNING
 
 # Also what somebody who knows other products would write, so that nobody believes it works.
 _MEANT = re.compile(r"(?i)\{\{-?\s*secrets?\b")

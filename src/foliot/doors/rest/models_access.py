@@ -71,10 +71,12 @@ class Ticket(Model):
 class SecretRequest(Model):
     """The new value of a secret."""
 
-    model_config = ConfigDict(json_schema_extra={"example": {"value": "s3cr3t-t0ken"}})
+    model_config = ConfigDict(json_schema_extra={"example": {"value": "s3cr3t-t0ken", "hosts": ["api.partner.com"]}})
 
     value: str = Field(min_length=8, max_length=8192)
     """One line; at most 8 KiB. Of `webhook_signing`: `whsec_` and base64 of at least 16 bytes."""
+    hosts: list[str] | None = Field(default=None, max_length=50)
+    """Where it may be sent: `api.partner.com`, `*.partner.com`, `api.partner.com:8443`."""
 
 
 class Secret(Model):
@@ -85,6 +87,8 @@ class Secret(Model):
     created_at: datetime
     """When this version was set."""
     created_by: str
+    hosts: list[str]
+    """Where it may be sent; none is anywhere."""
     previous_until: datetime | None
     """How long the version before it signs too; of `webhook_signing` only."""
 

@@ -12,6 +12,7 @@ from fastapi import Response
 from foliot.domain.bulk import DISCARDED
 from foliot.domain.draft import document
 from foliot.domain.event import Event
+from foliot.domain.mask import shown
 from foliot.domain.mute import Mute
 from foliot.domain.preview import Preview
 from foliot.domain.reading import rfc3339
@@ -112,7 +113,7 @@ def run(one: RunView) -> dict[str, Any]:
         "fingerprint": one.fingerprint,
         "parent_id": one.parent_id,
         "resolved_by": one.resolved_by,
-        "action": one.action,
+        "action": None if one.action is None else shown(one.action),
         "attempts": [attempt(each) for each in one.attempts],
         "links": _run_links(one),
     }

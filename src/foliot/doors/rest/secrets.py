@@ -30,7 +30,10 @@ Name = Annotated[str, Path(description="Letters, digits and underscores; at most
     summary="Set a secret",
 )
 async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Response:
-    """Its value is sealed and never shown again; actions use it within 5 s. The same value again changes nothing."""
+    """Its value is sealed and never shown again; actions use it within 5 s. The same value again changes nothing.
+
+    With `hosts` it goes to these alone; without, a new value goes where the one before went. An empty list lifts that.
+    """
     await cases.secrets.put(caller, name, asked)
     return Response(status_code=204)
 
@@ -67,5 +70,6 @@ def _secret(one: SecretView) -> dict[str, Any]:
         "version": one.version,
         "created_at": rfc3339(one.created_at),
         "created_by": one.created_by,
+        "hosts": list(one.hosts),
         "previous_until": rfc3339(replaced + OVERLAP) if replaced is not None else None,
     }

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from foliot.domain.access import Thing, Verb
 from foliot.domain.errors import NotFound
-from foliot.domain.limits import LIMITS, MOST
+from foliot.domain.limits import LIMITS, MOST, MOST_BYTES
 from foliot.domain.limits import Limits as Holding
 from foliot.domain.reading import rfc3339
 from foliot.doors.rest import render
@@ -27,6 +27,7 @@ router = APIRouter(prefix="/api", tags=["Limits"])
 MAX_TENANT = 64
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
+Bytes = Annotated[int, Field(ge=0, le=MOST_BYTES)]
 Rate = Annotated[int, Field(ge=1, le=MOST)]
 
 
@@ -38,6 +39,7 @@ class OwnLimits(Model):
     concurrent_runs: Count | None = None
     run_now_per_minute: Rate | None = None
     streams: Count | None = None
+    stored_bytes: Bytes | None = None
 
 
 class TenantRequest(Model):
@@ -60,6 +62,8 @@ class Limits(Model):
     concurrent_runs: int | None
     run_now_per_minute: int | None
     streams: int | None
+    stored_bytes: int | None
+    """Of schedules, their versions, and what runs were given beyond them."""
 
 
 class TenantModel(Model):
@@ -89,6 +93,7 @@ class Used(Model):
     concurrent_runs: int
     streams: int
     """Of the process that answers."""
+    stored_bytes: int
 
 
 class LimitsInUse(Model):
@@ -158,6 +163,7 @@ async def limits(request: Request, cases: Cases, caller: Who) -> Response:
     use = await cases.tenants.use(caller)
     streams: Streams = request.app.state.streams
     used = {"schedules": use.schedules, "concurrent_runs": use.running, "streams": streams.of[caller.tenant_id]}
+    used["stored_bytes"] = use.stored_bytes
     return render.answer({"limits": _limits(use.limits), "used": used})
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from foliot.domain.event import Event
+from foliot.domain.mask import shown
 from foliot.domain.schedule import Schedule
 from foliot.doors.rpc.asking import JOB_TYPE, KIND
 from foliot.doors.rpc.config import config_of
@@ -71,11 +72,11 @@ def job(one: Schedule) -> pb.ScheduledJob:
 
 def _describe_action(made: pb.ScheduledJob, one: Schedule) -> None:
     if one.spec.kind != KIND:
-        made.action.CopyFrom(struct({"kind": one.spec.kind, **one.action}))
+        made.action.CopyFrom(struct({"kind": one.spec.kind, **shown(one.action)}))
         return
     made.target_service = str(one.action.get("target_service", ""))
     made.target_method = str(one.action.get("target_method", ""))
-    made.parameters.CopyFrom(whole(one.action.get("parameters") or {}))
+    made.parameters.CopyFrom(whole(shown(one.action).get("parameters") or {}))
 
 
 def status(run: RunView, next_run_at: datetime | None = None) -> pb.JobStatus:

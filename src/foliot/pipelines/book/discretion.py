@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from foliot.domain.redact import HIDDEN
+from foliot.domain.mask import HIDDEN
 
 SECRET = re.compile(
     r"pass(?:word|wd|phrase)?$|secret|token|api.?key|private.?key|auth(?!or)|credential|cookie|signature",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from foliot.domain.redact import HIDDEN
+from foliot.domain.mask import HIDDEN
 from foliot.pipelines.book.composing import Entry, Node
 from foliot.pipelines.book.discretion import SECRET
 

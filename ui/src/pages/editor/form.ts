@@ -21,6 +21,8 @@ export interface When {
 }
 
 export interface Form {
+  /** The schedule that this is a copy of. */
+  source?: string;
   name: string;
   description: string;
   tags: string[];

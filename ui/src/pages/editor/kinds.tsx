@@ -9,6 +9,7 @@ import { Go } from "@/parts/Go";
 
 import { Field, INPUT } from "./Field";
 import { Area, type Part, Text, Unfold, useEcho } from "./inputs";
+import { MoveSecrets } from "./MoveSecret";
 
 function Webhook(part: Part) {
   const echo = useEcho();
@@ -51,8 +52,9 @@ function Webhook(part: Part) {
           label="Headers, one per line"
           rows={2}
           placeholder="Authorization: Bearer {{ secret.PARTNER }}"
-          hint="{{ secret.NAME }} stands for a secret of the settings."
+          hint="{{ secret.NAME }} stands for a secret of the settings; *** keeps the credential that was written here."
         />
+        <MoveSecrets part={part} />
       </Unfold>
     </>
   );

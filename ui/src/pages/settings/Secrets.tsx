@@ -19,6 +19,7 @@ interface Secret {
   version: number;
   created_at: string;
   created_by: string;
+  hosts: string[];
   previous_until: string | null;
 }
 
@@ -62,6 +63,7 @@ export function Secrets() {
               <code className="w-48 min-w-0 truncate font-mono">{one.name}</code>
               <span className="text-xs text-muted">
                 version {one.version}, set by {one.created_by} <Instant at={one.created_at} />
+                {one.hosts.length ? ` · for ${one.hosts.join(", ")} alone` : null}
                 {one.previous_until ? (
                   <>
                     {" "}
@@ -113,13 +115,16 @@ export function Secrets() {
 function Writing({ name: given, onClose }: { name: string; onClose: () => void }) {
   const [name, setName] = useState(given);
   const [value, setValue] = useState("");
+  const [hosts, setHosts] = useState("");
   const [act, busy] = useAct();
   return (
     <form
       className="flex flex-col gap-4 text-sm"
       onSubmit={(event) => {
         event.preventDefault();
-        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body: { value } }, `${name} is set`).then(
+        const named = hosts.split(/[\s,]+/).filter(Boolean);
+        const body = { value, ...(named.length ? { hosts: named } : {}) };
+        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body }, `${name} is set`).then(
           (done) => done && onClose(),
         );
       }}
@@ -143,6 +148,15 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
           autoComplete="new-password"
           value={value}
           onChange={(event) => setValue(event.target.value)}
+          className="h-8 rounded border bg-bg px-2 font-mono"
+        />
+      </label>
+      <label className="flex flex-col gap-1">
+        {given ? "Hosts it goes to, if others than before" : "Hosts it goes to; none is anywhere"}
+        <input
+          value={hosts}
+          onChange={(event) => setHosts(event.target.value)}
+          placeholder="api.partner.com"
           className="h-8 rounded border bg-bg px-2 font-mono"
         />
       </label>

@@ -1,0 +1,154 @@
+"""Where credentials stand in an action: in headers, URLs and parameters; and the action as people may see it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+HIDDEN = "***"
+"""What is shown in place of what nobody may read."""
+NAMED = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
+TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAMED + r") *\}\}")
+"""What stands for a secret in the value of a header."""
+
+_NAMES = (
+    r"auth(?!or(?!i[sz]))|cookie|token|secret|passw|passphrase|credential|bearer|jwt"
+    r"|(?:api|access|account|app|auth|client|functions|licen[sc]e|master|private|service|subscription)[-_]?key"
+)
+_HEADER = re.compile(rf"(?i){_NAMES}|^(?:x[-_])?(?:key|sig|signature|session|session[-_]?id|pass|pwd)$")
+_QUERY = re.compile(rf"(?i){_NAMES}|(?:^|[-_])(?:key|sig|signature|session|session[-_]?id|sid|pass|pwd)$")
+_PARAMETER = re.compile(
+    r"(?i)passw|passphrase|secret|credential|bearer|(?:api|access|private)[-_]?key"
+    r"|^token$|(?:access|api|auth|bearer|refresh|session)[-_]?token|^authori[sz]ation$|^cookies?$|^pwd$"
+)
+_HEADERS = frozenset({"headers", "header", "metadata"})
+_COOKIES = frozenset({"cookies"})
+_PARAMETERS = frozenset({"params", "parameters"})
+_BODY = "body"
+"""Of a webhook: what it says is the target's own, and is shown as it was written."""
+_URL = re.compile(
+    r"(?i)^(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)(?P<place>[^/?#\s]*)(?P<path>[^?#]*)(?P<rest>[?#].*)?$", re.DOTALL
+)
+_PAIR = re.compile(r"(?P<before>[?&;#])(?P<name>[^=&;#?]{1,200})=(?P<value>[^&;#]*)")
+_ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a credential stands, and whom it is for."""
+
+    place: str
+    """As a complaint names it: `headers.Authorization`, `url?token`, `start_urls.0@`."""
+    part: str
+    """What of its place it is, wherever that stands: `?token`, `@`, `headers.authorization`."""
+    destination: str
+    """The host, service or program that it goes to."""
+
+
+Rewrite = Callable[[Spot, str], str]
+
+
+def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
+    """The action with each credential replaced by what `change` says. Templates of secrets are no credentials."""
+    goes_to = destination(action)
+
+    def asked(spot: Spot, text: str) -> str:
+        return text if not text or TEMPLATE.search(text) else change(spot, text)
+
+    walk = _Walk(goes_to, asked)
+    whole = isinstance(action.get("url"), str)
+    return {
+        name: value if whole and name == _BODY else walk.value(value, str(name), str(name))
+        for name, value in action.items()
+    }
+
+
+def destination(action: Mapping[str, Any]) -> str:
+    """Whom an action is for: the host it calls, or the service, project or task that it names."""
+    url = action.get("url")
+    if isinstance(url, str) and (found := _URL.match(url)):
+        return _host(found["place"])
+    for name in ("target_service", "project", "task", "pipeline"):
+        if isinstance(action.get(name), str):
+            return f"{name}:{action[name]}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Through one action, knowing what the nearest names around a value mean."""
+
+    goes_to: str
+    change: Rewrite
+
+    def value(self, value: Any, place: str, name: str, among: re.Pattern[str] | None = None) -> Any:
+        """`among`: which names mean a credential here."""
+        match value:
+            case Mapping():
+                inner = self._among(name, among)
+                return {key: self.value(each, f"{place}.{key}", str(key), inner) for key, each in value.items()}
+            case list() | tuple():
+                return [self.value(each, f"{place}.{at}", name, among) for at, each in enumerate(value)]
+            case str() if among is not None and among.search(name):
+                return self.change(Spot(place, place.lower(), self.goes_to), value)
+            case str() if "://" in value:
+                return self._url(value, place)
+            case _:
+                return value
+
+    @staticmethod
+    def _among(name: str, among: re.Pattern[str] | None) -> re.Pattern[str] | None:
+        lower = name.lower()
+        if lower in _HEADERS:
+            return _HEADER
+        if lower in _COOKIES:
+            return _ANY
+        return _PARAMETER if lower in _PARAMETERS else among
+
+    def _url(self, text: str, place: str) -> str:
+        found = _URL.match(text)
+        if found is None:
+            return text
+        where, rest = found["place"], found["rest"] or ""
+        host = _host(where)
+        user, at, beyond = where.rpartition("@")
+        if at:
+            where = f"{self.change(Spot(f'{place}@', '@', host), user) if user else ''}@{beyond}"
+
+        def pair(one: re.Match[str]) -> str:
+            name = decoded(one["name"])
+            if not _QUERY.search(name):
+                return one[0]
+            spot = Spot(f"{place}?{name}", f"?{name}", host)
+            return f"{one['before']}{one['name']}={self.change(spot, one['value'])}"
+
+        return f"{found['scheme']}{where}{found['path']}{_PAIR.sub(pair, rest)}"
+
+
+_ANY = re.compile("")
+
+
+def decoded(text: str) -> str:
+    """Without the escapes of URLs."""
+    plain = text.replace("+", " ")
+    if "%" not in plain:
+        return plain
+    raw = _ESCAPED.sub(lambda found: bytes([int(found[1], 16)]), plain.encode())
+    return raw.decode("utf-8", "replace")
+
+
+def _host(place: str) -> str:
+    """Without user and port, in lower case."""
+    return re.sub(r":\d*$", "", place.rpartition("@")[2]).lower()
+
+
+def shown(action: Mapping[str, Any]) -> dict[str, Any]:
+    """The action as people may see it."""
+    return rewritten(action, lambda _, __: HIDDEN)
+
+
+def shown_text(text: str) -> str:
+    """A text as people may see it: when it is a URL, without its credentials."""
+    return text if "://" not in text else str(_Walk("", lambda _, __: HIDDEN).value(text, "", ""))

@@ -147,7 +147,7 @@ class Settings(
     time_scale: float = field(
         default=1.0,
         metadata=about(
-            "Multiplies lease, heartbeat and sweep; tests that kill processes set it below 1 to see recovery sooner.",
+            "Multiplies lease, heartbeat, sweep and the watchdog's patience; tests set it below 1 to see recovery sooner.",
             "FOLIOT_TIME_SCALE",
             read=reading.number(0.001, 1),
         ),

@@ -17,12 +17,8 @@ from foliot.domain.errors import Conflict
 from foliot.domain.node import Wish
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from foliot.bootstrap import App
 
-# Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this.
-STREAMS_SECONDS = 2
 STOPPED_AT_ONCE = 130
 RESTART = -1
 """Not an exit code: the process is to begin anew."""
@@ -159,8 +155,12 @@ def begin_anew() -> NoReturn:
 
 async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
+    from foliot.doors.rest.connections import Bounds
+    from foliot.doors.rest.server import per_address, server_of
+
     asgi: Any = app.asgi
-    server = _server(asgi)
+    settings = app.settings
+    server = server_of(asgi, bounds=Bounds(per_address(settings.connections_per_address, local=settings.local)))
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
     asked = asyncio.create_task(stop.asked.wait(), name="stop")
     idle = asyncio.create_task(_until_idle(app, stop), name="wish")
@@ -173,23 +173,3 @@ async def _serve(app: App, listener: socket.socket, announce: Callable[[], None]
         task.cancel()
     await serving
     return not ended_by_itself
-
-
-def _server(asgi: Any) -> uvicorn.Server:
-    import uvicorn
-
-    class Doors(uvicorn.Server):
-        """Leaves the signals to us: the engine has to drain as well."""
-
-        def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
-            return contextlib.nullcontext()
-
-    config = uvicorn.Config(
-        asgi,
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=STREAMS_SECONDS,
-        server_header=False,
-        proxy_headers=False,
-    )
-    return Doors(config)

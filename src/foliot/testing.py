@@ -14,6 +14,7 @@ from foliot.domain.pipeline import Item, OnError
 from foliot.engine.alarm import Alarm
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
+from foliot.engine.logbook import Logbook
 from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
 from foliot.engine.recorder import Recorder
@@ -148,7 +149,8 @@ async def drain(store: Store, clock: Clock, *actions: Action, patience: float = 
         if is_watched(action)
     ]
     loop = Loop(clock, feed)
-    loop.start([recorder])
+    # Whoever says much waits until it is written down.
+    loop.start([recorder, Logbook(store=store, feed=feed, executor=executor)])
     try:
         while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered or await _look(watchers):
             tasks = [flight.task for flight in executor.flights.values() if flight.task is not None]

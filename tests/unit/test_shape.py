@@ -24,6 +24,7 @@ LOOPS = {"engine/loop.py"}
 WAITS = {
     "engine/loop.py": "the loop decides how long to sleep",
     "doors/rest/broadcast.py": "many followers are told a few times a second, not at every line",
+    "usecases/backlog.py": "whoever reads a backlog rests as long as each batch took",
     "engine/gatherer.py": "a page is fetched when its host's turn has come",
     "pipelines/builtin/discord.py": "Discord says how long it wants to be left alone",
     "pipelines/builtin/fetchers.py": "a host is asked no more often than a pipeline says",

@@ -21,7 +21,20 @@ from foliot.engine.meter import Meter
 from foliot.engine.notebook import Notebook, Noting
 from foliot.engine.recorder import Recorder
 from foliot.engine.surprises import crashed, hopeless, stopped, timed_out, unanswered
-from foliot.ports import SLOTS_TOPIC, Action, Actions, Claimed, Clock, Ending, Feed, Parking, Stale, Store, is_watched
+from foliot.ports import (
+    LINES_TOPIC,
+    SLOTS_TOPIC,
+    Action,
+    Actions,
+    Claimed,
+    Clock,
+    Ending,
+    Feed,
+    Parking,
+    Stale,
+    Store,
+    is_watched,
+)
 
 SOFT = 0.9
 """The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
@@ -78,6 +91,7 @@ class Executor:
         limit = _limit(claimed, action)
         hard_at = asyncio.get_running_loop().time() + limit
         flight = Flight(claimed=claimed, clock=self.clock, leased_at=asked_at, hard_at=hard_at, limit=limit)
+        flight.crowded = self._crowded
         self.flights[flight.run_id] = flight
         self.performing += 1
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
@@ -125,7 +139,11 @@ class Executor:
         return unanswered(flight, ended)
 
     async def _record(self, flight: Flight, outcome: Outcome) -> None:
-        if flight.writing is not None:
+        # In slices, as while it ran: everybody's endings are written together, and wait for the longest.
+        flight.landing = flight.full
+        await flight.room()
+        flight.landing = False
+        while flight.writing is not None:
             await flight.writing
         await self._put(flight, outcome, cancelled=flight.stop is Stop.CANCEL)
 
@@ -153,6 +171,9 @@ class Executor:
         if self.wanted:
             self.wanted = False
             self.feed.wake(SLOTS_TOPIC)
+
+    def _crowded(self) -> None:
+        self.feed.wake(LINES_TOPIC)
 
     def _land(self, flight: Flight) -> None:
         self._performed(flight)

@@ -108,9 +108,32 @@ def test_the_check_on_waiting_knows_a_wait_when_it_sees_one(code: str, verdict: 
     assert any(waits(node) for node in ast.walk(ast.parse(code))) is verdict
 
 
+SHARED = {
+    "cli/showing.py": "the browser that a person asked for",
+    "scrapy/middleware.py": "a spider's own process",
+    "testing.py": "a test's own process",
+}
+"""The only places that use the loop's own threads, which everybody shares."""
+
+
+def test_requests_and_work_share_no_threads(module: Path) -> None:
+    found = [
+        node.lineno
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (
+            node.func.attr == "to_thread"
+            or (node.func.attr == "run_in_executor" and isinstance(node.args[0], ast.Constant))
+        )
+    ]
+
+    assert not found or place(module) in SHARED, f"line {found}: use REQUESTS or WORK of ports/threads.py"
+
+
 def test_every_listed_exception_is_still_needed() -> None:
     if (SOURCE / "engine").exists() and any((SOURCE / "engine").glob("*.py")):
-        assert [name for name in {*LOOPS, *WAITS} if not (SOURCE / name).exists()] == []
+        assert [name for name in {*LOOPS, *WAITS, *SHARED} if not (SOURCE / name).exists()] == []
 
 
 # --- the repository ---------------------------------------------------------------------------------------------------

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import faulthandler
 import gc
+import logging
 import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,6 +23,12 @@ if TYPE_CHECKING:
     from foliot.bootstrap import App
 
 STOPPED_AT_ONCE = 130
+MARGIN = 8.0
+"""Seconds beyond `FOLIOT_SHUTDOWN_SECONDS` that a drain may take; whoever has not ended then is ended."""
+LEAVE = 3.0
+"""Seconds for what is left after the drain: threads that nobody can end."""
+BACKSTOP = 5.0
+"""Seconds after which a process that cannot even end itself is ended without Python."""
 RESTART = -1
 """Not an exit code: the process is to begin anew."""
 
@@ -67,10 +76,33 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def leave_within(seconds: float, code: int) -> None:
+    """End this process after so long, whatever its threads do: the interpreter would wait for each of them.
+
+    What is durable was written before. Runs of a process that did not get so far are handed on by their leases.
+    """
+
+    def leave() -> None:
+        threading.Event().wait(seconds)
+        left = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
+        logging.getLogger("foliot.process").warning("ends in the middle of something: %s", ", ".join(left))
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+    threading.Thread(target=leave, name="foliot-exit", daemon=True).start()
+    with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
+        # In C, and so also beside a thread that keeps the interpreter to itself; it says what each was doing.
+        faulthandler.dump_traceback_later(seconds + BACKSTOP, exit=True, file=sys.__stderr__)
+
+
 class Stop:
     """The first signal asks the process to drain; a second one ends it at once. A wish is not so urgent."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float = 0.0) -> None:
+        self.grace = grace
         self.asked = asyncio.Event()
         self.wished = asyncio.Event()
         self.wish: Wish | None = None
@@ -97,6 +129,7 @@ class Stop:
             # No clean-up on purpose: whatever hangs must not hold the second request up. Leases hand the runs on.
             os._exit(STOPPED_AT_ONCE)
         self.asked.set()
+        leave_within(self.grace + MARGIN, 1)
 
 
 def calm_memory() -> None:
@@ -107,7 +140,7 @@ def calm_memory() -> None:
 
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
-    stop = Stop()
+    stop = Stop(app.settings.shutdown_seconds)
     if app.engine is not None:
         app.engine.heard = stop.hear
     with stop.on_signals():
@@ -124,7 +157,10 @@ async def live(app: App, listener: socket.socket | None, announce: Callable[[], 
         # Asked to stop on the way to a new beginning: the end is what was asked for last.
         if stop.wish is Wish.RESTART and not stop.asked.is_set():
             return RESTART
-    return 0 if served else 1
+    ended = 0 if served else 1
+    if stop.asked.is_set():
+        leave_within(LEAVE, ended)
+    return ended
 
 
 async def _wait(app: App, announce: Callable[[], None], stop: Stop) -> bool:

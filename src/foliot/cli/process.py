@@ -95,7 +95,7 @@ def leave_within(seconds: float, code: int) -> None:
     threading.Thread(target=leave, name="foliot-exit", daemon=True).start()
     with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
         # In C, and so also beside a thread that keeps the interpreter to itself; it says what each was doing.
-        faulthandler.dump_traceback_later(seconds + BACKSTOP, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(seconds + BACKSTOP, exit=True, file=sys.stderr)
 
 
 class Stop:

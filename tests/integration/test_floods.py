@@ -92,6 +92,23 @@ async def test_a_thread_that_floods_keeps_nobody_waiting_and_loses_no_line(store
     assert held.longest < KEPT
 
 
+@task(timeout=120)
+async def chats(ctx: TaskContext, lines: int) -> None:
+    for number in range(lines):
+        ctx.logger.info("line %d", number)
+        if number % 50 == 0:
+            await asyncio.sleep(0)
+
+
+async def test_an_ending_with_many_lines_is_written_in_slices(store: Database) -> None:
+    place = Place.of(store, chats)
+    async with watched() as held:
+        run = await place.run("chats", lines=8000)
+
+    assert (await place.cases.logs.page(LOCAL, run.id, EVERYTHING, LAST)).total == 8000
+    assert held.longest < KEPT
+
+
 async def test_a_process_that_floods_keeps_nobody_waiting_and_loses_no_line(store: Database) -> None:
     pool = ProcessPool(size=1)
     try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from foliot.bootstrap import App
 
 STOPPED_AT_ONCE = 130
-MARGIN = 8.0
+MARGIN = 15.0
 """Seconds beyond `FOLIOT_SHUTDOWN_SECONDS` that a drain may take; whoever has not ended then is ended."""
 LEAVE = 3.0
 """Seconds for what is left after the drain: threads that nobody can end."""

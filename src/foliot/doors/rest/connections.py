@@ -91,13 +91,24 @@ class Connection(H11Protocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         if self._taking is None:
-            self._taking = self.loop.call_later(self.bounds.take, self.transport.abort)
+            self._expect_taking()
 
     def resume_writing(self) -> None:
         super().resume_writing()
         if self._taking is not None:
             self._taking.cancel()
             self._taking = None
+
+    def _expect_taking(self) -> None:
+        left = self.transport.get_write_buffer_size()
+        self._taking = self.loop.call_later(self.bounds.take, self._look_at_taking, left)
+
+    def _look_at_taking(self, left: int) -> None:
+        """However little was taken, it was taken: a slow reader is no stalled one."""
+        if self.transport.get_write_buffer_size() < left:
+            self._expect_taking()
+        else:
+            self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._upgraded = True

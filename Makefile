@@ -14,7 +14,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench mutants chaos prove audit reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench mutants fuzz chaos prove audit reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -69,6 +69,9 @@ bench: setup-dev ## measure (ARGS names the benchmark)
 
 mutants: setup-dev ## break the code in known ways and see that the named tests notice
 	@$(BIN)/python tests/mutants/run.py $(ARGS)
+
+fuzz: setup-dev ## put every JSON value at every leaf of every request body (ARGS="-k bulk" for a route; FOLIOT_FUZZ_SEED)
+	@FOLIOT_FUZZ=full $(BIN)/pytest -q -p no:randomly tests/contract/test_body_fuzz.py $(ARGS)
 
 chaos: setup-dev ## break processes, database and network under load for five minutes, then judge (ARGS="kill9 --seed 2")
 	@$(BIN)/python -m chaos $(or $(ARGS),mixed --seconds 300)

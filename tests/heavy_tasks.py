@@ -86,3 +86,9 @@ def hold(body: bytes, gigabytes: int) -> int:
 def niceness(body: bytes) -> int:
     """Another reader: how much it gives way."""
     return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+@task("floods", cpu=True, timeout=120)
+def floods(ctx: TaskContext, lines: int) -> None:
+    for number in range(lines):
+        ctx.logger.info("line %d", number)

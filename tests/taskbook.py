@@ -9,7 +9,7 @@ from typing import Any
 from foliot import TaskContext, task
 from foliot.actions.task import RunTask
 from foliot.domain.errors import Invalid
-from foliot.ports import Clock, Egress, Outgoing, Reply, Store
+from foliot.ports import Clock, Egress, Outgoing, Reply, Room, Store, always_room
 from foliot.ports.tasks import Call, Pool, Probe, Service, Tell, Told
 from foliot.tasks.builtin import Needs, built_in
 from foliot.tasks.catalogue import Catalogue
@@ -19,7 +19,7 @@ from foliot.tasks.loading import tasks_in
 class NoPool:
     """For tests in which nothing runs in a process of its own."""
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
         raise AssertionError("no process is started here")
 
 

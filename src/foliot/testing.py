@@ -15,6 +15,7 @@ from foliot.domain.redact import Redactor
 from foliot.engine.alarm import Alarm
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
+from foliot.engine.logbook import Logbook
 from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
 from foliot.engine.recorder import Recorder
@@ -164,7 +165,8 @@ async def drain(
         if is_watched(action)
     ]
     loop = Loop(clock, feed)
-    loop.start([recorder])
+    # Whoever says much waits until it is written down.
+    loop.start([recorder, Logbook(store=store, feed=feed, executor=executor)])
     try:
         while (await ticker.run_once()).settled or (await dispatcher.run_once()).offered or await _look(watchers):
             tasks = [flight.task for flight in executor.flights.values() if flight.task is not None]

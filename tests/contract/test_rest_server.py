@@ -14,6 +14,8 @@ from fastapi import FastAPI
 
 from foliot.domain.access import LOCAL
 from foliot.doors.rest import create_app
+from foliot.doors.rest.connections import Bounds
+from foliot.doors.rest.server import server_of
 from tests.world import World, open_world
 
 
@@ -28,10 +30,10 @@ class Served:
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[Served]:
+async def served(bounds: Bounds | None = None) -> AsyncIterator[Served]:
     async with open_world() as world:
         app = create_app(world.cases)
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+        server = server_of(app, bounds=bounds, port=0, lifespan="off")
         task = asyncio.create_task(server.serve())
         while not server.started:
             await asyncio.sleep(0.01)

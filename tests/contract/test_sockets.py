@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 import pytest
-import uvicorn
 from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -19,6 +18,7 @@ from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.article import Manners
 from foliot.domain.run import RunState
 from foliot.doors.rest import create_app, sockets
+from foliot.doors.rest.server import server_of
 from foliot.ports import run_topic
 from foliot.ports.articles import Extracted, News, Scraped
 from tests.asgi import Client
@@ -37,7 +37,7 @@ async def world() -> AsyncIterator[World]:
 @asynccontextmanager
 async def serving(app: Any) -> AsyncIterator[str]:
     """The app on a port of its own; says how sockets begin."""
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ws="websockets-sansio"))
+    server = server_of(app, port=0, lifespan="off")
     task = asyncio.create_task(server.serve())
     while not server.started:
         await asyncio.sleep(0.01)

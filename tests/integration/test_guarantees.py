@@ -172,7 +172,8 @@ async def test_buffered_runs_go_in_the_order_of_their_instants_whatever_their_id
     late = f"run_ffff{second.id[8:]}"
     await sql(bench.store, "UPDATE runs SET id = :late WHERE id = :id", late=late, id=second.id)
 
-    await bench.finish(*await bench.claim(first.id))
+    (claimed,) = await bench.claim(first.id)
+    await bench.finish(claimed)
 
     assert await bench.claim(third.id) == []
     assert [one.fence.run_id for one in await bench.claim(late)] == [late]

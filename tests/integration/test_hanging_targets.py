@@ -79,7 +79,7 @@ class NoSecrets:
     async def signing(self, tenant_id: str) -> Sequence[str]:
         return ()
 
-    async def named(self, tenant_id: str, names: Collection[str]) -> Mapping[str, str]:
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
         return {}
 
 

@@ -290,27 +290,51 @@ async def test_a_thread_is_told_that_its_run_was_cancelled(store: Database) -> N
     assert await asyncio.to_thread(left.wait, 50)
 
 
-async def test_a_flood_from_a_thread_is_bounded_and_says_how_much_was_dropped(store: Database) -> None:
-    said: list[tuple[str, str]] = []
+async def test_a_thread_that_floods_waits_for_its_lines_and_loses_none(store: Database) -> None:
+    said: list[str] = []
+    opened = asyncio.Event()
+    many = 20 * WAITING
 
     @task
     def floods(ctx: TaskContext) -> None:
-        for number in range(WAITING + 7):
+        for number in range(many):
             ctx.logger.info("line %d", number)
 
     place = Place.of(store, floods)
-    ctx = replace(attempt(place, "floods"), log=lambda message, level="info", **_: said.append((level, message)))
+    ctx = replace(attempt(place, "floods"), log=lambda message, **_: said.append(message), room=lambda: _waited(opened))
     tell = ToRun(ctx)
     flood = threading.Thread(target=floods, args=(TaskContext.of("floods", ATTEMPT, tell),))
     flood.start()
-    # The loop is not free meanwhile: nothing can be passed on.
-    flood.join(50)
-    assert said == []
-    await asyncio.sleep(0)
+    # Nothing is taken: the thread stands.
+    await asyncio.to_thread(flood.join, 0.3)
+    assert (flood.is_alive(), said) == (True, [])
+    opened.set()
+    await asyncio.to_thread(flood.join, 50)
+    tell.close()
 
-    assert len(said) == WAITING + 1
-    assert said[0] == ("info", "line 0")
-    assert said[-1] == ("warning", "7 more lines came too fast and were not kept")
+    assert said == [f"line {number}" for number in range(many)]
+
+
+async def test_a_thread_whose_attempt_is_over_waits_no_longer(store: Database) -> None:
+    @task
+    def floods(ctx: TaskContext) -> None:
+        for number in range(10 * WAITING):
+            ctx.logger.info("line %d", number)
+
+    place = Place.of(store, floods)
+    tell = ToRun(replace(attempt(place, "floods"), log=lambda *_, **__: None, room=lambda: _waited(asyncio.Event())))
+    flood = threading.Thread(target=floods, args=(TaskContext.of("floods", ATTEMPT, tell),))
+    flood.start()
+    await asyncio.to_thread(flood.join, 0.2)
+
+    tell.close()
+    await asyncio.to_thread(flood.join, 50)
+
+    assert not flood.is_alive()
+
+
+async def _waited(opened: asyncio.Event) -> None:
+    await opened.wait()
 
 
 async def test_a_task_that_takes_too_long_has_failed_by_timeout(store: Database) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from foliot.actions.articles.readers import HEAVY, TOGETHER, Page, Readers, Unreadable
+from foliot.ports import Room, always_room
 from foliot.ports.tasks import Call, ProcessDied, Tell, Told
 
 
@@ -25,7 +26,7 @@ class Desk:
     most: int = 0
     weights: list[int] = field(default_factory=list)
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
         pages = call.parameters["parameters"]["pages"]
         urls = [page["url"] for page in pages]
         self.calls.append(urls)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foliot.actions.crawl.client import Piece
+from foliot.actions.crawl.copying import BREATH, Budget, Copier
+from foliot.actions.crawl.handle import Handle
 from foliot.actions.crawl.pieces import cut
 from foliot.actions.crawl.scrapylog import Reading, clean, zone_of
 
@@ -207,3 +213,33 @@ def test_no_line_however_odd_is_a_surprise(line: str) -> None:
     said = Reading(zone=0).read(line)
 
     assert not {chr(code) for code in (*range(9), *range(10, 32), *range(127, 160))} & set(said.text)
+
+
+@dataclass
+class OneLog:
+    """A Scrapyd that has a log."""
+
+    data: bytes
+
+    async def log(self, project: str, spider: str, jobid: str, offset: int, length: int) -> Piece:
+        return Piece(self.data[offset : offset + length], len(self.data))
+
+
+async def test_others_go_first_while_a_long_log_is_understood() -> None:
+    lines, turns, said = 30 * BREATH, 0, list[str]()
+    now = datetime(2026, 11, 16, 3, tzinfo=UTC)
+    handle = Handle(node="http://n", project="p", spider="s", jobid="run_1", asked_at=now)
+    scrapyd: Any = OneLog(b"".join(f"{HEAD}line {at}\n".encode() for at in range(lines)))
+
+    async def others() -> None:
+        nonlocal turns
+        while len(said) < lines:
+            turns += 1
+            await asyncio.sleep(0)
+
+    going = asyncio.create_task(others())
+    await Copier().copy_log(scrapyd, handle, lambda message, **_: said.append(message), Budget(), now)
+    await going
+
+    assert len(said) == lines
+    assert turns >= lines // BREATH

@@ -18,7 +18,7 @@ from foliot.domain.event import LINE_LIMIT, EventType, Line
 from foliot.domain.run import Fence
 from foliot.engine import notebook as notebooks
 from foliot.engine.flight import Flight, Stop
-from foliot.engine.logbook import Logbook
+from foliot.engine.logbook import SLICE, Logbook
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Claimed
 from foliot.store.logs import pack
@@ -143,7 +143,7 @@ async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: Flight) ->
     )
     store = Picky()
     executor = Flights({"run_1": flight, "run_2": other})
-    logbook = Logbook(store=store, feed=MemoryFeed(), executor=executor)  # type: ignore[arg-type]
+    logbook = Logbook(store=store, feed=MemoryFeed(), executor=executor, gap=0)  # type: ignore[arg-type]
     flight.log("bad")
     other.log("good")
 
@@ -151,6 +151,74 @@ async def test_lines_that_cannot_be_stored_spoil_nobody_elses(flight: Flight) ->
     await logbook.run_once()
 
     assert store.kept == [("run_2", ["good"]), ("run_1", ["1 lines could not be stored and are lost"])]
+
+
+async def test_a_flood_is_written_in_slices_beside_the_few_lines_of_others(flight: Flight) -> None:
+    other = Flight(
+        claimed=replace(CLAIMED, fence=Fence("run_2", 1, "tok_2")),
+        clock=stopped(),
+        leased_at=0.0,
+        hard_at=60.0,
+        limit=60.0,
+    )
+    store = Picky()
+    executor = Flights({"run_1": flight, "run_2": other})
+    logbook = Logbook(store=store, feed=MemoryFeed(), executor=executor, gap=0)  # type: ignore[arg-type]
+    for number in range(SLICE + 1):
+        flight.log(f"{number}")
+    other.log("one")
+
+    rounds = [await logbook.run_once(), await logbook.run_once(), await logbook.run_once()]
+
+    assert [(one.lines, one.runs) for one in rounds] == [(SLICE + 1, 2), (1, 1), (0, 0)]
+    assert [(run_id, len(lines)) for run_id, lines in store.kept] == [("run_1", SLICE), ("run_2", 1), ("run_1", 1)]
+
+
+async def test_a_round_soon_after_the_last_one_writes_nothing(flight: Flight) -> None:
+    store = Picky()
+    logbook = Logbook(store=store, feed=MemoryFeed(), executor=Flights({"run_1": flight}), gap=60)  # type: ignore[arg-type]
+    flight.log("one")
+    await logbook.run_once()
+    flight.log("two")
+
+    again = await logbook.run_once()
+
+    assert (again.lines, [lines for _, lines in store.kept]) == (0, [["one"]])
+    assert 0 < again.rest <= 60
+
+
+async def test_whoever_says_much_waits_until_there_is_room(flight: Flight) -> None:
+    called: list[str] = []
+    flight.crowded = lambda: called.append("crowded")
+    await flight.room()
+    for _ in range(notebooks.ROOM_LINES):
+        flight.log("x")
+
+    waiting = asyncio.create_task(flight.room())
+    await asyncio.sleep(0)
+    assert (waiting.done(), called) == (False, ["crowded"])
+    flight.take_lines(1)
+    await asyncio.wait_for(waiting, 5)
+
+
+def test_long_lines_fill_a_slice_sooner(flight: Flight) -> None:
+    for _ in range(40):
+        flight.log("x" * LINE_LIMIT)
+
+    assert flight.full
+    assert len(flight.take_lines(SLICE)) == notebooks.ROOM_TEXT // LINE_LIMIT
+    assert flight.text == sum(len(line.message) for line in flight.lines)
+
+
+def test_a_gap_is_told_where_it_is(flight: Flight) -> None:
+    for _ in range(notebooks.BUFFERED_LINES + 2):
+        flight.log("early")
+    first = flight.take_lines(SLICE)
+    flight.log("late")
+
+    told = [line.message for line in [*first, *flight.take_lines()]]
+
+    assert told[-2:] == ["2 more lines came too fast and were not kept", "late"]
 
 
 async def test_lines_wait_while_the_database_is_away(flight: Flight) -> None:

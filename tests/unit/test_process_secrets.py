@@ -16,7 +16,8 @@ import structlog
 from foliot import TaskContext, logs, task
 from foliot.domain.access import LOCAL
 from foliot.domain.event import EventType
-from foliot.domain.redact import HIDDEN, Redactor
+from foliot.domain.mask import HIDDEN
+from foliot.domain.redact import Redactor
 from foliot.feed.memory import MemoryFeed
 from foliot.settings import Settings, process_secrets
 from foliot.testing import GivenActions, StoppedClock, drain, open_store

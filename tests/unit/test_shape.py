@@ -24,6 +24,7 @@ LOOPS = {"engine/loop.py"}
 WAITS = {
     "engine/loop.py": "the loop decides how long to sleep",
     "doors/rest/broadcast.py": "many followers are told a few times a second, not at every line",
+    "usecases/backlog.py": "whoever reads a backlog rests as long as each batch took",
     "engine/gatherer.py": "a page is fetched when its host's turn has come",
     "pipelines/builtin/discord.py": "Discord says how long it wants to be left alone",
     "pipelines/builtin/fetchers.py": "a host is asked no more often than a pipeline says",
@@ -108,9 +109,32 @@ def test_the_check_on_waiting_knows_a_wait_when_it_sees_one(code: str, verdict: 
     assert any(waits(node) for node in ast.walk(ast.parse(code))) is verdict
 
 
+SHARED = {
+    "cli/showing.py": "the browser that a person asked for",
+    "scrapy/middleware.py": "a spider's own process",
+    "testing.py": "a test's own process",
+}
+"""The only places that use the loop's own threads, which everybody shares."""
+
+
+def test_requests_and_work_share_no_threads(module: Path) -> None:
+    found = [
+        node.lineno
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (
+            node.func.attr == "to_thread"
+            or (node.func.attr == "run_in_executor" and isinstance(node.args[0], ast.Constant))
+        )
+    ]
+
+    assert not found or place(module) in SHARED, f"line {found}: use REQUESTS or WORK of ports/threads.py"
+
+
 def test_every_listed_exception_is_still_needed() -> None:
     if (SOURCE / "engine").exists() and any((SOURCE / "engine").glob("*.py")):
-        assert [name for name in {*LOOPS, *WAITS} if not (SOURCE / name).exists()] == []
+        assert [name for name in {*LOOPS, *WAITS, *SHARED} if not (SOURCE / name).exists()] == []
 
 
 # --- the repository ---------------------------------------------------------------------------------------------------

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import faulthandler
 import gc
+import logging
 import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,13 +21,15 @@ from foliot.domain.node import Wish
 from foliot.settings import process_secrets
 
 if TYPE_CHECKING:
-    import uvicorn
-
     from foliot.bootstrap import App
 
-# Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this.
-STREAMS_SECONDS = 2
 STOPPED_AT_ONCE = 130
+MARGIN = 15.0
+"""Seconds beyond `FOLIOT_SHUTDOWN_SECONDS` that a drain may take; whoever has not ended then is ended."""
+LEAVE = 3.0
+"""Seconds for what is left after the drain: threads that nobody can end."""
+BACKSTOP = 5.0
+"""Seconds after which a process that cannot even end itself is ended without Python."""
 RESTART = -1
 """Not an exit code: the process is to begin anew."""
 
@@ -72,10 +77,33 @@ def address_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def leave_within(seconds: float, code: int) -> None:
+    """End this process after so long, whatever its threads do: the interpreter would wait for each of them.
+
+    What is durable was written before. Runs of a process that did not get so far are handed on by their leases.
+    """
+
+    def leave() -> None:
+        threading.Event().wait(seconds)
+        left = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
+        logging.getLogger("foliot.process").warning("ends in the middle of something: %s", ", ".join(left))
+        logging.shutdown()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+    threading.Thread(target=leave, name="foliot-exit", daemon=True).start()
+    with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
+        # In C, and so also beside a thread that keeps the interpreter to itself; it says what each was doing.
+        faulthandler.dump_traceback_later(seconds + BACKSTOP, exit=True, file=sys.stderr)
+
+
 class Stop:
     """The first signal asks the process to drain; a second one ends it at once. A wish is not so urgent."""
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float = 0.0) -> None:
+        self.grace = grace
         self.asked = asyncio.Event()
         self.wished = asyncio.Event()
         self.wish: Wish | None = None
@@ -102,6 +130,7 @@ class Stop:
             # No clean-up on purpose: whatever hangs must not hold the second request up. Leases hand the runs on.
             os._exit(STOPPED_AT_ONCE)
         self.asked.set()
+        leave_within(self.grace + MARGIN, 1)
 
 
 def calm_memory() -> None:
@@ -112,7 +141,7 @@ def calm_memory() -> None:
 
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
-    stop = Stop()
+    stop = Stop(app.settings.shutdown_seconds)
     if app.engine is not None:
         app.engine.heard = stop.hear
     with stop.on_signals():
@@ -129,7 +158,10 @@ async def live(app: App, listener: socket.socket | None, announce: Callable[[], 
         # Asked to stop on the way to a new beginning: the end is what was asked for last.
         if stop.wish is Wish.RESTART and not stop.asked.is_set():
             return RESTART
-    return 0 if served else 1
+    ended = 0 if served else 1
+    if stop.asked.is_set():
+        leave_within(LEAVE, ended)
+    return ended
 
 
 async def _wait(app: App, announce: Callable[[], None], stop: Stop) -> bool:
@@ -161,8 +193,12 @@ def begin_anew() -> NoReturn:
 
 async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
+    from foliot.doors.rest.connections import Bounds
+    from foliot.doors.rest.server import per_address, server_of
+
     asgi: Any = app.asgi
-    server = _server(asgi)
+    settings = app.settings
+    server = server_of(asgi, bounds=Bounds(per_address(settings.connections_per_address, local=settings.local)))
     serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
     asked = asyncio.create_task(stop.asked.wait(), name="stop")
     idle = asyncio.create_task(_until_idle(app, stop), name="wish")
@@ -175,23 +211,3 @@ async def _serve(app: App, listener: socket.socket, announce: Callable[[], None]
         task.cancel()
     await serving
     return not ended_by_itself
-
-
-def _server(asgi: Any) -> uvicorn.Server:
-    import uvicorn
-
-    class Doors(uvicorn.Server):
-        """Leaves the signals to us: the engine has to drain as well."""
-
-        def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
-            return contextlib.nullcontext()
-
-    config = uvicorn.Config(
-        asgi,
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=STREAMS_SECONDS,
-        server_header=False,
-        proxy_headers=False,
-    )
-    return Doors(config)

@@ -182,7 +182,7 @@ def read_request(raw: object) -> BulkRequest:
     """`Invalid` names what is wrong with it."""
     fields = Fields.of("", raw)
     given = fields.value("action")
-    if given not in set(Act):
+    if not isinstance(given, str) or given not in set(Act):
         raise Invalid("action", f"must be one of {', '.join(Act)}", got=given)
     act = Act(given)
     if act is Act.BACKFILL:

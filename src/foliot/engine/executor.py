@@ -25,6 +25,7 @@ from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.surprises import crashed, hopeless, stopped, timed_out, unanswered
 from foliot.ports import (
+    LINES_TOPIC,
     SLOTS_TOPIC,
     Action,
     Actions,
@@ -119,6 +120,7 @@ class Executor:
         flight = Flight(
             claimed=claimed, clock=self.clock, base=self.secrets, leased_at=asked_at, hard_at=hard_at, limit=limit
         )
+        flight.crowded = self._crowded
         self.flights[flight.run_id] = flight
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
@@ -166,7 +168,11 @@ class Executor:
         return unanswered(flight, ended)
 
     async def _record(self, flight: Flight, outcome: Outcome) -> None:
-        if flight.writing is not None:
+        # In slices, as while it ran: everybody's endings are written together, and wait for the longest.
+        flight.landing = flight.full
+        await flight.room()
+        flight.landing = False
+        while flight.writing is not None:
             await flight.writing
         await self._put(flight, outcome, cancelled=flight.stop is Stop.CANCEL)
 
@@ -194,6 +200,9 @@ class Executor:
         if self.wanted:
             self.wanted = False
             self.feed.wake(SLOTS_TOPIC)
+
+    def _crowded(self) -> None:
+        self.feed.wake(LINES_TOPIC)
 
     def _land(self, flight: Flight) -> None:
         self._performed(flight)

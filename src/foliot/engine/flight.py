@@ -28,6 +28,8 @@ class Flight(Notebook):
     timer: asyncio.TimerHandle | None = None
     stop: Stop | None = None
     performing: bool = True
+    landing: bool = False
+    """It has ended and has more lines than an ending should carry: the logbook goes on writing them."""
     writing: asyncio.Future[None] | None = None
     """Set while the logbook writes lines of this attempt: its ending must come after them."""
 

@@ -1,4 +1,4 @@
-"""Writes the lines of running attempts down, a few times a second, in chunks."""
+"""Writes the lines of running attempts down in slices: so many of a run, and of all runs, in a tenth of a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from foliot.domain.errors import Unavailable
 from foliot.domain.event import Line
 from foliot.engine.executor import Executor
 from foliot.engine.flight import Flight
-from foliot.ports import Feed, Store, run_topic
+from foliot.ports import LINES_TOPIC, Feed, Store, run_topic
+
+SLICE = 500
+"""Lines of one run in a round."""
+ROUND = 2000
+"""Lines of all runs in a round: whoever has many shares it with the others that have."""
+LEAST = 20
+"""Lines that each may write in a round, however many there are."""
+GAP = 0.1
+"""Seconds between two rounds at least. A run writes at most `SLICE / GAP` lines a second, all runs `ROUND / GAP`."""
 
 Taken = tuple[Flight, Sequence[Line]]
 
@@ -28,22 +37,28 @@ class Logged:
     rest: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Logbook:
-    """Lines of an attempt that ends sooner travel with its ending instead."""
+    """Lines of an attempt that ends sooner travel with its ending instead. One that says more waits for its turn."""
 
     store: Store
     feed: Feed
     executor: Executor
     period: float = 0.5
+    gap: float = GAP
     name: str = "logbook"
-    topics: Sequence[str] = ()
+    topics: Sequence[str] = (LINES_TOPIC,)
+    _wrote_at: float = float("-inf")
 
     async def run_once(self) -> Logged:
-        waiting = [flight for flight in self.executor.flights.values() if flight.lines and flight.performing]
-        if not waiting:
-            return Logged(0, 0, self.period)
-        taken = [(flight, flight.take_lines()) for flight in waiting]
+        loop = asyncio.get_running_loop()
+        early = self._wrote_at + self.gap - loop.time()
+        waiting = [one for one in self.executor.flights.values() if one.lines and (one.performing or one.landing)]
+        if not waiting or early > 0:
+            return Logged(0, 0, early if waiting else self.period)
+        self._wrote_at = loop.time()
+        share = min(SLICE, max(ROUND // len(waiting), LEAST))
+        taken = [(flight, flight.take_lines(share)) for flight in waiting]
         written = asyncio.get_running_loop().create_future()
         for flight in waiting:
             flight.writing = written
@@ -54,7 +69,8 @@ class Logbook:
             for flight in waiting:
                 flight.writing = None
         self.feed.wake(*(run_topic(flight.run_id) for flight, _ in taken))
-        return Logged(sum(len(lines) for _, lines in taken), len(taken), self.period)
+        rest = self.gap if any(flight.lines for flight in waiting) else self.period
+        return Logged(sum(len(lines) for _, lines in taken), len(taken), rest)
 
     async def _write(self, taken: Sequence[Taken]) -> None:
         """All at once; when that cannot be stored, each attempt's alone, so that one spoils no other's."""
@@ -90,4 +106,4 @@ def _refused(error: BaseException) -> bool:
 
 def _put_back(taken: Sequence[Taken]) -> None:
     for flight, lines in taken:
-        flight.lines[:0] = lines
+        flight.give_back(lines)

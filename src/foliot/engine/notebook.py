@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -16,8 +17,11 @@ from foliot.domain.redact import Redactor
 from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Problem, Succeeded
 from foliot.ports import Claimed, Clock, Context, Note, Stale, Store
 
+ROOM_LINES = 1000
+ROOM_TEXT = 256 * 1024
+"""Lines, and characters of them, that wait to be written before whoever can wait does."""
 BUFFERED_LINES = 10_000
-"""Lines that may wait for the logbook; what comes faster than it can write is counted, not kept."""
+"""Lines that may wait of those who cannot; what comes faster than it can be written is counted, not kept."""
 _DIGITS = 18
 """Of a whole number that 64 bits surely hold; a longer one is kept as well as a float can."""
 
@@ -57,7 +61,12 @@ class Notebook:
     clock: Clock
     most: int = BUFFERED_LINES
     lines: list[Line] = field(default_factory=list)
+    text: int = 0
+    """Characters of these lines."""
     dropped: int = 0
+    crowded: Callable[[], None] | None = field(default=None, repr=False)
+    """Called when somebody begins to wait for room."""
+    _taken: asyncio.Event | None = field(default=None, repr=False)
     hidden: tuple[str, ...] = field(default=(), repr=False)
     base: Redactor = field(default_factory=Redactor, repr=False)
     """Knows the secrets of the process itself."""
@@ -108,17 +117,59 @@ class Notebook:
     def _add(self, line: Line) -> None:
         if len(self.lines) >= self.most:
             self.dropped += 1
-        else:
-            self.lines.append(line)
+            return
+        # Where some are missing, not at the end of what came afterwards.
+        self._own_up()
+        self.lines.append(line)
+        self.text += len(line.message)
 
-    def take_lines(self) -> Sequence[Line]:
-        """The lines that wait to be written; a flood is bounded and says so."""
-        lines, self.lines = self.lines, []
+    def _own_up(self) -> None:
         if self.dropped:
             said = f"{self.dropped} more lines came too fast and were not kept"
-            lines.append(Line(self.clock.now(), EventType.LOG, "warning", said))
+            self.lines.append(Line(self.clock.now(), EventType.LOG, "warning", said))
             self.dropped = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether whoever has more to say should wait."""
+        return len(self.lines) >= ROOM_LINES or self.text >= ROOM_TEXT
+
+    async def room(self) -> None:
+        """Wait until what was said is written down, as far as it has to be."""
+        while self.full:
+            if self._taken is None:
+                self._taken = asyncio.Event()
+                if self.crowded is not None:
+                    self.crowded()
+            await self._taken.wait()
+
+    def take_lines(self, most: int | None = None) -> Sequence[Line]:
+        """The lines that wait to be written, or the first of them; a flood is bounded and says so."""
+        count = len(self.lines) if most is None else self._slice(most)
+        if count == len(self.lines):
+            self._own_up()
+            count = len(self.lines)
+        lines, self.lines = self.lines[:count], self.lines[count:]
+        self.text -= sum(len(line.message) for line in lines)
+        if self._taken is not None and not self.full:
+            self._taken.set()
+            self._taken = None
         return lines
+
+    def _slice(self, most: int) -> int:
+        """How many of them are no more than this, and no longer than a slice may be."""
+        count = text = 0
+        for line in self.lines[:most]:
+            text += len(line.message)
+            if count and text > ROOM_TEXT:
+                break
+            count += 1
+        return count
+
+    def give_back(self, lines: Sequence[Line]) -> None:
+        """Lines that were taken and could not be written."""
+        self.lines[:0] = lines
+        self.text += sum(len(line.message) for line in lines)
 
     def context(self, timeout: timedelta, note: Note) -> Context:
         """What the action may know, and where it says what it has to say."""
@@ -138,6 +189,7 @@ class Notebook:
             progress=self.progress,
             hide=self.hide,
             note=note,
+            room=self.room,
             limit=None if claimed.timeout_seconds is None else timedelta(seconds=claimed.timeout_seconds),
         )
 

@@ -37,6 +37,9 @@ class Visit(Notebook):
     put_back: bool = False
     """Nothing was wrong with it: whoever looked had to leave."""
 
+    async def room(self) -> None:
+        """Nothing is written before the look is over, so nothing is waited for: a look brings only so much."""
+
     @property
     def handle(self) -> Mapping[str, Any]:
         """As it is on the row."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, Protocol, runtime_checkable
 
 from foliot.domain.access import Tenants
+from foliot.ports.world import Room, always_room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +122,10 @@ class ProcessDied(Exception):
 class Pool(Protocol):
     """Processes for what would keep this one busy."""
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
         """Run it. Cancelled (asyncio): the function is asked to stop, and its process killed if it does not.
+
+        After each thing that it says `room` is waited for, and with us the process that goes on talking.
 
         Raises `TimeoutError` when it has not ended in time, and `ProcessDied` when its process did.
         """

@@ -54,6 +54,18 @@ async def _note_nothing(handle: Mapping[str, Any]) -> None:
     """For whoever keeps nothing."""
 
 
+class Room(Protocol):
+    """Back-pressure: where an action that says much waits, so that no line has to be left out."""
+
+    async def __call__(self) -> None:
+        """Returns when more lines can be taken."""
+        ...
+
+
+async def always_room() -> None:
+    """For whoever keeps nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What an action may know about the attempt it is performing."""
@@ -73,6 +85,8 @@ class Context:
     hide: Hide = _hide_nothing
     """Takes these values out of every line, result and error of this attempt, in all their usual encodings."""
     note: Note = _note_nothing
+    room: Room = always_room
+    """Lines that come faster than they are written down are bounded; whoever waits here loses none."""
     limit: timedelta | None = None
     """The schedule's own time limit; None when it names none."""
 
@@ -308,6 +322,8 @@ PARKED_TOPIC = "parked"
 SLOTS_TOPIC = "slots"
 """A worker that had none has a slot free."""
 STOP_TOPIC = "stop:"
+LINES_TOPIC = "lines"
+"""A run has said so much that it waits for its lines to be written down."""
 REPORT_TOPIC = "report"
 """What this process reports of itself has changed."""
 
@@ -316,7 +332,7 @@ ARTICLES_TOPIC = "articles"
 PAGES_TOPIC = "pages"
 """Pages were fetched, and wait to be written down."""
 
-LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC, REPORT_TOPIC)
+LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC, LINES_TOPIC, REPORT_TOPIC)
 """How topics begin that mean nothing to another process."""
 
 

@@ -82,6 +82,16 @@ class Settings(
             read=reading.whole(0, 65535),
         ),
     )
+    connections_per_address: int | None = field(
+        default=None,
+        metadata=about(
+            "Connections that one address may have open to one API process, 0 for any number; behind a proxy they all "
+            "come from the proxy. Default: 1000, or a quarter of the files that the process may open if that is less; "
+            "any number in local mode.",
+            "FOLIOT_CONNECTIONS_PER_ADDRESS",
+            read=reading.whole(0, 1_000_000),
+        ),
+    )
     timezone: str = field(
         default="UTC",
         metadata=about(
@@ -147,7 +157,8 @@ class Settings(
     time_scale: float = field(
         default=1.0,
         metadata=about(
-            "Multiplies lease, heartbeat, sweep and the watchdog's patience; tests set it below 1 to see recovery sooner.",
+            "Multiplies lease, heartbeat, sweep and the watchdog's patience; tests set it below 1 to see recovery "
+            "sooner.",
             "FOLIOT_TIME_SCALE",
             read=reading.number(0.001, 1),
         ),

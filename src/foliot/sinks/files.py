@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from foliot.domain.errors import Invalid, Unavailable
+from foliot.ports.threads import WORK
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ class LocalFiles:
 
     async def open(self, path: str, owner: str, *, append: bool = False) -> FileWriter:
         target = self._place(path)
-        return await asyncio.to_thread(_guarded, lambda: self._opened(target, path, owner, append=append))
+        return await WORK.run(_guarded, lambda: self._opened(target, path, owner, append=append))
 
     def _place(self, path: str) -> Path:
         if not path or "\x00" in path or path.endswith("/") or ".." in Path(path).parts:
@@ -88,10 +89,10 @@ class FileWriter:
         if self._last is not None:
             # Whoever was stopped left a thread behind, which may still write.
             await asyncio.wait([self._last])
-        await asyncio.to_thread(self._discard)
+        await WORK.run(self._discard)
 
     async def _step(self, step: Callable[[], None]) -> None:
-        self._last = asyncio.ensure_future(asyncio.to_thread(_guarded, step))
+        self._last = asyncio.ensure_future(WORK.run(_guarded, step))
         await asyncio.shield(self._last)
 
     def _write(self, data: bytes) -> None:

@@ -101,7 +101,7 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
 
 async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
     scribe = Scribe.new()
-    tolds = [scribe.tell(row, ending.lines, ending.at) for row, ending in held]
+    tolds = await scribe.tell_each((row, ending.lines, ending.at) for row, ending in held)
     if scribe.columns["run_id"]:
         await dialect.insert(conn, log_chunks, scribe.columns)
     seqs = [told.seq + 1 for told in tolds]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import zlib
 from bisect import bisect_right
@@ -18,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.event import Event, EventType
 from foliot.domain.log_category import beginning, category_of
 from foliot.ports.logs import LEVELS, Cut, Sort, Sorted, Starts, Tally, Wanted, severity
+from foliot.ports.threads import REQUESTS
 from foliot.store.tables import attempts, log_chunks, runs
 
 FEW, MANY = 4, 40
@@ -36,20 +36,20 @@ class SqlLogs:
     async def tally(self, run_id: str, after: int = 0) -> Tally:
         total, place = Tally(upto=after), after
         while chunks := await self._chunks(run_id, MANY, after=place):
-            total = total.plus(await asyncio.to_thread(_tally, chunks, after))
+            total = total.plus(await REQUESTS.run(_tally, chunks, after))
             place = chunks[-1][1]
         return total
 
     async def cut(self, run_id: str, cut: Cut) -> list[Event]:
         found, place, size = list[Event](), cut.at, FEW
         while len(found) < cut.behind and (chunks := await self._chunks(run_id, size, before=place)):
-            lines = await asyncio.to_thread(_lines, chunks, _ALL)
+            lines = await REQUESTS.run(_lines, chunks, _ALL)
             found = [line for line in lines if line.seq < cut.at] + found
             place, size = chunks[0][0], min(2 * size, MANY)
         found = found[-cut.behind :] if cut.behind else []
         place, size, most = cut.at - 1, FEW, len(found) + cut.ahead
         while len(found) < most and (chunks := await self._chunks(run_id, size, after=place)):
-            lines = await asyncio.to_thread(_lines, chunks, _ALL)
+            lines = await REQUESTS.run(_lines, chunks, _ALL)
             found += [line for line in lines if line.seq >= cut.at]
             place, size = chunks[-1][1], min(2 * size, MANY)
         return found[:most]
@@ -61,14 +61,14 @@ class SqlLogs:
         for stretch in _WHOLE if within is None else within:
             place = stretch.start - 1
             while place < stretch.stop - 1 and (chunks := await self._chunks(run_id, MANY, after=place)):
-                await asyncio.to_thread(found.take, chunks, wanted, stretch)
+                await REQUESTS.run(found.take, chunks, wanted, stretch)
                 place = chunks[-1][1]
         return [*found.behind, *found.ahead], found.total
 
     async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> Sorted:
         found, wanted = Sorted(upto=after), Wanted(grep)
         while chunks := await self._chunks(run_id, MANY, after=found.upto):
-            found = found.plus(await asyncio.to_thread(_sorted, chunks, wanted, starts, after))
+            found = found.plus(await REQUESTS.run(_sorted, chunks, wanted, starts, after))
         return found
 
     async def starts(self, run_id: str) -> list[tuple[int, int]]:

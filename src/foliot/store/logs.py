@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -57,8 +58,23 @@ class Scribe:
     def new(cls) -> Scribe:
         return cls({"run_id": [], "first_seq": [], "tenant_id": [], "last_seq": [], "data": []})
 
+    async def tell_each(self, told: Iterable[tuple[Any, Sequence[Line], datetime | None]]) -> list[Told]:
+        """The same for many, whose chunks are packed one at a time: others go on in between."""
+        tolds = []
+        for row, lines, ended_at in told:
+            for done in self._steps(row, lines, ended_at):
+                if done is None:
+                    await asyncio.sleep(0)
+                else:
+                    tolds.append(done)
+        return tolds
+
     def tell(self, row: Any, lines: Sequence[Line], ended_at: datetime | None = None) -> Told:
         """Lines of a running attempt, whose row is locked; at its end a last line says how many found no room."""
+        return next(done for done in self._steps(row, lines, ended_at) if done is not None)
+
+    def _steps(self, row: Any, lines: Sequence[Line], ended_at: datetime | None) -> Generator[Told | None]:
+        """None after each full chunk, then where the run stands."""
         # Each attempt has told of itself, and each end but the last: the other numbers are lines.
         room = max(LINES_PER_RUN - (row.event_seq - 2 * row.attempt), 0)
         seq, size = row.event_seq, row.log_bytes
@@ -71,12 +87,15 @@ class Scribe:
                 size = LOG_BYTES
                 break
             seq, size = self._add(row, seq, part, data), size + len(data)
+            if len(part) == CHUNK_LINES:
+                yield None
         dropped = row.log_dropped + len(lines) - (seq - row.event_seq)
         if dropped and ended_at is not None:
             said = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
             last = [Line(ended_at, EventType.LOG, "warning", said)]
-            return Told(self._add(row, seq, last, pack(last)), size, 0)
-        return Told(seq, size, dropped)
+            yield Told(self._add(row, seq, last, pack(last)), size, 0)
+            return
+        yield Told(seq, size, dropped)
 
     def _add(self, row: Any, seq: int, lines: Sequence[Line], data: bytes) -> int:
         made = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)

@@ -152,7 +152,7 @@ class SqlParked:
 
     async def _write(self, held: Sequence[tuple[Any, Parking]], now: datetime) -> None:
         scribe = Scribe.new()
-        tolds = [scribe.tell(row, parking.lines) for row, parking in held]
+        tolds = await scribe.tell_each((row, parking.lines, None) for row, parking in held)
         if scribe.columns["run_id"]:
             await self.dialect.insert(self.conn, log_chunks, scribe.columns)
         brought = [(row.tenant_id, row.id, parking.items) for row, parking in held if parking.items]

@@ -250,7 +250,7 @@ class SqlRuns:
         if not held:
             return set()
         scribe = Scribe.new()
-        tolds = [scribe.tell(row, lines) for row, lines in held]
+        tolds = await scribe.tell_each((row, lines, None) for row, lines in held)
         if scribe.columns["run_id"]:
             await self.dialect.insert(self.conn, log_chunks, scribe.columns)
         keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}

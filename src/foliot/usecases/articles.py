@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,6 +15,7 @@ from foliot.domain.reading import Fields
 from foliot.domain.run import DEFAULT_PRIORITY, Origin
 from foliot.ports import ARTICLES_TOPIC, RUNS_TOPIC, Clock, Feed, RunRequest, RunView, Store
 from foliot.ports.articles import ItemView, Previous, Wish
+from foliot.ports.threads import REQUESTS
 from foliot.usecases.again import again
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
@@ -59,7 +59,7 @@ class Articles:
         fields.finish()
         check_depth("articles", articles)
         # Ten thousand URLs are read in half a second, in which others want to be answered.
-        config = await asyncio.to_thread(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
+        config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
         wanted = [Wish.of(one) for one in config["articles"]]
         submitted = await self._submit(caller, wanted, max_age, once)
         self.feed.wake(ARTICLES_TOPIC, RUNS_TOPIC)

@@ -5,7 +5,6 @@ Like run-now, such a run ignores overlap and counts as open while it goes on.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from foliot.domain.run import Origin
 from foliot.domain.schedule import Overlap, Schedule, Spec, Status
 from foliot.ports import Clock, Feed, RunRequest, Store, Transaction
 from foliot.ports.bulks import BULKS_TOPIC
+from foliot.ports.threads import REQUESTS
 from foliot.usecases.again import again
 from foliot.usecases.bulks import BulkView, begun
 from foliot.usecases.instants import NOT_YET, TICK, Instant, named, outcomes
@@ -144,7 +144,7 @@ class Backfills:
         spans = [Span(_FIRST, born - TICK, schedule.version, active=False, reason=NOT_YET), *spans]
         specs = await tx.schedules.specs(schedule_id)
         # Thousands of instants take a while, and others must not wait for them.
-        there = await asyncio.to_thread(_look, spans, specs, request.start, end)
+        there = await REQUESTS.run(_look, spans, specs, request.start, end)
         seen = await outcomes(tx, schedule, there)
         made = await _made(tx, schedule_id, request.start, end, len(there))
         instants, left_out = chosen(request.which, [Look(one.at, one.outcome, one.on_purpose) for one in seen], made)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ from foliot.domain.tiling import Granularity, Tile, tiles
 from foliot.domain.zone import zone_info
 from foliot.ports import Clock, Page, Store, Transaction
 from foliot.ports.history import Stretch
+from foliot.ports.threads import REQUESTS
 from foliot.usecases.schedules import find_schedule
 
 MOST_TILES = 800
@@ -102,7 +102,7 @@ class Calendars:
             else:
                 schedules = await tx.searching.schedules(caller.tenant_id, Query(), Page(MOST_SCHEDULES))
         # Thousands of triggers take a while, and others must not wait for them.
-        return await asyncio.to_thread(_draw, _Sheet(found, zone, asked.granularity), made, unmade, schedules)
+        return await REQUESTS.run(_draw, _Sheet(found, zone, asked.granularity), made, unmade, schedules)
 
 
 @dataclass(frozen=True, slots=True)

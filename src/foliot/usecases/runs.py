@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from foliot.domain.access import Caller, Thing, Verb, demand
@@ -16,6 +16,7 @@ from foliot.domain.queue import same_queue
 from foliot.domain.run import Origin, RunState
 from foliot.ports import PARKED_TOPIC, RUNS_TOPIC, Clock, Feed, Page, RunRequest, RunView, Store, Transaction, run_topic
 from foliot.usecases.again import again
+from foliot.usecases.backlog import Backlog
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
 from foliot.usecases.repeating import Course, as_it_was
@@ -32,6 +33,8 @@ class Runs:
     feed: Feed
     limiter: Limiter
     new_id: Callable[[str], str]
+    backlog: Backlog = field(default_factory=Backlog)
+    """Whoever reads a long log from its beginning takes turns with the others who do."""
 
     async def list(self, caller: Caller, page: Page, **filters: str | None) -> Sequence[RunView]:
         """`filters`: status, schedule_id, kind, queue."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from foliot.domain.schedule import Schedule
 from foliot.domain.timeline import PLANNED, Group, Grouping, Mark, chosen, collisions, fold, width_of
 from foliot.ports import Clock, Page, Store, Transaction
 from foliot.ports.history import Bar, Stretch
+from foliot.ports.threads import REQUESTS
 
 PAST = FUTURE = timedelta(hours=24)
 LONGEST = timedelta(days=366)
@@ -91,7 +91,7 @@ class Timelines:
         async with self.store.read(caller.tenant_id) as tx:
             past = await _read(tx, caller.tenant_id, query, stretch)
         # Thousands of triggers take a while, and others must not wait for them.
-        return await asyncio.to_thread(_draw, past, stretch, now)
+        return await REQUESTS.run(_draw, past, stretch, now)
 
 
 def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:

@@ -15,11 +15,15 @@ from typing import Any
 
 import structlog
 
+from foliot.ports import Room, always_room
 from foliot.ports.tasks import Call, ProcessDied, Tell, Told
 from foliot.workers.frames import LARGEST, Broken, pack, receive
 
 GRACE = 2.0
 """Seconds that a function has to leave by itself once it was asked to stop."""
+
+BREATH = 20
+"""Messages after which others go first."""
 
 log = structlog.get_logger("foliot.workers")
 
@@ -88,13 +92,13 @@ class ProcessPool:
     def processes(self) -> int:
         return len(self._all)
 
-    async def call(self, call: Call, tell: Tell, patience: timedelta) -> Told:
+    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
         """Run it in a process; the time it waits for one counts as its own."""
         async with asyncio.timeout(patience.total_seconds()), self._child() as child:
             child.calls += 1
             child.worn += call.weight
             # Never cancelled itself, so that no message is read by halves.
-            hearing = asyncio.create_task(_hear(child, tell, child.calls))
+            hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
             try:
                 await child.send({"call": _asked(call), "number": child.calls}, call.body)
                 return await asyncio.shield(hearing)
@@ -163,15 +167,22 @@ def _asked(call: Call) -> dict[str, Any]:
     return asked | {"attempt": asdict(call.attempt)} if call.task else asked
 
 
-async def _hear(child: Child, tell: Tell, number: int) -> Told:
+async def _hear(child: Child, tell: Tell, number: int, room: Room) -> Told:
     """What the process says until the function has ended; a thread that an earlier call left behind is not heard."""
+    heard = 0
     while (message := await child.receive()) is not None:
+        heard += 1
+        if heard % BREATH == 0:
+            # What has arrived already is read without waiting for anything.
+            await asyncio.sleep(0)
         if message.get("number") != number:
             continue
         if "log" in message:
             tell.log(str(message["log"]), str(message.get("level", "info")))
+            await room()
         elif "progress" in message:
             tell.progress(message["progress"])
+            await room()
         else:
             return Told(**message["ended"])
     await child.process.wait()

@@ -17,6 +17,7 @@ from foliot.actions.grpc.trouble import BadAnswer
 from foliot.domain.errors import Invalid
 from foliot.domain.reading import rfc3339
 from foliot.ports import Answers, Call, CallFailed, Calls, CallStatus, Context
+from foliot.ports.threads import WORK
 
 _SHORTEST = timedelta(milliseconds=10)
 _BULKY = 64 * 1024
@@ -107,7 +108,7 @@ class Calling:
 async def _decoded(method: Method, messages: Sequence[bytes]) -> Any:
     if sum(map(len, messages)) < _BULKY:
         return decode(method, messages)
-    return await asyncio.to_thread(decode, method, messages)
+    return await WORK.run(decode, method, messages)
 
 
 def metadata(ctx: Context) -> dict[str, str]:

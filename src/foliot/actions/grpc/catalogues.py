@@ -9,6 +9,7 @@ from datetime import timedelta
 from foliot.actions.grpc.catalogue import Catalogue
 from foliot.actions.grpc.reflection import Asking
 from foliot.ports import Calls, Clock
+from foliot.ports.threads import WORK
 
 KEPT = timedelta(minutes=5)
 """After this a service is asked again: one behind a balancer may change while the connection stays."""
@@ -72,7 +73,7 @@ class Catalogues:
         if before is not None and before.catalogue.described == described:
             catalogue = before.catalogue
         else:
-            catalogue = await asyncio.to_thread(Catalogue.of, described)
+            catalogue = await WORK.run(Catalogue.of, described)
         self._kept[service] = _Entry(catalogue, asking.line, asked_at)
         return catalogue
 

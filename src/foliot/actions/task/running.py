@@ -19,8 +19,11 @@ from foliot.tasks.task import Task
 GRACE = 2.0
 """Seconds for which a thread that was asked to stop is waited for; nobody can end it."""
 
-WAITING = 10_000
-"""Lines of a thread that may wait for the loop; what comes faster is counted, not kept."""
+WAITING = 100
+"""Lines of a thread that may wait for the loop; whoever says more waits with them."""
+
+LOOK = 1.0
+"""Seconds after which a thread that waits looks whether anybody is there to hear it."""
 
 STUBBORN = "It does not stop, and its thread is left to itself: a loop should look at ctx.cancelled."
 
@@ -33,9 +36,10 @@ class ToRun:
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
     home: int = field(default_factory=threading.get_ident)
     most: int = WAITING
-    _lock: threading.Lock = field(init=False, default_factory=threading.Lock)
+    _space: threading.Condition = field(init=False, default_factory=threading.Condition)
     _waiting: list[Callable[[], None]] = field(init=False, default_factory=list)
-    _over: int = field(init=False, default=0)
+    _closed: bool = field(init=False, default=False)
+    _passing: set[asyncio.Task[None]] = field(init=False, default_factory=set)
 
     def log(self, message: str, level: str) -> None:
         self._say(lambda: self.ctx.log(message, level=level))
@@ -43,28 +47,56 @@ class ToRun:
     def progress(self, data: Mapping[str, Any]) -> None:
         self._say(lambda: self.ctx.progress(**data))
 
+    async def room(self) -> None:
+        """For whoever hears a function of another process: it is not heard faster than it is written down."""
+        if not self._closed:
+            await self.ctx.room()
+
     def _say(self, say: Callable[[], None]) -> None:
         if threading.get_ident() == self.home:
             say()
-        elif not self.loop.is_closed():
-            with self._lock:
-                if len(self._waiting) >= self.most:
-                    self._over += 1
-                    return
-                self._waiting.append(say)
-                first = len(self._waiting) == 1
-            if first:
-                # One after the other in the order said, and all before the function's end is heard.
-                self.loop.call_soon_threadsafe(self._pass_on)
+            return
+        with self._space:
+            while len(self._waiting) >= self.most and not self._over:
+                # The function waits as long as its lines do: it is the one that floods.
+                self._space.wait(LOOK)
+            if self._over:
+                return
+            self._waiting.append(say)
+            if len(self._waiting) == 1:
+                # One after the other in the order said.
+                self.loop.call_soon_threadsafe(self._begin)
 
-    def _pass_on(self) -> None:
-        with self._lock:
+    @property
+    def _over(self) -> bool:
+        """Nobody hears any more what is said."""
+        return self._closed or self.loop.is_closed()
+
+    def _begin(self) -> None:
+        passing = asyncio.ensure_future(self._pass_on())
+        self._passing.add(passing)
+        passing.add_done_callback(self._passing.discard)
+
+    async def _pass_on(self) -> None:
+        await self.room()
+        self.flush()
+
+    def flush(self) -> None:
+        """Pass on what waits, now."""
+        with self._space:
             waiting, self._waiting = self._waiting, []
-            over, self._over = self._over, 0
+            self._space.notify_all()
         for say in waiting:
             say()
-        if over:
-            self.ctx.log(f"{over} more lines came too fast and were not kept", level="warning")
+
+    def close(self) -> None:
+        """Pass on what waits; whatever is said from now on is heard by nobody, and nobody waits any longer."""
+        self.flush()
+        with self._space:
+            self._closed = True
+            self._space.notify_all()
+        for passing in list(self._passing):
+            passing.cancel()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +111,14 @@ class Running:
 
     async def on_loop(self) -> Told:
         """An async function shares the loop with everything else, and is cancelled like everything else."""
-        made = TaskContext.of(self.task.name, self.attempt, ToRun(self.ctx))
+        tell = ToRun(self.ctx)
+        made = TaskContext.of(self.task.name, self.attempt, tell)
         try:
             async with asyncio.timeout(self.patience.total_seconds()):
                 return await call_async(self.task, self.given, made)
         finally:
             made.stop.set()
+            tell.close()
 
     async def in_thread(self) -> Told:
         """A plain function gets a thread of its own: one that hangs takes nobody else's, and holds up no exit."""
@@ -106,8 +140,11 @@ class Running:
             made.stop.set()
             await asyncio.wait([ended], timeout=GRACE)
             if not ended.done():
+                tell.flush()
                 self.ctx.log(STUBBORN, level="warning")
             raise
+        finally:
+            tell.close()
 
     async def in_process(self, pool: Pool) -> Told:
         """A heavy function gets a process, which can be killed."""
@@ -118,7 +155,11 @@ class Running:
             parameters=self.given,
             attempt=self.attempt,
         )
-        return await pool.call(asked, ToRun(self.ctx), self.patience)
+        tell = ToRun(self.ctx)
+        try:
+            return await pool.call(asked, tell, self.patience, tell.room)
+        finally:
+            tell.close()
 
 
 def _settle(ended: asyncio.Future[Told], told: Told) -> None:

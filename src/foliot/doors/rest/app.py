@@ -61,7 +61,7 @@ from foliot.doors.rest import (
     workers,
 )
 from foliot.doors.rest.bodies import REQUESTS
-from foliot.doors.rest.guard import LOOPBACK, Guard, Typed
+from foliot.doors.rest.guard import LOOPBACK, Guard, Typed, Unambiguous
 from foliot.doors.rest.metrics import Scrape
 from foliot.doors.rest.models import ALWAYS, Problem
 from foliot.doors.rest.pulses import Pulses
@@ -168,6 +168,7 @@ def create_app(  # noqa: PLR0913 -- as many as there are things to choose
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     # Inside the guard: in local mode a page is for those on this machine alone.
     app.add_middleware(Web, root=pages, taken=_taken(app))
+    app.add_middleware(Unambiguous)
     if identity is None:
         app.add_middleware(Guard, hosts=frozenset(hosts) | LOOPBACK)
     app.add_middleware(Typed)

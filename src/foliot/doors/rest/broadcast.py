@@ -85,6 +85,8 @@ class Broadcast:
     _seqs: list[int] = field(default_factory=list)
     _frames: list[bytes] = field(default_factory=list)
     _weight: int = 0
+    _behind: bool = False
+    """There is more than the last reading brought."""
     _joined: tuple[int, int, bytes] = (-1, -1, b"")
     _moved: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -131,19 +133,20 @@ class Broadcast:
 
     async def _read_once(self) -> float:
         """How long to rest after it."""
-        try:
-            # Whoever stops us in the middle must not take the store's connection along.
-            reading = self.cases.runs.events(self.caller, self.run_id, self.seq, BATCH)
-            run, events = await asyncio.shield(reading)
-        except Unavailable:
-            return LOOK
-        if events:
-            self._keep(events)
-            self.ring()
-        more = bool(events) and self.seq < run.event_seq
-        if run.state.final and not more:
+        async with self.cases.runs.backlog.turn(needed=self._behind):
+            try:
+                # Whoever stops us in the middle must not take the store's connection along.
+                reading = self.cases.runs.events(self.caller, self.run_id, self.seq, BATCH)
+                run, events = await asyncio.shield(reading)
+            except Unavailable:
+                return LOOK
+            if events:
+                self._keep(events)
+                self.ring()
+        self._behind = bool(events) and self.seq < run.event_seq
+        if run.state.final and not self._behind:
             self.ended = run
-        return 0.0 if more or self.ended else LOOK
+        return 0.0 if self._behind or self.ended else LOOK
 
     def _keep(self, events: Sequence[Event]) -> None:
         told = [(event.seq, made) for event in events if (made := self.view.frame(event))]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -60,12 +60,38 @@ class Typed:
 _NO_SNIFFING = (b"x-content-type-options", b"nosniff")
 
 
+@dataclass(frozen=True, slots=True)
+class Unambiguous:
+    """A request whose reading could differ between us and a proxy in front of us is refused."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in {"http", "websocket"} and (why := _ambiguous(scope["headers"])) is not None:
+            await problem("bad_request", why, headers={"Connection": "close"})(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def _ambiguous(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    lengths: set[bytes] = set()
+    for name, value in headers:
+        if name in _LENGTHS:
+            lengths.add(name)
+        elif name == b"host" and value and _name(value.decode("latin-1")) is None:
+            return "the Host header must be a name or an address, and a port at most"
+    return None if len(lengths) < len(_LENGTHS) else "give Content-Length or Transfer-Encoding, not both"
+
+
+_LENGTHS = frozenset({b"content-length", b"transfer-encoding"})
+_HOST = re.compile(r"([a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+
+
 @lru_cache(maxsize=64)
 def _name(host: str) -> str | None:
-    try:
-        return urlsplit(f"//{host}").hostname
-    except ValueError:
-        return None
+    """The name in a Host header; None where it is more than name and port, for then readers see different names."""
+    found = _HOST.fullmatch(host)
+    return None if found is None else found[1].strip("[]").lower()
 
 
 def _own(headers: Headers, scope: Scope) -> bool:

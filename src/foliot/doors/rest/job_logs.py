@@ -50,7 +50,8 @@ async def as_text(cases: UseCases, caller: Caller, run: RunView | None) -> Async
     """The whole log as far as it goes, a line each: moment, level, message. What never ran has none."""
     after = 0
     while run is not None:
-        run, events = await cases.runs.events(caller, run.id, after, BATCH)
+        async with cases.runs.backlog.turn(needed=after > 0):
+            run, events = await cases.runs.events(caller, run.id, after, BATCH)
         lines = [_line(event) for event in events if event.type is EventType.LOG]
         if lines:
             yield "".join(lines).encode()

@@ -36,6 +36,7 @@ SHOWN = 200
 
 TITLES = {
     "malformed": (400, "The body is not JSON"),
+    "bad_request": (400, "The request is ambiguous"),
     "unauthenticated": (401, "Say who you are"),
     "session_over": (401, "You are signed out"),
     "forbidden": (403, "You may not do this"),
@@ -45,6 +46,7 @@ TITLES = {
     "not_found": (404, "There is no such thing"),
     "no_such_route": (404, "There is no such route"),
     "method_not_allowed": (405, "The route does not know this method"),
+    "timeout": (408, "The request took too long to arrive"),
     "conflict": (409, "Its state does not allow this"),
     "version_mismatch": (412, "Somebody changed it first"),
     "too_large": (413, "The body is too large"),

@@ -131,7 +131,8 @@ async def _text(cases: UseCases, caller: Caller, run: RunView, events: Any) -> A
         last = events[-1].seq
         if last >= run.event_seq:
             return
-        run, events = await cases.runs.events(caller, run.id, last, BATCH)
+        async with cases.runs.backlog.turn():
+            run, events = await cases.runs.events(caller, run.id, last, BATCH)
 
 
 def _told(event: Event) -> str:

@@ -52,6 +52,8 @@ class Told:
 
     seq: int
     final: bool = False
+    behind: bool = False
+    """There is more than was read last."""
 
 
 @dataclass(slots=True)
@@ -84,13 +86,14 @@ class Socket:
         """Tell what is new of a job; true when there is more to tell at once."""
         known = self.told[job_id]
         caller = self.reader.caller
-        run, events = await self.cases.runs.events(caller, job_id, known.seq, BATCH)
+        async with self.cases.runs.backlog.turn(needed=known.behind):
+            run, events = await self.cases.runs.events(caller, job_id, known.seq, BATCH)
         job = await self.cases.jobs.get(caller, job_id)
         for event in events:
             known.seq = event.seq
             if (message := news(job, event)) is not None:
                 await self.send(message)
-        more = known.seq < run.event_seq
+        more = known.behind = known.seq < run.event_seq
         if run.state.final and not more and not known.final:
             known.final = True
             await self.send(update(job, known.seq))

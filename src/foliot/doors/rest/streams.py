@@ -167,12 +167,13 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Fol
 
 async def read_behind(cases: UseCases, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
     """What the broadcast has no longer at hand, for the one who is that far behind."""
-    try:
-        # A reader that leaves in the middle must not take the store's connection along.
-        _, events = await asyncio.shield(cases.runs.events(caller, followed.run.id, after, BATCH))
-    except Unavailable:
-        return after, b""
-    return (events[-1].seq, b"".join(map(followed.view.frame, events))) if events else (after, b"")
+    async with cases.runs.backlog.turn():
+        try:
+            # A reader that leaves in the middle must not take the store's connection along.
+            _, events = await asyncio.shield(cases.runs.events(caller, followed.run.id, after, BATCH))
+        except Unavailable:
+            return after, b""
+        return (events[-1].seq, b"".join(map(followed.view.frame, events))) if events else (after, b"")
 
 
 async def rest(moved: asyncio.Event) -> None:

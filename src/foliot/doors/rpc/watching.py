@@ -101,7 +101,9 @@ class Watching:
     async def _read(self, call: Call, run: RunView, after: int) -> tuple[RunView, list[pb.JobEvent]]:
         """While the database is away, nothing new is known."""
         try:
-            found, events = await self.jobs.cases.runs.events(call.caller, run.id, after, BATCH)
+            runs = self.jobs.cases.runs
+            async with runs.backlog.turn(needed=run.event_seq - after > BATCH):
+                found, events = await runs.events(call.caller, run.id, after, BATCH)
         except Unavailable:
             return run, []
         return found, [render.event(one, found) for one in events]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import stat
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from pathlib import Path
 from foliot.pipelines.book.composing import MAX_BYTES
 from foliot.pipelines.book.reading import Reader
 from foliot.ports.book import Fault, Sheet
+from foliot.ports.threads import WORK
 
 Seen = tuple[int, int, int]
 """Time of change, size and number of a file: what a look costs nothing to compare."""
@@ -29,12 +29,12 @@ class PipelineFile:
 
     async def look(self, now: datetime) -> Sheet | None:
         """What it says; None when that is what it said before, or somebody may still be writing it."""
-        seen = await asyncio.to_thread(_stat, self.path)
+        seen = await WORK.run(_stat, self.path)
         # Whoever writes a file changes it more than once: it is read when two looks find it alike, or at the first.
         quiet, self._seen = self._seen in (None, seen), seen
         if not quiet:
             return None
-        return await asyncio.to_thread(self._read, now, seen)
+        return await WORK.run(self._read, now, seen)
 
     def forget(self) -> None:
         """Read it anew at the next look, whatever it says."""

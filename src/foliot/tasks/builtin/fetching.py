@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from datetime import timedelta
 from urllib.parse import urljoin
 
 from foliot import __version__
 from foliot.ports import Egress, EgressFailed, EgressRefused, Outgoing, Reply
+from foliot.ports.threads import WORK
 from foliot.tasks.builtin.extraction import Found, find_price
 from foliot.tasks.builtin.products import Watched
 from foliot.tasks.context import TaskContext
@@ -34,7 +34,7 @@ async def visit(egress: Egress, one: Watched, ctx: TaskContext, timeout: timedel
         raise NoPrice(f"its page has more than {LARGEST // 1024 // 1024} MiB")
     charset = _CHARSET.search(_header(reply, "content-type"))
     # Reading a large page keeps a processor busy for longer than the loop may wait.
-    found = await asyncio.to_thread(find_price, reply.body, charset[1] if charset else None, one.selectors)
+    found = await WORK.run(find_price, reply.body, charset[1] if charset else None, one.selectors)
     if found is None:
         raise NoPrice("no price was found on its page: give `selectors` that show where it is")
     return found

@@ -12,6 +12,7 @@ import structlog
 from celery.worker import WorkController, state
 
 from foliot.ports import Receive
+from foliot.ports.threads import WORK
 from foliot.workers.celery.app import TASK, make_app, queue_of
 from foliot.workers.celery.envelope import Malformed, opened
 
@@ -60,7 +61,7 @@ class CeleryIntake:
         state.should_stop = 0
         if self._worker is not None and self._worker.hub is not None:
             self._worker.hub.call_soon(lambda: None)
-        await asyncio.to_thread(thread.join, JOIN)
+        await WORK.run(thread.join, JOIN)
         if thread.is_alive():
             log.warning("Celery's worker does not end; leaving it", action="celery_left")
 

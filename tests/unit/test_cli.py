@@ -344,6 +344,7 @@ def test_a_command_names_the_variables_that_steer_it() -> None:
             "calendar",
             "ranking",
             "login-link",
+            "sign-out",
             "members",
             "bulk",
             "pipeline",

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import threading
+import time
+from datetime import timedelta
 from typing import Any
 
 from foliot import TaskContext, task
@@ -86,3 +88,29 @@ def hold(body: bytes, gigabytes: int) -> int:
 def niceness(body: bytes) -> int:
     """Another reader: how much it gives way."""
     return os.getpriority(os.PRIO_PROCESS, 0)
+
+
+@task("told", cpu=True)
+def told() -> dict[str, Any]:
+    """What this process can find out about itself."""
+    import resource
+
+    with open("/proc/self/environ", "rb") as environ, open("/proc/self/status", encoding="ascii") as status:
+        return {
+            "environ": [entry.partition(b"=")[0].decode() for entry in environ.read().split(b"\0") if entry],
+            "no_new_privs": next(line.split()[1] for line in status if line.startswith("NoNewPrivs")),
+            "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
+            "files": resource.getrlimit(resource.RLIMIT_NOFILE),
+            "processes": resource.getrlimit(resource.RLIMIT_NPROC),
+            "cores": resource.getrlimit(resource.RLIMIT_CORE)[0],
+            "seconds": resource.getrlimit(resource.RLIMIT_CPU)[0],
+        }
+
+
+MOMENT = timedelta(seconds=2)
+
+
+def naps(body: bytes, seconds: float) -> float:
+    """Another reader: takes its time."""
+    time.sleep(seconds)
+    return seconds

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.ports import Clock, Egress, Store
+from foliot.ports.pipelines import Apart
 from foliot.ports.tasks import Probe, Service
 from foliot.tasks.builtin.analysis import Analysis
 from foliot.tasks.builtin.cleanup import Cleanup
@@ -22,6 +23,8 @@ class Needs:
     store: Store
     clock: Clock
     egress: Egress
+    apart: Apart
+    """Reads strangers' pages, in a process that can be killed."""
     retention_days: int
     probes: Sequence[Probe] = ()
     scraper: Service | None = None
@@ -33,7 +36,7 @@ def built_in(needs: Needs) -> list[Task]:
     store, clock = needs.store, needs.clock
     cleanup = Cleanup(store=store, clock=clock, retention_days=needs.retention_days)
     health = HealthCheck(store=store, clock=clock, probes=needs.probes)
-    scraping = Scraping(store=store, clock=clock, egress=needs.egress, service=needs.scraper)
+    scraping = Scraping(store=store, clock=clock, egress=needs.egress, apart=needs.apart, service=needs.scraper)
     return [
         _task("cleanup_old_execution_records", cleanup.run, queue="maintenance"),
         _task("health_check_services", health.run, queue="monitoring", house=True, retries=0),

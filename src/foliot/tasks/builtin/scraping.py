@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from foliot.ports import Clock, Egress, Store
+from foliot.ports.pipelines import Apart
 from foliot.ports.prices import Observation
 from foliot.ports.tasks import Attempt, Service, ServiceFailed
 from foliot.tasks.builtin.extraction import Found, amount, currency
@@ -37,6 +38,8 @@ class Scraping:
     store: Store
     clock: Clock
     egress: Egress
+    apart: Apart
+    """Where pages are read."""
     service: Service | None = None
 
     async def run(
@@ -150,7 +153,7 @@ class _Visits:
 
     async def _visit(self, one: Watched) -> None:
         try:
-            found = await visit(self.scraping.egress, one, self.ctx, self.timeout)
+            found = await visit(self.scraping.egress, self.scraping.apart, one, self.ctx, self.timeout)
         except NoPrice as failure:
             self.failed += 1
             self.ctx.logger.warning("%s at %s: %s", one.product, one.competitor, failure)

@@ -47,6 +47,7 @@ def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
     how = Gathering(
         scraper=PageScraper(fetcher=fetcher, readers=readers, clock=clock),
         crowded=lambda: readers.crowded,
+        held_back=readers.held_back,
         slots=settings.scrape_concurrency,
         manners=Manners(
             interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -89,7 +89,7 @@ class News:
     """What an answer taught about its host."""
 
     pause: timedelta | None = None
-    """The host asked for this much silence."""
+    """The host asked for this much silence: of this tenant, and of everybody when several are asked for it."""
     robots: str | None = None
     crawl_delay: timedelta | None = None
     well: bool = False
@@ -103,6 +103,8 @@ class Scraped:
     fence: Fence
     host: str
     at: datetime
+    tenant_id: str = ""
+    """Whose request taught what `news` says; nobody's, when it is about the host itself."""
     page: Extracted | None = None
     unchanged: bool = False
     """The page is as it was."""
@@ -202,11 +204,19 @@ class Articles(Protocol):
 
     async def counts(self, run_ids: Sequence[str]) -> Mapping[str, Counts]: ...
 
-    async def take(
-        self, now: datetime, limit: int, worker: str, lease: timedelta, token: str, manners: Manners
+    async def take(  # noqa: PLR0913, PLR0917 -- as many as a lease has parts
+        self,
+        now: datetime,
+        limit: int,
+        worker: str,
+        lease: timedelta,
+        token: str,
+        manners: Manners,
+        without: Collection[str] = (),
     ) -> Sequence[Taken]:
         """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up.
 
+        Tenants in `without` have none this time.
         Moments are given out from `manners.lead` on: it takes that long until whoever asks knows them.
         """
         ...
@@ -272,7 +282,7 @@ class Missed:
     permanent: bool = False
     retry_after: timedelta | None = None
     pause: timedelta | None = None
-    """How long the whole host is to be left alone."""
+    """How long the host is to be left alone by this tenant."""
 
 
 @dataclass(frozen=True, slots=True)

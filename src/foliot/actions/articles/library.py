@@ -60,7 +60,7 @@ def loader() -> Callable[[str], Any]:
             # In place: the library's other modules hold the same lists.
             asked[:] = [_sooner(one) if type(one) is XPath else one for one in asked]
 
-    deeper = XPath("/*" * (DEEPEST + 1))
+    deeper = XPath("/".join("*" * DEEPEST))
 
     def load(page: str) -> Any:
         _size.small = count_tags(page, MOST_READ) <= MOST_TAGS

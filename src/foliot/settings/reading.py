@@ -113,6 +113,13 @@ def choice(*words: str, **synonyms: str) -> Callable[[str], str]:
     return read
 
 
+def switch(text: str) -> bool:
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    if text.lower() not in words:
+        raise ValueError("must be 1 or 0")
+    return words[text.lower()]
+
+
 def directory(text: str) -> Path:
     if "\0" in text:
         raise ValueError("must be the path of a directory, without null bytes")

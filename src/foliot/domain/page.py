@@ -11,6 +11,9 @@ MOST_COMBINATORS = 50
 MOST_SIBLINGS = 2
 """`~` in one alternative: each looks at all that follows, for all that the one before has found."""
 
+NOT_WEB = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7"})
+"""Encodings that Python knows and no page has: names of hosts and source texts, whose length costs its square."""
+
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|\[[^\]]*\]")
 _COMBINATOR = re.compile(r"\s*[>+~]\s*|\s+")
 

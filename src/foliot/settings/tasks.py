@@ -69,9 +69,9 @@ class Tasking:
     task_env: tuple[str, ...] = field(
         default=(),
         metadata=about(
-            "Environment variables that such a process is given, separated by commas. It starts without any other, apart "
-            "from `PATH`, `HOME`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ`, `TMPDIR` and what Python needs; a variable whose "
-            "name begins with `FOLIOT_` cannot be given.",
+            "Environment variables that such a process is given, separated by commas. It starts without any other, "
+            "apart from `PATH`, `HOME`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ`, `TMPDIR` and what Python needs; a "
+            "variable whose name begins with `FOLIOT_` cannot be given.",
             "FOLIOT_TASK_ENV",
             read=variables,
         ),

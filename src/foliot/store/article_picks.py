@@ -87,7 +87,7 @@ def _of_hosts(count: int, each: int) -> TextClause:
     return text(" UNION ALL ".join(part.format(at, each) for at in range(count)))
 
 
-async def picks(  # noqa: PLR0913, PLR0917 -- as many as there are rules
+async def picks(
     conn: AsyncConnection,
     dialect: Dialect,
     now: datetime,

@@ -1,4 +1,4 @@
-"""Pauses of one tenant at one host: what a tenant was told by its answers holds for that tenant, until others are told so.
+"""Pauses of one tenant at one host: what a tenant is told by answers holds for that tenant, until others are told too.
 
 Read and written by whoever holds the lock of the host's row.
 """

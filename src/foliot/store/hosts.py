@@ -160,7 +160,7 @@ async def learn(
     await host_pauses.write(conn, dialect, pauses, known)
 
 
-def _shared(  # noqa: PLR0913, PLR0917 -- what is known, and what is said
+def _shared(
     host: str,
     told: Sequence[Word],
     known: Mapping[host_pauses.Pair, host_pauses.Pause],

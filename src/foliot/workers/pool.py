@@ -79,7 +79,7 @@ class ProcessPool:
     size: int
     most: int = 50
     grace: float = GRACE
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
     environment: Mapping[str, str] = field(default_factory=environment)
     """All that a process is told of ours: no secret of this process is in it."""
     warm_up: Call | None = None
@@ -213,7 +213,7 @@ async def _hear(child: Child, tell: Tell, number: int) -> Told:
     raise ProcessDied(_death(child))
 
 
-_WHY = {
+_WHY: Mapping[int, str] = {
     signal.SIGKILL: "; the operating system does that when memory runs out",
     signal.SIGXCPU: ": it computed for longer than its time limit allows",
 }

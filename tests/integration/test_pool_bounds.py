@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import signal
 from dataclasses import asdict
 from pathlib import Path
@@ -163,3 +164,9 @@ def test_the_limits_of_a_cgroup_are_found(own: str, files: dict[str, str], tmp_p
 def test_without_a_cgroup_there_is_the_machine(tmp_path: Path) -> None:
     assert machine.memory(tmp_path, tmp_path / "none") > 100 * MEBIBYTE
     assert machine.cores(tmp_path, tmp_path / "none") >= 1
+
+
+async def test_whoever_has_started_a_child_is_not_shown_to_it() -> None:
+    await told(ProcessPool(size=1))
+
+    assert ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) == 0, "PR_GET_DUMPABLE"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +14,8 @@ PYTHON = ("PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH")
 PLACE = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 """Variables that say where and in which language a program runs."""
 
-_NO_NEW_PRIVS = 38
+_DUMPABLE, _NO_NEW_PRIVS = 4, 38
+"""Options of prctl(2)."""
 
 
 def environment(names: Iterable[str] = ()) -> dict[str, str]:
@@ -77,11 +79,19 @@ def _limit(what: int, most: int) -> None:
     resource.setrlimit(what, (least, least))
 
 
+def hide_from_children() -> None:
+    """Our memory and environment, which hold secrets, are not shown in /proc to other processes of the same user."""
+    _control(_DUMPABLE, 0)
+
+
 def _give_up_privileges() -> None:
-    """`no_new_privs`, where there is such a thing: setuid programs are started as anybody's."""
+    """Setuid programs are started as anybody's."""
+    _control(_NO_NEW_PRIVS, 1)
+
+
+def _control(option: int, value: int) -> None:
+    """prctl(2), where there is such a thing."""
     import ctypes
 
-    try:
-        ctypes.CDLL(None, use_errno=True).prctl(_NO_NEW_PRIVS, 1, 0, 0, 0)
-    except (OSError, AttributeError):
-        return
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)

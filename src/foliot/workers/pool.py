@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from foliot.ports.tasks import Call, ProcessDied, Tell, Told
-from foliot.workers.bounds import Bounds, environment
+from foliot.workers.bounds import Bounds, environment, hide_from_children
 from foliot.workers.frames import LARGEST, Broken, pack, receive
 
 START = timedelta(seconds=60)
@@ -41,6 +41,7 @@ class Child:
     @classmethod
     async def start(cls, bounds: Bounds, told: Mapping[str, str]) -> Child:
         arguments = (sys.executable, "-P", "-m", "foliot.workers.child")
+        hide_from_children()
         # A group of its own: a signal from the terminal is for the parent, which ends its children itself.
         process = await asyncio.create_subprocess_exec(
             *arguments, stdin=PIPE, stdout=PIPE, limit=LARGEST, start_new_session=True, env=told

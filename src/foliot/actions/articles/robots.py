@@ -48,7 +48,7 @@ def judge(reply: Reply, now: datetime) -> Allowance:
     """2xx says what is allowed; 4xx means that everything is; a host in trouble is left alone for a while."""
     if 200 <= reply.status < 300:
         text = reply.body[:MOST_BYTES].decode("utf-8", "replace").replace("\x00", "")
-        text = "\n".join(text.splitlines()[:MOST_LINES])
+        text = "".join(text.splitlines(keepends=True)[:MOST_LINES])
         return Allowance(text, crawl_delay(text))
     if reply.status == 429 or reply.status >= 500:
         return Allowance(NO_WORD, pause=patience(reply.headers, now))

@@ -6,6 +6,8 @@ import os
 import signal
 import sys
 import threading
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from foliot import TaskContext, task
@@ -92,3 +94,31 @@ def niceness(body: bytes) -> int:
 def floods(ctx: TaskContext, lines: int) -> None:
     for number in range(lines):
         ctx.logger.info("line %d", number)
+
+
+@task("told", cpu=True)
+def told() -> dict[str, Any]:
+    """What this process can find out about itself."""
+    import resource
+
+    own = Path("/proc/self")
+    environ = (own / "environ").read_bytes().split(b"\0")
+    status = (own / "status").read_text().splitlines()
+    return {
+        "environ": [entry.partition(b"=")[0].decode() for entry in environ if entry],
+        "no_new_privs": next(line.split()[1] for line in status if line.startswith("NoNewPrivs")),
+        "memory": resource.getrlimit(resource.RLIMIT_DATA)[0],
+        "files": resource.getrlimit(resource.RLIMIT_NOFILE),
+        "processes": resource.getrlimit(resource.RLIMIT_NPROC),
+        "cores": resource.getrlimit(resource.RLIMIT_CORE)[0],
+        "seconds": resource.getrlimit(resource.RLIMIT_CPU)[0],
+    }
+
+
+MOMENT = timedelta(seconds=2)
+
+
+def naps(body: bytes, seconds: float) -> float:
+    """Another reader: takes its time."""
+    threading.Event().wait(seconds)
+    return seconds

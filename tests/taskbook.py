@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -33,6 +34,11 @@ class NoWayOut:
         raise AssertionError("no request leaves a test")
 
 
+async def in_thread(function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str) -> Any:
+    """For tests in which pages are friendly."""
+    return await asyncio.to_thread(function, body=body, **parameters)
+
+
 @task("greet", queue="custom", retries=2, tenants=["default", "acme"])
 async def greet(ctx: TaskContext, name: str, times: int = 1) -> dict[str, Any]:
     """Greet somebody."""
@@ -54,6 +60,7 @@ def catalogue(
         store=store,
         clock=clock,
         egress=egress or NoWayOut(),
+        apart=in_thread,
         retention_days=30,
         probes=list(probes),
         scraper=scraper,

@@ -192,8 +192,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         limits=limiter.egress_allow,
     )
     grpc = GrpcCall(calls=calls, clock=clock)
-    tasks = tasking(settings, store, clock, egress, grpc, calls)
     pipes = piping(settings, store, egress, wallet)
+    tasks = tasking(settings, store, clock, egress, grpc, calls, pipes.outside.apart)
     articles = Articles(store=store, feed=feed, targets=egress)
     read = reading(settings, egress, clock) if engine else None
     webhook = Webhook(egress=egress, secrets=wallet)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -15,16 +14,13 @@ from foliot.egress import HttpEgress
 from foliot.engine.gatherer import Gathering
 from foliot.ports import Clock, Store
 from foliot.settings import Settings
+from foliot.workers import machine
 from foliot.workers.pool import ProcessPool
+from foliot.workers.reader_pool import reader_pool
 
 if TYPE_CHECKING:
     from foliot.sinks.copier import Copier
     from foliot.sinks.mongo import MongoArticles
-
-PAGES_EACH = 2000
-"""After so many pages a reader is replaced."""
-GRACE = 0.1
-"""Seconds; a page that cannot be read is not read any better for waiting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,15 @@ class Reading:
 def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
     """Nothing is started before the first page."""
     # Of its own: a heavy task must not keep pages waiting. As many as can compute: each is handed several at a time.
-    many = os.cpu_count() or 1
-    pool = ProcessPool(size=many, most=PAGES_EACH, grace=GRACE)
-    readers = Readers(pool=pool, many=many)
+    here = machine.Readers.here()
+    pool = reader_pool(here)
+    readers = Readers(pool=pool, many=here.many)
     fetcher = Fetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
     rate = settings.host_rate
     how = Gathering(
         scraper=PageScraper(fetcher=fetcher, readers=readers, clock=clock),
         crowded=lambda: readers.crowded,
+        held_back=readers.held_back,
         slots=settings.scrape_concurrency,
         manners=Manners(
             interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency

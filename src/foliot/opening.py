@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from foliot.domain.errors import Invalid
 from foliot.egress import HttpEgress
 from foliot.engine.loop import Actor, Loop
 from foliot.ports import Clock, Feed, Identity
@@ -89,6 +90,12 @@ def entrance_of(settings: Settings, store: Database, clock: Clock, vault: LateKe
     from foliot.identity.tokens import Tokens
     from foliot.identity.verifying import hs256, key_file
 
+    if not settings.checks_tokens:
+        raise Invalid(
+            "FOLIOT_LOCAL",
+            "must not be off where nothing checks tokens: this process is asked by people and programs; "
+            "set FOLIOT_JWT_SECRET, FOLIOT_JWKS_URL or FOLIOT_JWT_KEY_FILE",
+        )
     jwks = egress = None
     keys: TokenKeys
     if settings.jwt_secret is not None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,23 +15,27 @@ from foliot.actions.articles import extraction
 from foliot.actions.pipeline import RunPipeline
 from foliot.domain.errors import Invalid
 from foliot.domain.pipeline import Definition
+from foliot.egress.turns import Turns
+from foliot.pipelines.builtin.selecting import read_page
 from foliot.pipelines.catalogue import Catalogue
 from foliot.pipelines.loading import load
 from foliot.ports import Egress, Store
 from foliot.ports.pipelines import Apart, DiscordBot, Into, Outside, Rows, Unreadable, Wallet
-from foliot.ports.tasks import Pool, ProcessDied
+from foliot.ports.tasks import Call, Pool, ProcessDied, Told
 from foliot.settings import Settings
 from foliot.sinks.files import LocalFiles
 from foliot.store.foreign import SqlShelf
 from foliot.tasks import reader
 from foliot.tasks.builtin import extraction as prices
+from foliot.tasks.probation import Probation
+from foliot.workers import machine
 from foliot.workers.pool import ProcessPool
+from foliot.workers.reader_pool import reader_pool
 
 READING = timedelta(seconds=30)
-"""For reading one page, feed or sitemap."""
-READS_EACH = 2000
-"""After so many a reader is replaced."""
-GRACE = 0.1
+"""For reading one feed or sitemap, or what a transform of one's own reads."""
+PAGE = timedelta(seconds=5)
+"""For reading one page."""
 OUT = "out"
 """Where file sinks write, below FOLIOT_HOME."""
 
@@ -58,12 +60,12 @@ def piping(settings: Settings, store: Store, egress: Egress, wallet: Wallet) -> 
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():
         log.error(fault, action="transforms_not_loaded")
-    readers = max(os.cpu_count() or 1, 2)
-    pool = ProcessPool(size=readers, most=READS_EACH, grace=GRACE)
+    here = machine.Readers.here()
+    pool = reader_pool(here)
     reached = outside(
         egress=egress,
         wallet=wallet,
-        apart=InPool(pool, asyncio.Semaphore(readers)),
+        apart=InPool(pool, here.many),
         out=settings.home / OUT,
         more=settings.sink_dirs,
         own=settings.sqlite_path,
@@ -114,27 +116,48 @@ class StoredDefinitions:
             return sorted(await tx.pipelines.names(tenant_id))
 
 
-@dataclass(frozen=True, slots=True)
+PAGES: frozenset[Callable[..., Any]] = frozenset({extraction.extract, prices.price_on, read_page})
+
+
+@dataclass(slots=True)
 class InPool:
-    """Reads what strangers wrote in the processes of a pool."""
+    """Reads what strangers wrote in the processes of a pool, tenants in turn."""
 
     pool: Pool
-    readers: asyncio.Semaphore
+    many: int
     """As many as the pool has processes: the wait for one is not the reader's own time."""
     reading: timedelta = READING
+    page: timedelta = PAGE
+    probation: Probation = field(default_factory=Probation)
+    _turns: Turns = field(init=False)
+    _alone: Turns = field(init=False, default_factory=lambda: Turns(1))
 
-    async def __call__(self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any]) -> Any:
+    def __post_init__(self) -> None:
+        self._turns = Turns(self.many)
+
+    async def __call__(
+        self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str
+    ) -> Any:
         call = reader.asked(function.__module__, function.__qualname__, parameters, body)
-        try:
-            async with self.readers:
-                told = await self.pool.call(call, reader.SILENCE, self.reading)
-        except TimeoutError:
-            raise Unreadable(f"it takes longer than {self.reading.total_seconds():g} s") from None
-        except ProcessDied:
-            raise Unreadable("it brought its reader down") from None
+        patience = self.page if function in PAGES else self.reading
+        async with AsyncExitStack() as stack:
+            if self.probation.holds(tenant_id):
+                await stack.enter_async_context(self._alone.turn(tenant_id, tenant_id))
+            await stack.enter_async_context(self._turns.turn("", tenant_id))
+            told = await self._told(call, patience, tenant_id)
         if told.error is not None:
             raise Unreadable(told.error[:300])
         return told.result
+
+    async def _told(self, call: Call, patience: timedelta, tenant_id: str) -> Told:
+        try:
+            return await self.pool.call(call, reader.SILENCE, patience)
+        except TimeoutError:
+            self.probation.begin(tenant_id)
+            raise Unreadable(f"it takes longer than {patience.total_seconds():g} s") from None
+        except ProcessDied:
+            self.probation.begin(tenant_id)
+            raise Unreadable("it brought its reader down") from None
 
 
 class LateMongo:

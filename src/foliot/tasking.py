@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,15 +18,20 @@ from foliot.domain.address import AddressBook, ServiceAddress
 from foliot.domain.run import Failed, Outcome, Succeeded
 from foliot.egress import HttpEgress
 from foliot.ports import Calls, Clock, Context, EgressFailed, EgressRefused, Outgoing, Store
+from foliot.ports.pipelines import Apart
 from foliot.ports.tasks import Attempt, Probe, Service, ServiceFailed
 from foliot.probing import AnswerProbe, DatabaseProbe, GrpcProbe, HttpProbe
 from foliot.settings import Settings
 from foliot.tasks.builtin import Needs, built_in
 from foliot.tasks.catalogue import Catalogue
 from foliot.tasks.loading import load
+from foliot.workers import machine
+from foliot.workers.bounds import PLACE, Bounds, environment
 from foliot.workers.pool import ProcessPool
 
 SCRAPER = "scraper-service"
+TASK_FILES = 4096
+TASK_PROCESSES = 4096
 LARGEST_ANSWER = 4 * 1024 * 1024
 
 log = structlog.get_logger("foliot.tasks")
@@ -49,18 +55,24 @@ class Tasking:
         await self.services.close()
 
 
-def tasking(
-    settings: Settings, store: Store, clock: Clock, egress: HttpEgress, grpc: GrpcCall, calls: Calls
+def tasking(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
+    settings: Settings, store: Store, clock: Clock, egress: HttpEgress, grpc: GrpcCall, calls: Calls, apart: Apart
 ) -> Tasking:
     """Load every task there is; what cannot be loaded is said in the log, and spoils nothing else."""
     book = settings.services
     places = [one.place for one in book.entries.values() if not one.scheme.speaks_grpc]
     services = HttpEgress(allow=places, ports=())
-    pool = ProcessPool(size=settings.process_count, most=settings.process_calls)
+    pool = ProcessPool(
+        size=settings.process_count,
+        most=settings.process_calls,
+        bounds=task_bounds(),
+        environment=environment((*PLACE, *settings.task_env)),
+    )
     needs = Needs(
         store=store,
         clock=clock,
         egress=egress,
+        apart=apart,
         retention_days=settings.retention_days,
         probes=_probes(settings, store, services, calls),
         scraper=_scraper(book, clock, services, grpc),
@@ -71,6 +83,12 @@ def tasking(
         log.error(fault, action="tasks_not_loaded")
     action = RunTask(tasks=catalogue, pool=pool)
     return Tasking(catalogue=catalogue, action=action, pool=pool, services=services)
+
+
+def task_bounds() -> Bounds:
+    """An operator's own function may use much, and not all: this process has to live beside it."""
+    memory = max(machine.memory() - machine.OURS, machine.memory() // 2)
+    return Bounds(memory=memory, files=TASK_FILES, processes=TASK_PROCESSES, cores=os.cpu_count() or 1)
 
 
 def _probes(settings: Settings, store: Store, services: HttpEgress, calls: Calls) -> Sequence[Probe]:

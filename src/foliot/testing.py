@@ -221,7 +221,7 @@ class GivenSecrets:
         return {name: self.values[name] for name in names if name in self.values}
 
 
-async def _in_thread(function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any]) -> Any:
+async def _in_thread(function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str) -> Any:  # noqa: ARG001 -- as the port has it
     """As a step's `ctx.apart`, in a thread: quick, and a test may step into it."""
     return await asyncio.to_thread(function, body=body, **parameters)
 

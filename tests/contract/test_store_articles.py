@@ -74,11 +74,21 @@ async def know(store: Database, *, now: datetime = NOON) -> None:
 
 def good(one: Taken, *, at: datetime = NOON, title: str = "Title") -> Scraped:
     page = Extracted(title=title, content=f"Text of {one.url}", author="Ada", language="en", etag='"1"')
-    return Scraped(fence=one.fence, host=one.host, at=at, page=page, news=News(well=True))
+    return Scraped(
+        fence=one.fence, host=one.host, tenant_id=one.tenant_id, at=at, page=page, news=News(well=one.slowed)
+    )
 
 
 def bad(one: Taken, *, retry_at: datetime | None = None, pause: timedelta | None = None) -> Scraped:
-    return Scraped(fence=one.fence, host=one.host, at=NOON, problem=GONE, retry_at=retry_at, news=News(pause=pause))
+    return Scraped(
+        fence=one.fence,
+        host=one.host,
+        tenant_id=one.tenant_id,
+        at=NOON,
+        problem=GONE,
+        retry_at=retry_at,
+        news=News(pause=pause),
+    )
 
 
 def back(one: Taken, *, robots: str | None = None, delay: timedelta | None = None) -> Scraped:
@@ -196,7 +206,7 @@ async def test_a_host_is_never_asked_faster_than_it_likes(store: Database) -> No
     assert starts["quick.test"] == 3
 
 
-async def test_one_who_asks_for_patience_silences_everybody_at_that_host_alone(store: Database) -> None:
+async def test_one_who_asks_for_patience_silences_whoever_was_asked_at_that_host_alone(store: Database) -> None:
     await submit(store, [wish(at) for at in range(5)] + [wish(at, host="quick.test") for at in range(5)])
     await know(store)
     first = next(one for one in await take(store, 1) if one.host)

@@ -33,7 +33,7 @@ from foliot.testing import GivenActions, StoppedClock, drain, open_store
 from foliot.usecases import UseCases
 from tests.redis_server import NoRedis, a_redis
 from tests.services import absent, free_port
-from tests.taskbook import catalogue, run_task
+from tests.taskbook import catalogue, in_thread, run_task
 
 SECRET = "a-password-that-nobody-may-see"
 
@@ -214,7 +214,7 @@ async def test_everything_that_the_settings_name_is_looked_at(tmp_path: Path, re
         settings, clock = Settings.load(environ), StoppedClock()
         calls = GrpcEgress(book=settings.services)
         async with HttpEgress(loopback=True) as egress:
-            made = tasking(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls)
+            made = tasking(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls, in_thread)
             await made.start()
             cases = UseCases.of(store, clock, MemoryFeed(), GivenActions.of(made.action), tasks=made.catalogue)
             run = await Place(store, clock, cases, made.action).look(timeout_seconds=20)

@@ -31,7 +31,9 @@ from foliot.ports.pipelines import Unreadable
 from foliot.store.database import Database
 from foliot.testing import GivenActions, GivenPages, GivenSecrets, StoppedClock, drain, open_store
 from foliot.usecases import UseCases
+from foliot.workers import machine
 from foliot.workers.pool import ProcessPool
+from foliot.workers.reader_pool import reader_pool
 from tests import heavy_tasks
 from tests.services import free_port, wait_until
 
@@ -144,7 +146,7 @@ class Place:
 
 @pytest.fixture
 async def pool() -> AsyncIterator[ProcessPool]:
-    made = ProcessPool(size=1)
+    made = reader_pool(machine.Readers(1, 1024**3))
     yield made
     await made.close()
 
@@ -160,7 +162,7 @@ async def place(tmp_path: Path, pool: ProcessPool) -> AsyncIterator[Place]:
     reached = outside(
         egress=GivenPages({f"{SITE}/feed": feed, f"{SITE}/one": "<h1>One</h1>"}),
         wallet=GivenSecrets({"word": "abracadabra"}),
-        apart=InPool(pool, asyncio.Semaphore(1)),
+        apart=InPool(pool, 1),
         out=tmp_path / "out",
         more=(),
     )
@@ -286,19 +288,19 @@ async def test_what_is_away_has_its_address_in_no_line_of_the_run(place: Place) 
 
 
 async def test_a_reader_may_hold_only_so_much_memory(pool: ProcessPool) -> None:
-    apart = InPool(pool, asyncio.Semaphore(1))
+    apart = InPool(pool, 1)
 
     with pytest.raises(Unreadable, match="MemoryError"):
-        await apart(heavy_tasks.hold, b"", {"gigabytes": 4})
+        await apart(heavy_tasks.hold, b"", {"gigabytes": 4}, "default")
 
-    assert await apart(heavy_tasks.hold, b"", {"gigabytes": 0}) == 0
+    assert await apart(heavy_tasks.hold, b"", {"gigabytes": 0}, "default") == 0
 
 
 async def test_a_reader_gives_way_to_who_fires_and_answers(pool: ProcessPool) -> None:
-    apart, own = InPool(pool, asyncio.Semaphore(1)), os.getpriority(os.PRIO_PROCESS, 0)
+    apart, own = InPool(pool, 1), os.getpriority(os.PRIO_PROCESS, 0)
 
     # Once for each process, however many pages it reads.
-    assert [await apart(heavy_tasks.niceness, b"", {}) for _ in range(3)] == [min(own + 10, 19)] * 3
+    assert [await apart(heavy_tasks.niceness, b"", {}, "default") for _ in range(3)] == [min(own + 10, 19)] * 3
     assert os.getpriority(os.PRIO_PROCESS, 0) == own
 
 

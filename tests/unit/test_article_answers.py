@@ -32,7 +32,7 @@ def reply(status: int = 200, body: bytes = b"<html>text</html>", **headers: str)
         (reply(429, retry_after="5"), "http_429", False, 5),
         (reply(429), "http_429", False, 10),
         (reply(503, retry_after="Mon, 04 Jan 2027 12:00:30 GMT"), "http_503", False, 30),
-        (reply(503, retry_after="999999999"), "http_503", False, 3600),
+        (reply(503, retry_after="999999999"), "http_503", False, 60),
         (reply(500), "http_500", False, None),
         (reply(408), "http_408", False, None),
         (reply(599), "http_599", False, None),

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.articles.readers import HEAVY, TOGETHER, Page, Readers, Unreadable
+from foliot.actions.articles.readers import HEAVY, TOGETHER, Page, Readers, TookTooLong, Unreadable
 from foliot.ports import Room, always_room
 from foliot.ports.tasks import Call, ProcessDied, Tell, Told
 
@@ -202,3 +202,60 @@ async def test_at_the_end_nobody_is_left_waiting() -> None:
 
     assert all(isinstance(one, asyncio.CancelledError) for one in await asyncio.gather(*tasks, return_exceptions=True))
     assert desk.at_once == 0
+
+
+# --- tenants ----------------------------------------------------------------------------------------------------------
+
+
+def of(tenant: str, number: int, says: str = "words") -> Page:
+    return Page(f"https://{tenant}.test/{number}", "text/html", says.encode(), tenant)
+
+
+async def test_tenants_take_turns_and_no_group_has_two_of_them() -> None:
+    desk = Desk()
+    async with reading(desk, many=1) as readers:
+        tasks = await begun(readers, *(of("much", at) for at in range(40)))
+        tasks += await begun(readers, of("little", 0))
+        desk.open.set()
+        await asyncio.gather(*tasks)
+
+        hosts = [{url.partition("://")[2].partition("/")[0] for url in urls} for urls in desk.calls]
+        assert all(len(each) == 1 for each in hosts)
+        assert hosts.index({"little.test"}) <= 2, "after what was being read, and one more turn of the other at most"
+
+
+async def test_a_page_of_one_tenant_is_read_while_another_tenants_pages_hang() -> None:
+    """Two readers: once a page of the bad one took all its time, one of them is the others'."""
+    desk = Desk()
+    async with reading(desk, many=2) as readers:
+        bad = await begun(readers, *(of("bad", at, "hangs") for at in range(12)))
+        desk.open.set()
+        await asyncio.wait(bad, return_when=asyncio.FIRST_COMPLETED)
+        desk.open.clear()
+        await asyncio.sleep(0.01)
+        assert readers.held_back() == ["bad"]
+        assert desk.at_once == 1, "one reader at a time, and one page at a time"
+
+        good = await begun(readers, of("good", 0))
+        await asyncio.sleep(0.01)
+        assert desk.calls[-1] == ["https://good.test/0"]
+        assert desk.at_once == 2
+        desk.open.set()
+        assert (await good[0])["content"] == "words"
+        answers = await asyncio.gather(*bad, return_exceptions=True)
+
+        assert all(isinstance(answer, TookTooLong) for answer in answers)
+        assert all(len(urls) == 1 for urls in desk.calls[2:])
+
+
+async def test_probation_ends() -> None:
+    desk = Desk()
+    async with reading(desk, many=1) as readers:
+        readers.probation.lasts = 0.05
+        bad = await begun(readers, of("bad", 0, "hangs"))
+        desk.open.set()
+        await asyncio.wait(bad)
+        assert readers.probation.holds("bad")
+        await asyncio.sleep(0.06)
+        assert not readers.probation.holds("bad")
+        assert isinstance(bad[0].exception(), TookTooLong)

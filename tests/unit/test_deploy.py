@@ -410,6 +410,29 @@ def test_a_pod_is_locked_down_and_runs_a_command_that_exists(pod: Any) -> None:
     assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in spec["volumes"]}
 
 
+SECRET_FILES = {"foliot": "secret.example.env", "foliot-tokens": "tokens.example.env"}
+
+
+def keys(file: str) -> dict[str, str]:
+    """What an example of a Secret names, with what it gives."""
+    return dict(re.findall(r"(?m)^([A-Z_]+)=(.*)$", (KUSTOMIZE / file).read_text()))
+
+
+def test_only_what_is_asked_by_people_and_programs_has_what_checks_their_tokens() -> None:
+    tokens = {"FOLIOT_JWT_SECRET", "FOLIOT_METRICS_TOKEN"}
+    composed = {name for name, service in SERVICES.items() if tokens & service.get("environment", {}).keys()}
+    named = {
+        pod["spec"]["containers"][0]["name"]
+        for pod in pods()
+        for source in pod["spec"]["containers"][0]["envFrom"]
+        if source.get("secretRef", {}).get("name") == "foliot-tokens"
+    }
+
+    assert composed - {"prometheus"} == named == {"api", "grpc"}
+    assert set(keys("tokens.example.env")) == tokens
+    assert not tokens & set(keys("secret.example.env"))
+
+
 @pytest.mark.parametrize("pod", pods(), ids=lambda pod: str(pod["spec"]["containers"][0]["name"]))
 def test_a_pod_gets_settings_that_are_accepted(pod: Any, tmp_path: Path) -> None:
     [container] = pod["spec"]["containers"]
@@ -418,14 +441,14 @@ def test_a_pod_gets_settings_that_are_accepted(pod: Any, tmp_path: Path) -> None
         for directory in ("base", *OPTIONAL)
         for each in kustomization(directory)["configMapGenerator"]
     }
-    secret = re.findall(r"(?m)^([A-Z_]+)=(.*)$", (KUSTOMIZE / "secret.example.env").read_text())
+    secret = {name: keys(file) for name, file in SECRET_FILES.items()}
     environ: dict[str, str] = {}
     for source in container["envFrom"]:
         if "configMapRef" in source:
             environ |= dict(line.split("=", 1) for line in generated[source["configMapRef"]["name"]])
         else:
-            assert source["secretRef"]["name"] == "foliot"
-            environ |= {key: given.replace("…", "x8Gq2") or secrets.token_urlsafe(48) for key, given in secret}
+            given = secret[source["secretRef"]["name"]]
+            environ |= {key: text.replace("…", "x8Gq2") or secrets.token_urlsafe(48) for key, text in given.items()}
     environ |= {entry["name"]: entry.get("value", "from-a-secret") for entry in container.get("env", [])}
     assert "DISCORD_TOKEN" not in "".join(line for lines in generated.values() for line in lines)
 

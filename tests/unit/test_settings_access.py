@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from foliot import bootstrap
+from foliot.domain.errors import Invalid
+from foliot.domain.node import Role
 from foliot.settings import Settings, SettingsError
 from foliot.settings.weak import default_credentials, weakness
 from tests.tokens import jwk, pem, private
@@ -254,3 +257,32 @@ def test_credentials_of_this_machine_and_ones_own_are_fine(url: str) -> None:
 @pytest.mark.parametrize(("key", "url"), [case for case in DEFAULTS if case[0] != "DATABASE_URL"])
 def test_local_mode_does_not_ask_about_credentials(key: str, url: str) -> None:
     Settings.load({key: url})
+
+
+# --- processes that check no tokens -----------------------------------------------------------------------------------
+
+
+def test_a_process_that_checks_no_tokens_starts_without_their_key_and_not_in_local_mode(tmp_path: Path) -> None:
+    settings = Settings.load({"FOLIOT_LOCAL": "0", "FOLIOT_SECRET_KEY": KEY, "FOLIOT_HOME": str(tmp_path)})
+    app = bootstrap.build(settings, doors=False, engine=True, role=Role.WORKER)
+
+    assert not settings.local
+    with pytest.raises(Invalid):
+        app.egress.check("http://127.0.0.1/")
+    with pytest.raises(Invalid, match="FOLIOT_LOCAL: must not be off where nothing checks tokens"):
+        bootstrap.build(settings, doors=True, engine=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"FOLIOT_LOCAL": "0"}, "FOLIOT_SECRET_KEY"),
+        ({"FOLIOT_LOCAL": "0", "FOLIOT_SECRET_KEY": KEY, "FOLIOT_METRICS_TOKEN": KEY}, "FOLIOT_METRICS_TOKEN"),
+        ({"FOLIOT_LOCAL": "0", "FOLIOT_SECRET_KEY": KEY, "FOLIOT_WEBHOOK_SECRET": "whsec_" + "QUJD" * 8}, "WEBHOOK"),
+        ({"FOLIOT_LOCAL": "1", "FOLIOT_JWT_SECRET": KEY}, "FOLIOT_LOCAL"),
+        ({"FOLIOT_LOCAL": "maybe"}, "FOLIOT_LOCAL"),
+    ],
+)
+def test_what_does_not_go_with_it_stops_the_start(given: dict[str, str], named: str) -> None:
+    with pytest.raises(SettingsError, match=named):
+        Settings.load(given)

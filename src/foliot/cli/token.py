@@ -58,7 +58,7 @@ def _key(settings: Settings, path: Path | None) -> Key:
         return private_key(path)
     if settings.jwt_secret is not None:
         return hs256(settings.jwt_secret.reveal()).key
-    if settings.local:
+    if not settings.checks_tokens:
         raise Failure(
             "there is nothing to sign with, and in local mode nobody asks for a token: "
             "set FOLIOT_JWT_SECRET (at least 32 bytes) to the one of the server"

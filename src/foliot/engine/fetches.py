@@ -55,16 +55,16 @@ def handed_back(taken: Taken, now: datetime) -> Scraped:
 
 def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> Scraped:
     """What is to be written of an attempt."""
-    fence, host = taken.fence, taken.host
+    fence, host, tenant = taken.fence, taken.host, taken.tenant_id
     # A host that nobody slowed down has nothing to gain by a good word.
     well = News(well=taken.slowed)
     match answer:
         case Extracted():
-            return Scraped(fence=fence, host=host, at=now, page=answer, news=well)
+            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, page=answer, news=well)
         case Unchanged():
-            return Scraped(fence=fence, host=host, at=now, unchanged=True, news=well)
+            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, unchanged=True, news=well)
         case Moved(url):
-            return Scraped(fence=fence, host=host, at=now, handed_back=True, moved_to=url, news=well)
+            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, handed_back=True, moved_to=url, news=well)
         case Allowance(robots, crawl_delay, pause):
             news = News(robots=robots, crawl_delay=crawl_delay, pause=pause)
             return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)
@@ -72,4 +72,12 @@ def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, a
             failure = Failed(problem, permanent=permanent, retry_after=after)
             verdict = policy.decide(fence.run_id, taken.attempt, attempts, failure, now)
             retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
-            return Scraped(fence=fence, host=host, at=now, problem=problem, retry_at=retry_at, news=News(pause=pause))
+            return Scraped(
+                fence=fence,
+                host=host,
+                tenant_id=tenant,
+                at=now,
+                problem=problem,
+                retry_at=retry_at,
+                news=News(pause=pause),
+            )

@@ -45,6 +45,8 @@ class Gathering:
     policy: RetryPolicy = field(default_factory=lambda: RetryPolicy(delay_seconds=5))
     crowded: Callable[[], bool] = bool
     """Whether enough pages that were fetched wait to be read."""
+    held_back: Callable[[], Collection[str]] = tuple
+    """Tenants of which no more pages are fetched now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +129,13 @@ class Gatherer:
     async def _take(self, now: datetime, limit: int) -> Sequence[Taken]:
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at = asyncio.get_running_loop().time()
+        without = frozenset(self.how.held_back())
         manners = replace(self.how.manners, lead=timedelta(seconds=self._lead))
         async with self.store.begin() as tx:
             # An acknowledgement that got lost leaves these to their lease's end: nothing was asked of their hosts.
-            taken = await tx.articles.take(now, limit, self.worker, self.lease, new_id("tok"), manners, self._avoid)
+            taken = await tx.articles.take(
+                now, limit, self.worker, self.lease, new_id("tok"), manners, self._avoid, without
+            )
         self._took_at = asyncio.get_running_loop().time()
         self._lead = min(max((self._took_at - asked_at) * 1.5, self._lead * 0.8), LONGEST_LEAD)
         for one in taken:

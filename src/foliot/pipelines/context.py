@@ -157,7 +157,7 @@ class StepContext:
 
         For what strangers wrote and takes its time to read. `Unreadable` when no answer came.
         """
-        return await self.outside.apart(function, body, parameters)
+        return await self.outside.apart(function, body, parameters, self.tenant_id)
 
     async def extract(self, body: bytes, content_type: str, url: str) -> dict[str, Any]:
         """The article on a page; `missing` in it says why there is none. `Unreadable` as with `apart`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -89,7 +89,7 @@ class News:
     """What an answer taught about its host."""
 
     pause: timedelta | None = None
-    """The host asked for this much silence."""
+    """The host asked for this much silence: of this tenant, and of everybody when several are asked for it."""
     robots: str | None = None
     crawl_delay: timedelta | None = None
     well: bool = False
@@ -103,6 +103,8 @@ class Scraped:
     fence: Fence
     host: str
     at: datetime
+    tenant_id: str = ""
+    """Whose request taught what `news` says; nobody's, when it is about the host itself."""
     page: Extracted | None = None
     unchanged: bool = False
     """The page is as it was."""
@@ -215,10 +217,11 @@ class Articles(Protocol):
         token: str,
         manners: Manners,
         avoid: Avoid | None = None,
+        without: Collection[str] = (),
     ) -> Sequence[Taken]:
         """The most urgent articles whose hosts are free, each tenant its share; the hosts' patience is used up.
 
-        What `avoid` names is left where it is.
+        What `avoid` names is left where it is; tenants in `without` have none this time.
 
         Moments are given out from `manners.lead` on: it takes that long until whoever asks knows them.
         """
@@ -285,7 +288,7 @@ class Missed:
     permanent: bool = False
     retry_after: timedelta | None = None
     pause: timedelta | None = None
-    """How long the whole host is to be left alone."""
+    """How long the host is to be left alone by this tenant."""
 
 
 @dataclass(frozen=True, slots=True)

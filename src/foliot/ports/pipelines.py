@@ -90,8 +90,13 @@ class Wallet(Protocol):
 class Apart(Protocol):
     """Runs a function of a module in a process of its own: what it reads may bring its reader down."""
 
-    async def __call__(self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any]) -> Any:
-        """Calls `function(body=…, **parameters)`, which answers JSON; `Unreadable` when no answer came."""
+    async def __call__(
+        self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str
+    ) -> Any:
+        """Calls `function(body=…, **parameters)`, which answers JSON; `Unreadable` when no answer came.
+
+        Tenants take turns: one that has much to read keeps no other waiting for all of it.
+        """
         ...
 
 

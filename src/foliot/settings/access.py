@@ -77,6 +77,15 @@ class Access:
             read=reading.file,
         ),
     )
+    local_mode: bool | None = field(
+        default=None,
+        metadata=about(
+            "`0` turns local mode off in a process that checks no tokens, such as a worker or a scheduler, so that it "
+            "needs none of the three; the API does not start by it. Default: on where none of the three is set.",
+            "FOLIOT_LOCAL",
+            read=reading.switch,
+        ),
+    )
     jwt_issuer: str | None = field(
         default=None,
         metadata=about(
@@ -149,7 +158,12 @@ class Access:
     @property
     def local(self) -> bool:
         """Nobody is asked for a token, and only this machine may ask."""
-        return not any(getattr(self, name) for name in SOURCES)
+        return self.local_mode is not False and not self.checks_tokens
+
+    @property
+    def checks_tokens(self) -> bool:
+        """Whether there is something to check them by."""
+        return any(getattr(self, name) for name in SOURCES)
 
 
 def complaints(
@@ -162,7 +176,17 @@ def complaints(
     sources = [key for name in SOURCES for key in given(name)]
     if len(sources) > 1:
         found.append(Invalid(sources[0], f"must not be set beside {', '.join(sources[1:])}: keep the one you mean"))
-    if sources or found:
+    if sources and values["local_mode"]:
+        found.append(Invalid("FOLIOT_LOCAL", f"must not be on beside {sources[0]}, which turns local mode off"))
+    if not sources and values["local_mode"] is False and not values["secret_key"]:
+        found.append(Invalid("FOLIOT_SECRET_KEY", "must be given with FOLIOT_LOCAL=0: there is no other master key"))
+    if not sources and values["local_mode"] is False:
+        found += [
+            Invalid(key, f"must be given only to processes that check tokens, by {_ANY_SOURCE}")
+            for name, key in _ONLY_WITH_SOURCE.items()
+            if given(name)
+        ]
+    if sources or found or values["local_mode"] is False:
         found += [Invalid(key, _ONE_TENANT) for key in given("webhook_secret")]
         return found + _known_defaults(environ)
     host = values["host"]

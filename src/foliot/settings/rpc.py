@@ -28,13 +28,6 @@ def grpc_port(text: str) -> int | str | None:
         raise ValueError(f"{rule}, or {OFF}") from None
 
 
-def switch(text: str) -> bool:
-    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-    if text.lower() not in words:
-        raise ValueError("must be 1 or 0")
-    return words[text.lower()]
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Rpc:
     """Where the gRPC door listens, and what it shows."""
@@ -62,7 +55,7 @@ class Rpc:
         metadata=about(
             "Whether the gRPC door tells anybody which methods it has: 1 or 0. Default: 1 in local mode, else 0.",
             "FOLIOT_GRPC_REFLECTION",
-            read=switch,
+            read=reading.switch,
         ),
     )
     grpc_tls_cert: Path | None = field(

@@ -12,6 +12,20 @@ from foliot.settings.declared import about
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def variables(text: str) -> tuple[str, ...]:
+    """Names of environment variables that are not settings of Foliot."""
+    names = reading.entries(text)
+    for name in names:
+        if not _VARIABLE.fullmatch(name) or name.upper().startswith("FOLIOT_"):
+            raise ValueError(
+                "must be a comma-separated list of environment variables, none of which begins with FOLIOT_"
+            )
+    return tuple(dict.fromkeys(names))
+
+
 def modules(text: str) -> tuple[str, ...]:
     """Names of modules, each once, in the order given."""
     names = reading.entries(text)
@@ -49,6 +63,17 @@ class Tasking:
             "After so many tasks such a process is replaced by a new one.",
             "FOLIOT_PROCESS_CALLS",
             read=reading.whole(1, 1_000_000),
+        ),
+    )
+
+    task_env: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "Environment variables that such a process is given, separated by commas. It starts without any other, "
+            "apart from `PATH`, `HOME`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ`, `TMPDIR` and what Python needs; a "
+            "variable whose name begins with `FOLIOT_` cannot be given.",
+            "FOLIOT_TASK_ENV",
+            read=variables,
         ),
     )
 

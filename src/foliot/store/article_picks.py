@@ -6,6 +6,7 @@ import math
 import random
 import string
 from collections import defaultdict
+from collections.abc import Collection
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -37,6 +38,7 @@ class Pick(NamedTuple):
     order: Any
     article_id: str
     host: str
+    tenant_id: str
 
 
 # Hops from one tenant to the next through the index, instead of reading every article that waits. A queue that is
@@ -68,11 +70,13 @@ SELECT host FROM h WHERE host IS NOT NULL
 @lru_cache(maxsize=SHARES)
 def _urgent(shares: int, each: int) -> TextClause:
     part = (
-        "SELECT * FROM (SELECT {0} AS share, id, host, order_key FROM articles WHERE lane = :lane"
+        "SELECT * FROM (SELECT {0} AS share, id, host, tenant_id, order_key FROM articles WHERE lane = :lane"
         " AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT {1}) s{0}"
     )
     found = " UNION ALL ".join(part.format(at, each) for at in range(shares))
-    return text(f"SELECT s.*, h.next_at > :now AS silent FROM ({found}) s LEFT JOIN hosts h ON h.host = s.host")  # noqa: S608 -- numbers
+    silent = "h.next_at > :now OR p.next_at > :now"
+    joined = "hosts h ON h.host = s.host LEFT JOIN host_pauses p ON p.host = s.host AND p.tenant_id = s.tenant_id"
+    return text(f"SELECT s.*, {silent} AS silent FROM ({found}) s LEFT JOIN {joined}")  # noqa: S608 -- numbers
 
 
 @lru_cache(maxsize=SHARES)
@@ -84,16 +88,21 @@ def _of_hosts(count: int, each: int) -> TextClause:
     return text(" UNION ALL ".join(part.format(at, each) for at in range(count)))
 
 
-async def picks(
+async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
     conn: AsyncConnection,
     dialect: Dialect,
     now: datetime,
     limit: int,
     passed_over: frozenset[str] = frozenset(),
     avoid: Avoid | None = None,
+    without: Collection[str] = (),
 ) -> list[Pick]:
-    """What could be taken now, best first: each tenant has its first before anybody has a second."""
-    tenants = [row.tenant_id for row in await conn.execute(_TENANTS, {"lane": QUEUE})]
+    """What could be taken now, best first: each tenant has its first before anybody has a second.
+
+    Neither at hosts that are passed over, nor of tenants that go without.
+    """
+    waiting = await conn.execute(_TENANTS, {"lane": QUEUE})
+    tenants = [row.tenant_id for row in waiting if row.tenant_id not in without]
     # Whoever comes first by name must not always come first.
     random.shuffle(tenants)
     tenants = tenants[:SHARES]
@@ -107,16 +116,16 @@ async def picks(
     shares: dict[str, list[Any]] = defaultdict(list)
     for row in found:
         shares[tenants[row.share]].append(row)
-    silent = {row.host for rows in shares.values() for row in rows if row.silent} | passed_over
     chosen: list[Pick] = []
     for tenant, rows in shares.items():
+        silent = {row.host for row in rows if row.silent} | passed_over
         shut = {row.host for row in rows if row.host in silent or (avoid is not None and avoid(tenant, row.host))}
         free = [row for row in rows if row.host not in shut]
         if len(free) < len(rows) and len(free) < each // WIDER and len(rows) == each:
             others = await _elsewhere(conn, dialect, tenant, now, silent | shut | {row.host for row in free})
             free += [row for row in others if avoid is None or not avoid(tenant, row.host)]
         free.sort(key=lambda row: (row.order_key, row.id))
-        chosen += [Pick(rank, row.order_key, row.id, row.host) for rank, row in enumerate(free)]
+        chosen += [Pick(rank, row.order_key, row.id, row.host, tenant) for rank, row in enumerate(free)]
     return sorted(chosen)
 
 
@@ -130,7 +139,7 @@ async def _elsewhere(
     if len(names) < SAMPLE:
         names += [row.host for row in await conn.execute(_HOSTS, asked | {"start": ""}) if row.host not in names]
     names = [name for name in names[:SAMPLE] if name not in silent]
-    silent = silent | await hosts.blocked(conn, dialect, names, now)
+    silent = silent | await hosts.blocked(conn, dialect, names, tenant, now)
     names = [name for name in names if name not in silent]
     if not names:
         return []

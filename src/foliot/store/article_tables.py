@@ -122,3 +122,15 @@ hosts = Table(
     Column("robots_at", Moment),
     Index(None, "next_at"),
 )
+
+# What one tenant was told by its answers; it becomes the host's own when another tenant is told so too.
+host_pauses = Table(
+    "host_pauses",
+    metadata,
+    Column("host", key(255), primary_key=True),
+    Column("tenant_id", key(64), primary_key=True),
+    Column("next_at", Moment, nullable=False),
+    Column("asked_at", Moment, nullable=False),
+    Column("interval_ms", Integer, nullable=False, server_default="0"),
+    Index(None, "next_at"),
+)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, Manners, leeway
 from foliot.domain.run import Fence
 from foliot.ports.articles import ArticleView, Avoid, Changed, ItemView, Mark, Previous, Scraped, Taken, Told, Wish
-from foliot.store import article_endings, article_jobs, article_views, hosts
+from foliot.store import article_endings, article_jobs, article_views, host_pauses, hosts
 from foliot.store.article_picks import Pick, picks
 from foliot.store.article_tables import articles
 from foliot.store.article_tables import hosts as host_rows
@@ -108,11 +108,12 @@ class SqlArticles:
 
     async def prune(self, before: datetime, limit: int) -> int:
         await hosts.prune(self.conn, self.dialect, before, limit)
+        await host_pauses.prune(self.conn, before, limit)
         return await article_jobs.prune(self.conn, self.dialect, before, limit)
 
     # --- work ---------------------------------------------------------------------------------------------------------
 
-    async def take(  # noqa: PLR0913, PLR0917 -- who, what, when, and on which conditions
+    async def take(  # noqa: PLR0913, PLR0917 -- as the port has it
         self,
         now: datetime,
         limit: int,
@@ -121,20 +122,11 @@ class SqlArticles:
         token: str,
         manners: Manners,
         avoid: Avoid | None = None,
+        without: Collection[str] = (),
     ) -> Sequence[Taken]:
-        wanted = await picks(self.conn, self.dialect, now, limit, avoid=avoid)
-        if not wanted:
+        chosen, rooms, pauses = await self._chosen(now, limit, manners, avoid, without)
+        if not chosen:
             return []
-        names = {pick.host for pick in wanted}
-        rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners, limit)
-        chosen = _seated(wanted, rooms, limit)
-        full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
-        if len(chosen) < limit and full:
-            # Hosts that can bear nothing now must not hide the others.
-            wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid)})
-            if others := {pick.host for pick in wanted} - names:
-                rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners, limit)
-            chosen = _seated(wanted, rooms, limit)
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(chosen), "b_now": now})).all()
         if not rows:
             return []
@@ -147,9 +139,32 @@ class SqlArticles:
             room = rooms[row.host]
             count = used.get(row.host, (room, 0))[1]
             used[row.host] = room, count + 1
-            taken.append(_taken(row, room, room.starts[count], token))
+            own = pauses.get((row.host, row.tenant_id))
+            taken.append(_taken(row, room, room.starts[count], token, slowed=own is not None and bool(own.interval)))
         await hosts.use(self.conn, self.dialect, used)
+        await host_pauses.write(self.conn, self.dialect, _held_back(taken, pauses), pauses)
         return taken
+
+    async def _chosen(
+        self, now: datetime, limit: int, manners: Manners, avoid: Avoid | None, without: Collection[str]
+    ) -> tuple[list[str], Mapping[str, hosts.Room], Mapping[host_pauses.Pair, host_pauses.Pause]]:
+        """Which articles are taken, and what their hosts can bear, which are locked."""
+        wanted = await picks(self.conn, self.dialect, now, limit, avoid=avoid, without=without)
+        if not wanted:
+            return [], {}, {}
+        names = {pick.host for pick in wanted}
+        rooms = await hosts.rooms(self.conn, self.dialect, names, now, manners, limit)
+        pauses = await host_pauses.of(self.conn, self.dialect, names)
+        chosen = _seated(wanted, rooms, pauses, now, limit)
+        full = frozenset(name for name in names if name not in rooms or not rooms[name].starts)
+        if len(chosen) < limit and full:
+            # Hosts that can bear nothing now must not hide the others.
+            wanted = sorted({*wanted, *await picks(self.conn, self.dialect, now, limit, full, avoid, without)})
+            if others := {pick.host for pick in wanted} - names:
+                rooms |= await hosts.rooms(self.conn, self.dialect, others, now, manners, limit)
+                pauses |= await host_pauses.of(self.conn, self.dialect, others)
+            chosen = _seated(wanted, rooms, pauses, now, limit)
+        return chosen, rooms, pauses
 
     async def held(self, token: str, ids: Sequence[str]) -> Sequence[str]:
         query = select(articles.c.id).where(
@@ -165,7 +180,7 @@ class SqlArticles:
     async def freed_at(self, now: datetime) -> datetime | None:
         free = select(func.min(host_rows.c.next_at)).where(host_rows.c.next_at > now)
         freed: datetime | None = (await self.conn.execute(free)).scalar()
-        return freed
+        return min((at for at in (freed, await host_pauses.freed_at(self.conn, now)) if at is not None), default=None)
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
         ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
@@ -187,7 +202,7 @@ class SqlArticles:
         news = defaultdict(list)
         for ending in endings:
             if ending.fence.run_id in told.accepted:
-                news[ending.host].append(ending.news)
+                news[ending.host].append((ending.tenant_id, ending.news))
         await hosts.learn(self.conn, self.dialect, news, now, manners)
         return told
 
@@ -212,20 +227,43 @@ class SqlArticles:
         return {"b_micros": int(lease.total_seconds() * 1_000_000)}
 
 
-def _seated(wanted: Sequence[Pick], rooms: Mapping[str, hosts.Room], limit: int) -> list[str]:
-    """The first of these that their hosts have room for."""
+def _seated(
+    wanted: Sequence[Pick],
+    rooms: Mapping[str, hosts.Room],
+    pauses: Mapping[host_pauses.Pair, host_pauses.Pause],
+    now: datetime,
+    limit: int,
+) -> list[str]:
+    """The first of these that their hosts have room for, and for their tenant."""
     left = {name: len(room.starts) for name, room in rooms.items()}
+    own = {pair: pause.room(now, limit) for pair, pause in pauses.items()}
     chosen: dict[str, None] = {}
     for pick in wanted:
         if len(chosen) == limit:
             break
-        if left.get(pick.host, 0) > 0 and pick.article_id not in chosen:
+        pair = (pick.host, pick.tenant_id)
+        if left.get(pick.host, 0) > 0 and own.get(pair, limit) > 0 and pick.article_id not in chosen:
             left[pick.host] -= 1
+            if pair in own:
+                own[pair] -= 1
             chosen[pick.article_id] = None
     return list(chosen)
 
 
-def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str) -> Taken:
+def _held_back(
+    taken: Sequence[Taken], pauses: Mapping[host_pauses.Pair, host_pauses.Pause]
+) -> dict[host_pauses.Pair, host_pauses.Pause]:
+    """When each tenant that a host has slowed down may ask it again."""
+    held: dict[host_pauses.Pair, host_pauses.Pause] = {}
+    for one in taken:
+        pair = (one.host, one.tenant_id)
+        if pair in pauses and (interval := pauses[pair].interval):
+            before = held.get(pair, pauses[pair]).next_at
+            held[pair] = replace(pauses[pair], next_at=max(before, one.start_at) + interval)
+    return held
+
+
+def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str, *, slowed: bool) -> Taken:
     # Only who has the page can be told that it has not changed.
     known = row.scraped_at is not None
     late = leeway(room.interval)
@@ -242,5 +280,5 @@ def _taken(row: Any, room: hosts.Room, start_at: datetime, token: str) -> Taken:
         last_modified=row.last_modified if known else None,
         robots=room.robots,
         robots_due=room.robots_due,
-        slowed=room.slowed,
+        slowed=room.slowed or slowed,
     )

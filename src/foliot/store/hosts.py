@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
@@ -13,12 +13,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import NO_WORD, NO_WORD_KEPT, Manners, allowance, quicker, slower
 from foliot.ports.articles import News
+from foliot.store import host_pauses
 from foliot.store.article_tables import articles, hosts
 from foliot.store.columns import Moment
 from foliot.store.dialects import Dialect
 
 ROBOTS_KEPT = timedelta(hours=12)
 _MILLISECOND = timedelta(milliseconds=1)
+
+Word = tuple[str, News]
+"""What an answer taught, and the tenant that it was given to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +59,12 @@ def _busy(dialect: Dialect) -> Select[Any]:
     return query.group_by(articles.c.host)
 
 
-async def blocked(conn: AsyncConnection, dialect: Dialect, names: Sequence[str], now: datetime) -> set[str]:
-    """Which of these hosts want silence at this moment."""
-    return set((await conn.execute(_blocked(dialect), {"names": names, "now": now})).scalars())
+async def blocked(
+    conn: AsyncConnection, dialect: Dialect, names: Sequence[str], tenant_id: str, now: datetime
+) -> set[str]:
+    """Which of these hosts want silence at this moment, of everybody or of this tenant."""
+    everybodys = set((await conn.execute(_blocked(dialect), {"names": names, "now": now})).scalars())
+    return everybodys | await host_pauses.silent(conn, dialect, names, tenant_id, now)
 
 
 async def rooms(
@@ -115,19 +122,19 @@ async def use(conn: AsyncConnection, dialect: Dialect, taken: Mapping[str, tuple
 
 
 async def learn(
-    conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[News]], now: datetime, manners: Manners
+    conn: AsyncConnection, dialect: Dialect, news: Mapping[str, Sequence[Word]], now: datetime, manners: Manners
 ) -> None:
     """What answers taught about their hosts; most teach nothing, and cost nothing."""
     telling = {
         host: told
         for host, told in news.items()
-        if any(one.pause or one.robots is not None or one.well for one in told)
+        if any(one.pause or one.robots is not None or one.well for _, one in told)
     }
     if not telling:
         return
     query = select(hosts).where(dialect.among(hosts.c.host, sorted(telling))).order_by(hosts.c.host)
-    silent = [host for host, told in telling.items() if not any(one.pause or one.robots is not None for one in told)]
-    if len(silent) == len(telling):
+    asking = any(one.pause or one.robots is not None for told in telling.values() for _, one in told)
+    if not asking and not await host_pauses.of(conn, dialect, telling):
         # Everybody is content: only hosts that were slowed down have anything to change.
         query = query.where(hosts.c.interval_ms > 0)
     changed: dict[str, list[Any]] = {
@@ -138,12 +145,48 @@ async def learn(
         "robots_at": [],
     }
     names = []
-    for row in await conn.execute(dialect.lock(query)):
-        names.append(row.host)
-        for column, value in zip(changed.values(), _learnt(row, telling[row.host], now, manners), strict=True):
-            column.append(value)
+    rows = (await conn.execute(dialect.lock(query))).all()
+    known = await host_pauses.of(conn, dialect, telling)
+    pauses: dict[host_pauses.Pair, host_pauses.Pause] = {}
+    for row in rows:
+        told = _shared(row.host, telling[row.host], known, pauses, now, manners)
+        made = _learnt(row, told, now, manners)
+        if made != (row.next_at, row.interval_ms, row.crawl_delay_ms, row.robots, row.robots_at):
+            names.append(row.host)
+            for column, value in zip(changed.values(), made, strict=True):
+                column.append(value)
     if names:
         await dialect.update(conn, hosts, {"host": names}, changed)
+    await host_pauses.write(conn, dialect, pauses, known)
+
+
+def _shared(
+    host: str,
+    told: Sequence[Word],
+    known: Mapping[host_pauses.Pair, host_pauses.Pause],
+    pauses: dict[host_pauses.Pair, host_pauses.Pause],
+    now: datetime,
+    manners: Manners,
+) -> list[News]:
+    """What of it is everybody's business; what is one tenant's own is noted in `pauses`.
+
+    A host that asks one tenant for patience has asked that tenant. Asked for by two, it is meant for all.
+    """
+    shared: list[News] = []
+    asked: set[str] = set()
+    for tenant, one in told:
+        pair = (host, tenant)
+        before = pauses.get(pair) or known.get(pair)
+        if tenant and (one.pause or (before is not None and one.well)):
+            pauses[pair] = (before or host_pauses.Pause(now, now)).told(one, now, manners, again=tenant in asked)
+        if one.pause:
+            asked.add(tenant)
+        others = {**known, **pauses}
+        agreed = not tenant or any(
+            at == host and other != tenant and pause.counts(now) for (at, other), pause in others.items()
+        )
+        shared.append(one if agreed or not one.pause else replace(one, pause=None))
+    return shared
 
 
 async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> None:
@@ -159,7 +202,7 @@ def _learnt(row: Any, told: Sequence[News], now: datetime, manners: Manners) -> 
     asked = False
     for one in told:
         if one.pause:
-            next_at = max(next_at, now + one.pause)
+            next_at = max(next_at, now + min(one.pause, host_pauses.LONGEST))
             # A host that asks ten of us at once for patience has asked once.
             interval = interval if asked else slower(max(interval, manners.interval))
             asked = True

@@ -1,4 +1,4 @@
-"""The inside of a process that exists to read what strangers wrote: it may hold only so much memory."""
+"""The inside of a process that exists to read what strangers wrote."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 
 from foliot.ports.tasks import Attempt, Call
 
-MOST_MEMORY = 2 * 1024 * 1024 * 1024
-"""Bytes that one reader may hold."""
 COURTESY = 10
 """How much nicer a reader is than who started it: pages can wait longer than whoever fires and answers."""
 
@@ -50,10 +48,8 @@ def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes 
     No bytes do not come over at all.
     """
     global _read  # noqa: PLW0603 -- one for each process
-    if _read == 0:
-        _bound_memory()
-        if hasattr(os, "nice"):
-            os.nice(COURTESY)
+    if _read == 0 and hasattr(os, "nice"):
+        os.nice(COURTESY)
     elif _read == 1:
         # Everything is loaded, and stays: looking through it for garbage would take as long as reading does.
         gc.freeze()
@@ -63,14 +59,3 @@ def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes 
     for part in function.split("."):
         made = getattr(made, part)
     return made(body=body, **parameters)
-
-
-def _bound_memory() -> None:
-    """No page takes all the memory there is."""
-    try:
-        import resource
-    except ImportError:
-        return
-    _, most = resource.getrlimit(resource.RLIMIT_AS)
-    limit = MOST_MEMORY if most == resource.RLIM_INFINITY else min(MOST_MEMORY, most)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, most))

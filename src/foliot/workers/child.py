@@ -21,6 +21,7 @@ from foliot.tasks.context import TaskContext
 from foliot.tasks.loading import told as loading_error
 from foliot.tasks.results import plain
 from foliot.tasks.task import MARK, Task
+from foliot.workers.bounds import Bounds, bound_processor, confine
 from foliot.workers.frames import BODY, Broken, Send, pack, read
 
 
@@ -93,11 +94,14 @@ def main() -> None:
 
     calls: Calls = queue.SimpleQueue()
     threading.Thread(target=listen, args=(sys.stdin.buffer, calls), daemon=True).start()
+    bounds = Bounds()
     while (asked := calls.get()) is not None:
         message, stop = asked
         if "path" in message:
             sys.path[:] = message["path"]
+            bounds = confine(message["bounds"])
             continue
+        bound_processor(message["seconds"], bounds.cores)
         send({"number": message["number"], "ended": perform(message, send, stop)})
 
 

@@ -7,7 +7,7 @@ import contextlib
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -17,8 +17,11 @@ import structlog
 
 from foliot.ports import Room, always_room
 from foliot.ports.tasks import Call, ProcessDied, Tell, Told
+from foliot.workers.bounds import Bounds, environment, hide_from_children
 from foliot.workers.frames import LARGEST, Broken, pack, receive
 
+START = timedelta(seconds=60)
+"""For a process to come up and load what it needs; that is not the time of whoever called it."""
 GRACE = 2.0
 """Seconds that a function has to leave by itself once it was asked to stop."""
 
@@ -40,14 +43,15 @@ class Child:
     """It was asked to stop, and nobody knows yet whether it did."""
 
     @classmethod
-    async def start(cls) -> Child:
+    async def start(cls, bounds: Bounds, told: Mapping[str, str]) -> Child:
         arguments = (sys.executable, "-P", "-m", "foliot.workers.child")
+        hide_from_children()
         # A group of its own: a signal from the terminal is for the parent, which ends its children itself.
         process = await asyncio.create_subprocess_exec(
-            *arguments, stdin=PIPE, stdout=PIPE, limit=LARGEST, start_new_session=True
+            *arguments, stdin=PIPE, stdout=PIPE, limit=LARGEST, start_new_session=True, env=told
         )
         child = cls(process)
-        await child.send({"path": sys.path})
+        await child.send({"path": sys.path, "bounds": bounds.as_dict()})
         return child
 
     async def send(self, message: dict[str, Any], body: bytes = b"") -> None:
@@ -80,6 +84,11 @@ class ProcessPool:
     size: int
     most: int = 50
     grace: float = GRACE
+    bounds: Bounds = field(default_factory=Bounds)
+    environment: Mapping[str, str] = field(default_factory=environment)
+    """All that a process is told of ours: no secret of this process is in it."""
+    warm_up: Call | None = None
+    """The first thing that a process does, so that no call pays for what it has to load."""
     _slots: asyncio.Semaphore = field(init=False)
     _idle: list[Child] = field(init=False, default_factory=list)
     _all: set[Child] = field(init=False, default_factory=set)
@@ -94,20 +103,24 @@ class ProcessPool:
 
     async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
         """Run it in a process; the time it waits for one counts as its own."""
-        async with asyncio.timeout(patience.total_seconds()), self._child() as child:
-            child.calls += 1
+        async with asyncio.timeout(patience.total_seconds()) as limit, self._child(limit) as child:
             child.worn += call.weight
-            # Never cancelled itself, so that no message is read by halves.
-            hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
-            try:
-                await child.send({"call": _asked(call), "number": child.calls}, call.body)
-                return await asyncio.shield(hearing)
-            except asyncio.CancelledError:
-                await asyncio.shield(self._stop(child, hearing))
-                raise
-            except (ConnectionError, Broken) as error:
-                await self._stop(child, hearing)
-                raise ProcessDied(_death(child, str(error))) from None
+            return await self._converse(child, call, tell, patience, room)
+
+    async def _converse(self, child: Child, call: Call, tell: Tell, patience: timedelta, room: Room) -> Told:
+        child.calls += 1
+        # Never cancelled itself, so that no message is read by halves.
+        hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
+        asked = {"call": _asked(call), "number": child.calls, "seconds": patience.total_seconds()}
+        try:
+            await child.send(asked, call.body)
+            return await asyncio.shield(hearing)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._stop(child, hearing))
+            raise
+        except (ConnectionError, Broken) as error:
+            await self._stop(child, hearing)
+            raise ProcessDied(_death(child, str(error))) from None
 
     async def _stop(self, child: Child, hearing: asyncio.Task[Told]) -> None:
         """Ask it to leave, wait a moment, and kill it: nothing it began may go on behind the run's back."""
@@ -125,25 +138,40 @@ class ProcessPool:
             hearing.exception()
 
     @asynccontextmanager
-    async def _child(self) -> AsyncIterator[Child]:
+    async def _child(self, limit: asyncio.Timeout) -> AsyncIterator[Child]:
         async with self._slots:
             if self._closed:
                 raise ProcessDied("the pool of processes is closed: this process is shutting down")
-            child = await self._take()
+            child = await self._take(limit)
             try:
                 yield child
             finally:
                 await self._give_back(child)
 
-    async def _take(self) -> Child:
+    async def _take(self, limit: asyncio.Timeout) -> Child:
         while self._idle:
             child = self._idle.pop()
             if child.alive:
                 return child
             self._all.discard(child)
-        child = await Child.start()
+        child = await Child.start(self.bounds, self.environment)
         self._all.add(child)
+        if self.warm_up is not None:
+            await self._warmed(child, self.warm_up, limit)
         return child
+
+    async def _warmed(self, child: Child, call: Call, limit: asyncio.Timeout) -> None:
+        """Let it load what it needs; whoever waits for it has all of its time left afterwards."""
+        at, begun = limit.when(), asyncio.get_running_loop().time()
+        limit.reschedule(begun + START.total_seconds())
+        try:
+            await self._converse(child, call, Unheard(), START, always_room)
+        except BaseException:
+            self._all.discard(child)
+            await asyncio.shield(child.kill())
+            raise
+        if at is not None:
+            limit.reschedule(at + asyncio.get_running_loop().time() - begun)
 
     async def _give_back(self, child: Child) -> None:
         if child.alive and not child.spoiled and child.worn < self.most and not self._closed:
@@ -159,6 +187,14 @@ class ProcessPool:
             await child.kill()
         self._all.clear()
         self._idle.clear()
+
+
+class Unheard:
+    """Hears what nobody wants to know."""
+
+    def log(self, message: str, level: str) -> None: ...
+
+    def progress(self, data: Mapping[str, Any]) -> None: ...
 
 
 def _asked(call: Call) -> dict[str, Any]:
@@ -189,12 +225,18 @@ async def _hear(child: Child, tell: Tell, number: int, room: Room) -> Told:
     raise ProcessDied(_death(child))
 
 
+_WHY: Mapping[int, str] = {
+    signal.SIGKILL: "; the operating system does that when memory runs out",
+    signal.SIGXCPU: ": it computed for longer than its time limit allows",
+}
+
+
 def _death(child: Child, why: str = "") -> str:
     code = child.process.returncode
     said = "the process that ran the task"
     if code is not None and code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        hint = "; the operating system does that when memory runs out" if -code == signal.SIGKILL else ""
+        hint = _WHY.get(-code, "")
         return f"{said} was ended by signal {-code} ({name}){hint}"
     if why:
         return f"{said} could not be understood: {why}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import cchardet
-from w3lib.encoding import html_to_unicode, read_bom
+from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_content_type_encoding, read_bom
+
+from foliot.domain.page import NOT_WEB
 
 _SAMPLE = 64 * 1024
 _SURE = 0.5
@@ -36,6 +38,8 @@ def _certain(body: bytes) -> str | None:
 
 
 def _declared(body: bytes, content_type: str) -> str:
+    if (http_content_type_encoding(content_type) or html_body_declared_encoding(body)) in NOT_WEB:
+        return body.decode("utf-8", "replace")
     _, text = html_to_unicode(content_type, body, default_encoding="utf-8", auto_detect_fun=_guess)
     if text.count(_LOST) > len(text) * _MOST_LOST and (guessed := _guess(body)) is not None:
         other = body.decode(guessed, "replace")

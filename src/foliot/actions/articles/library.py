@@ -11,9 +11,15 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from foliot.domain.page import TooMuch, count_tags
+
 REGULAR = "http://exslt.org/regular-expressions"
 MOST_TAGS = 6000
 """With more, names are not looked for by name: libxml2 compares what it finds of each with all it has found before."""
+MOST_READ = 50_000
+"""With more, no article is looked for: the library takes some seconds and 100 MiB for these."""
+DEEPEST = 250
+"""Elements within elements; where they are a few more, libxml2 leaves the rest of the page out without a word."""
 _TESTED = re.compile(r"re:test\((@[\w@|-]+),(\s*'([^']*)')")
 """A question that Python is asked about an attribute, also of elements that have no such attribute."""
 _NAMED = re.compile(r"\.//\*\[((?:self::\w+(?: or )?)+)\](?=\[)")
@@ -54,9 +60,14 @@ def loader() -> Callable[[str], Any]:
             # In place: the library's other modules hold the same lists.
             asked[:] = [_sooner(one) if type(one) is XPath else one for one in asked]
 
+    deeper = XPath("/".join("*" * DEEPEST))
+
     def load(page: str) -> Any:
-        _size.small = page.count("<") <= MOST_TAGS
-        return utils.load_html(page)
+        _size.small = count_tags(page, MOST_READ) <= MOST_TAGS
+        tree = utils.load_html(page)
+        if tree is not None and deeper(tree):
+            raise TooMuch(f"its elements stand more than {DEEPEST} deep in each other")
+        return tree
 
     return load
 

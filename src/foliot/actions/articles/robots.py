@@ -15,6 +15,8 @@ from foliot.ports.articles import Allowance
 AGENT = "Foliot"
 """The name that a robots.txt addresses us by."""
 MOST_BYTES = 500 * 1024
+MOST_LINES = 10_000
+"""Of those bytes: the rules are read on the loop, and this many take some hundredths of a second."""
 LONGEST_DELAY = timedelta(minutes=5)
 """A host that asks for more patience than this is given this much."""
 
@@ -46,6 +48,7 @@ def judge(reply: Reply, now: datetime) -> Allowance:
     """2xx says what is allowed; 4xx means that everything is; a host in trouble is left alone for a while."""
     if 200 <= reply.status < 300:
         text = reply.body[:MOST_BYTES].decode("utf-8", "replace").replace("\x00", "")
+        text = "".join(text.splitlines(keepends=True)[:MOST_LINES])
         return Allowance(text, crawl_delay(text))
     if reply.status == 429 or reply.status >= 500:
         return Allowance(NO_WORD, pause=patience(reply.headers, now))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foliot.actions.articles import robots
 from foliot.actions.articles.extraction import NO_TEXT, SIGN_IN
 from foliot.actions.articles.fetching import Fetched, Fetcher
-from foliot.actions.articles.readers import Page, Readers, Unreadable
-from foliot.actions.articles.verdict import header, judge, never
+from foliot.actions.articles.readers import Page, Readers, TookTooLong, Unreadable
+from foliot.actions.articles.verdict import LONGEST_PAUSE, header, judge, never
 from foliot.domain.article import NO_WORD, NO_WORD_KEPT
 from foliot.domain.run import Problem
 from foliot.ports import Clock
@@ -53,16 +53,18 @@ class PageScraper:
         found = judge(fetched.reply, self.clock.now())
         if isinstance(found, Unchanged) and not _known(taken):
             return never("http_304", "The host says that the page is as it was, and was not asked that.")
-        return found or await self._read(fetched)
+        return found or await self._read(fetched, taken.tenant_id)
 
-    async def _read(self, fetched: Fetched) -> Extracted | Missed:
+    async def _read(self, fetched: Fetched, tenant_id: str) -> Extracted | Missed:
         reply = fetched.reply
-        page = Page(fetched.url, header(reply.headers, "content-type"), reply.body)
+        page = Page(fetched.url, header(reply.headers, "content-type"), reply.body, tenant_id)
         try:
             told = await self.readers.read(page)
         except Unreadable as why:
             said = str(why)[:300].rstrip(".")
-            return never("unreadable", f"The page could not be read: {said}.")
+            missed = never("unreadable", f"The page could not be read: {said}.")
+            # Others of its host may be like it: they wait, and hold no reader and no place meanwhile.
+            return replace(missed, pause=LONGEST_PAUSE) if isinstance(why, TookTooLong) else missed
         except ProcessDied:
             # Somebody else may have used up the memory: whether it was the page shows when it is read again.
             return Missed(problem=Problem("unreadable", "The page brought its reader down."))

@@ -16,6 +16,9 @@ MOST_PAGE = 20 * 1024 * 1024
 PATIENCE = timedelta(seconds=10)
 """For a host that asks for patience and does not say how much."""
 LONGEST_PATIENCE = timedelta(hours=1)
+"""For one page."""
+LONGEST_PAUSE = timedelta(seconds=60)
+"""For all pages of a host, by one answer."""
 _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 """How texts begin whose characters have two bytes, or four."""
 _AGAIN = frozenset({408, 425, 429})
@@ -71,7 +74,7 @@ def _missed(reply: Reply, now: datetime) -> Missed:
 
 def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
     """How long a host that asks for patience is left alone."""
-    return min(_retry_after(headers, now) or PATIENCE, LONGEST_PATIENCE)
+    return min(_retry_after(headers, now) or PATIENCE, LONGEST_PAUSE)
 
 
 def never(code: str, said: str) -> Missed:

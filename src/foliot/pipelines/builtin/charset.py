@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import cchardet
-from w3lib.encoding import html_to_unicode, read_bom
+from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_content_type_encoding, read_bom
+
+from foliot.domain.page import NOT_WEB
 
 _SAMPLE = 64 * 1024
 _SURE = 0.5
@@ -17,6 +19,9 @@ def decoded(body: bytes, content_type: str) -> str:
     try:
         return _kept(body.decode())
     except UnicodeDecodeError:
+        declared = http_content_type_encoding(content_type) or html_body_declared_encoding(body)
+        if declared in NOT_WEB:
+            return _kept(body.decode("utf-8", "replace"))
         _, text = html_to_unicode(content_type, body, default_encoding="utf-8", auto_detect_fun=_guess)
         return _kept(text.encode("utf-8", "replace").decode())
 

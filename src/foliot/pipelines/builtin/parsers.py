@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from itertools import islice
 from typing import Annotated, Any
 
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from foliot.domain.pipeline import Item
-from foliot.pipelines.builtin.reaching import MISSING, Name, Names, reach
+from foliot.pipelines.builtin.reaching import BUDGET, MISSING, Name, Names, reach, within
 from foliot.pipelines.builtin.selecting import compiled, read_page
 from foliot.pipelines.context import StepContext
 from foliot.pipelines.transform import Transform
 from foliot.ports.pipelines import Unreadable
 
-DEEPEST = 100
+LARGE = 256 * 1024
+"""Bytes; a larger document is read in a process of its own: what it becomes may be a hundred times as large."""
 
 
 def _css(selector: str) -> str:
@@ -107,24 +109,53 @@ class JsonParser(Transform):
             text = text_of(item, self.field, ctx)
             if text is None:
                 continue
-            try:
-                document = orjson.loads(text)
-            except ValueError as wrong:
-                ctx.fail(item, f"this is no JSON: {str(wrong)[:200]}", permanent=True)
-                continue
-            found = reach(document, self.path) if self.path else document
-            if found is MISSING or found is None:
-                ctx.fail(item, f"the document has nothing at {self.path!r}", permanent=True)
-                continue
             kept = item if self.keep else without(item, self.field)
-            for one in found if isinstance(found, list) else [found]:
-                yield {**kept, **self._made(one)}
+            at: int | None = 0
+            while at is not None:
+                read = await self._read(text, at, ctx)
+                if read["error"] is not None:
+                    ctx.fail(item, read["error"], permanent=True)
+                for one in read["found"]:
+                    yield {**kept, **one}
+                at = read["next"]
 
-    def _made(self, one: Any) -> dict[str, Any]:
-        if self.fields:
-            found = {name: reach(one, path) for name, path in self.fields.items()}
-            return {name: None if value is MISSING else value for name, value in found.items()}
-        return one if isinstance(one, dict) else {"value": one}
+    async def _read(self, text: str, at: int, ctx: StepContext) -> Mapping[str, Any]:
+        body = text.encode("utf-8", "replace")
+        asked: dict[str, Any] = {"path": self.path, "fields": self.fields, "start": at}
+        if len(body) <= LARGE:
+            return read_json(body, **asked)
+        try:
+            read: Mapping[str, Any] = await ctx.apart(read_json, body, **asked)
+        except Unreadable as wrong:
+            return _no_json(f"the document cannot be read: {wrong}")
+        return read
+
+
+def read_json(body: bytes, path: str, fields: Mapping[str, str], start: int = 0) -> dict[str, Any]:
+    """What stands at a path, as JSON, from an element on; as much as one answer holds, and where the rest begins."""
+    try:
+        document = orjson.loads(body)
+    except ValueError as wrong:
+        return _no_json(f"this is no JSON: {str(wrong)[:200]}")
+    found = reach(document, path) if path else document
+    if found is MISSING or found is None:
+        return _no_json(f"the document has nothing at {path!r}")
+    listed = found if isinstance(found, list) else [found]
+    part, over = within((_made(one, fields) for one in islice(listed, start, None)), BUDGET)
+    if over and not part:
+        return _no_json(f"one element has more than {BUDGET // 1024 // 1024} MiB")
+    return {"error": None, "found": part, "next": start + len(part) if over else None}
+
+
+def _made(one: Any, fields: Mapping[str, str]) -> dict[str, Any]:
+    if fields:
+        found = {name: reach(one, path) for name, path in fields.items()}
+        return {name: None if value is MISSING else value for name, value in found.items()}
+    return one if isinstance(one, dict) else {"value": one}
+
+
+def _no_json(why: str) -> dict[str, Any]:
+    return {"error": why, "found": [], "next": None}
 
 
 def without(item: Item, field: str) -> Item:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urljoin
 
+from foliot.domain.page import check_selector, count_tags
 from foliot.pipelines.builtin.reaching import BUDGET, within
 
 MOST_FOUND = 10_000
@@ -21,6 +22,7 @@ def compiled(selector: str) -> tuple[str, str | None, bool]:
     """An XPath, the attribute that is wanted, and whether only an element's own text is; `ValueError` otherwise."""
     from cssselect import HTMLTranslator, SelectorError
 
+    check_selector(selector)
     end = _END.search(selector)
     plain = selector[: end.start()].strip() if end else selector.strip()
     try:
@@ -37,6 +39,7 @@ def read_page(body: bytes, url: str, each: str | None, wanted: Mapping[str, Any]
 
     `wanted` has for each field its selector, and whether all that it finds is wanted.
     """
+    count_tags(body)
     tree = _tree(body)
     if tree is None:
         return {"error": "it is no HTML", "found": []}

@@ -8,6 +8,7 @@ from typing import Any
 
 from foliot.domain.access import OPERATORS_OWN, Tenants
 from foliot.ports import Clock, Egress, Store
+from foliot.ports.pipelines import Apart
 from foliot.ports.tasks import Probe, Service
 from foliot.tasks.builtin.analysis import Analysis
 from foliot.tasks.builtin.cleanup import Cleanup
@@ -26,6 +27,8 @@ class Needs:
     store: Store
     clock: Clock
     egress: Egress
+    apart: Apart
+    """Reads strangers' pages, in a process that can be killed."""
     retention_days: int
     probes: Sequence[Probe] = ()
     scraper: Service | None = None
@@ -41,7 +44,12 @@ def built_in(needs: Needs) -> list[Task]:
     health = HealthCheck(store=store, clock=clock, probes=needs.probes)
     analysis = Analysis(store=store, clock=clock)
     scraping = Scraping(
-        store=store, clock=clock, egress=needs.egress, service=needs.scraper, tenants=needs.scraper_tenants
+        store=store,
+        clock=clock,
+        egress=needs.egress,
+        apart=needs.apart,
+        service=needs.scraper,
+        tenants=needs.scraper_tenants,
     )
     return [
         _task("cleanup_old_execution_records", cleanup.run, queue="maintenance", tenants=EVERYBODY),

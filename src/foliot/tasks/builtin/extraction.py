@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
+from foliot.domain.page import check_selector, count_tags
 from foliot.ports.prices import DEAREST, PLACES
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
 """Where shops show their price, when nobody says where this one does."""
 
 DEEPEST = 40
+MOST_DATA = 512 * 1024
+"""Characters of a page's structured data; what shops write there has a few thousand."""
+MOST_THINGS = 20_000
+"""Of it, how much is looked at."""
 LONGEST = 200
 """Characters of a text that may hold a price; a longer one is prose."""
 
@@ -35,7 +41,11 @@ class Found:
 
 
 def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str] = ()) -> Found | None:
-    """The price of the product that this page is about; None when nothing on it can be read as one."""
+    """The price of the product that this page is about; None when nothing on it can be read as one.
+
+    `TooMuch` when it has more tags than are looked at.
+    """
+    count_tags(page)
     tree = _tree(page, encoding)
     if tree is None:
         return None
@@ -50,9 +60,10 @@ def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str
 
 @lru_cache(maxsize=256)
 def xpath(selector: str) -> str:
-    """A CSS selector as lxml asks it; `ValueError` when it is none."""
+    """A CSS selector as lxml asks it; `ValueError` when it is none, or asks for too much."""
     from cssselect import HTMLTranslator, SelectorError
 
+    check_selector(selector)
     try:
         return HTMLTranslator().css_to_xpath(selector)
     except (SelectorError, RecursionError) as wrong:
@@ -129,8 +140,11 @@ def _guessed(page: bytes) -> str | None:
 
 def _json_ld(tree: Any) -> Found | None:
     for script in tree.xpath("//script[@type='application/ld+json']"):
+        text = script.text_content().strip()
+        if len(text) > MOST_DATA:
+            continue
         try:
-            document = json.loads(script.text_content().strip(), strict=False)
+            document = json.loads(text, strict=False)
         except (ValueError, RecursionError):
             continue
         for offer in _offers(document):
@@ -142,9 +156,11 @@ def _json_ld(tree: Any) -> Found | None:
 
 def _offers(document: object) -> Iterator[Mapping[str, Any]]:
     """Every offer of every product, outermost first; without recursion, for the depth is the page's choice."""
-    waiting: list[tuple[object, bool, int]] = [(document, False, 0)]
-    while waiting:
-        node, offered, depth = waiting.pop(0)
+    waiting: deque[tuple[object, bool, int]] = deque([(document, False, 0)])
+    for _ in range(MOST_THINGS):
+        if not waiting:
+            return
+        node, offered, depth = waiting.popleft()
         if depth > DEEPEST:
             continue
         if isinstance(node, list):

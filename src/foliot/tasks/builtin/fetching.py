@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 from urllib.parse import urljoin
 
 from foliot import __version__
 from foliot.ports import Egress, EgressFailed, EgressRefused, Outgoing, Reply
-from foliot.ports.threads import WORK
-from foliot.tasks.builtin.extraction import Found, find_price
+from foliot.ports.pipelines import Apart, Unreadable
+from foliot.tasks.builtin.extraction import Found, price_on
 from foliot.tasks.builtin.products import Watched
 from foliot.tasks.context import TaskContext
 
@@ -27,17 +28,20 @@ class NoPrice(Exception):
     """No price came of a visit; says why."""
 
 
-async def visit(egress: Egress, one: Watched, ctx: TaskContext, timeout: timedelta) -> Found:
-    """The price that its page says; `NoPrice` otherwise."""
+async def visit(egress: Egress, apart: Apart, one: Watched, ctx: TaskContext, timeout: timedelta) -> Found:
+    """The price that its page says, read in a process of its own; `NoPrice` otherwise."""
     reply = await _get(egress, one.url, ctx, timeout)
     if reply.truncated:
         raise NoPrice(f"its page has more than {LARGEST // 1024 // 1024} MiB")
     charset = _CHARSET.search(_header(reply, "content-type"))
-    # Reading a large page keeps a processor busy for longer than the loop may wait.
-    found = await WORK.run(find_price, reply.body, charset[1] if charset else None, one.selectors)
+    wanted = {"encoding": charset[1] if charset else None, "selectors": one.selectors}
+    try:
+        found = await apart(price_on, reply.body, wanted, ctx.tenant_id)
+    except Unreadable as why:
+        raise NoPrice(f"its page cannot be read: {why}") from None
     if found is None:
         raise NoPrice("no price was found on its page: give `selectors` that show where it is")
-    return found
+    return Found(Decimal(found["price"]), found["currency"], found["source"])
 
 
 async def _get(egress: Egress, url: str, ctx: TaskContext, timeout: timedelta) -> Reply:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from foliot.domain.access import OPERATORS_OWN, Tenants
 from foliot.ports import Clock, Egress, Store
+from foliot.ports.pipelines import Apart
 from foliot.ports.prices import Observation
 from foliot.ports.tasks import Attempt, Service, ServiceFailed
 from foliot.tasks.builtin.extraction import Found, amount, currency
@@ -38,6 +39,8 @@ class Scraping:
     store: Store
     clock: Clock
     egress: Egress
+    apart: Apart
+    """Where pages are read."""
     service: Service | None = None
     tenants: Tenants = OPERATORS_OWN
     """Who may call the service; the others' pages are visited."""
@@ -153,7 +156,7 @@ class _Visits:
 
     async def _visit(self, one: Watched) -> None:
         try:
-            found = await visit(self.scraping.egress, one, self.ctx, self.timeout)
+            found = await visit(self.scraping.egress, self.scraping.apart, one, self.ctx, self.timeout)
         except NoPrice as failure:
             self.failed += 1
             self.ctx.logger.warning("%s at %s: %s", one.product, one.competitor, failure)

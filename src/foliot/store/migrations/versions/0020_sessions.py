@@ -11,7 +11,7 @@ from alembic import op
 from foliot.store.columns import Moment, key
 
 revision = "0020"
-down_revision = "0018"
+down_revision = "0019"
 branch_labels = None
 depends_on = None
 

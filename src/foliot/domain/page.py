@@ -1,0 +1,41 @@
+"""Bounds of a page and of a CSS selector, judged by counting, before anything is built of them."""
+
+from __future__ import annotations
+
+import re
+
+MOST_TAGS = 250_000
+"""Of a page that is searched by selectors."""
+MOST_COMBINATORS = 50
+"""Of one alternative of a selector; what browsers copy out has a dozen or two."""
+MOST_SIBLINGS = 2
+"""`~` in one alternative: each looks at all that follows, for all that the one before has found."""
+
+NOT_WEB = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7"})
+"""Encodings that Python knows and no page has: names of hosts and source texts, whose length costs its square."""
+
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'|\[[^\]]*\]")
+_COMBINATOR = re.compile(r"\s*[>+~]\s*|\s+")
+
+
+class TooMuch(ValueError):
+    """It is more than is read; says what of it."""
+
+
+def count_tags(page: bytes | str, most: int = MOST_TAGS) -> int:
+    """How many tags a page has at most; `TooMuch` where that is more than allowed."""
+    tags = page.count(b"<" if isinstance(page, bytes) else "<")  # type: ignore[arg-type]
+    if tags > most:
+        raise TooMuch(f"it has {tags:,} tags, and at most {most:,} are read")
+    return tags
+
+
+def check_selector(selector: str) -> str:
+    """A selector that can be answered in time; `TooMuch` otherwise."""
+    for alternative in _QUOTED.sub("", selector).split(","):
+        combinators = [one.strip() for one in _COMBINATOR.findall(alternative.strip())]
+        if len(combinators) > MOST_COMBINATORS:
+            raise TooMuch(f"has {len(combinators)} combinators, and may have {MOST_COMBINATORS}")
+        if combinators.count("~") > MOST_SIBLINGS:
+            raise TooMuch(f"has {combinators.count('~')} times ~, and may have it {MOST_SIBLINGS} times")
+    return selector

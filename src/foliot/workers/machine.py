@@ -1,0 +1,93 @@
+"""What this process may use of the machine: the cores and the memory of its cgroup, or of the whole machine."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MEBIBYTE = 1024 * 1024
+GROUPS = Path("/sys/fs/cgroup")
+OWN = Path("/proc/self/cgroup")
+UNBOUNDED = 1 << 60
+"""What version 1 writes when there is no limit is near the largest number."""
+OURS = 256 * MEBIBYTE
+"""Memory that the process itself keeps, beside its readers."""
+LEAST, MOST = 192 * MEBIBYTE, 1024 * MEBIBYTE
+"""Of one reader: less would fail pages that are merely large, and none needs more."""
+POOLS = 2
+"""Of readers in a process: one for articles, one for pipelines and tasks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """How many processes of a pool read, and how much memory each of them may hold."""
+
+    many: int
+    memory: int
+
+    @classmethod
+    def of(cls, cores: int, memory: int) -> Readers:
+        """One for each core, as long as there is memory for all of them."""
+        room = max(memory - OURS, 0)
+        many = max(min(cores, room // (POOLS * LEAST)), 1)
+        return cls(many, min(max(room // (POOLS * many), LEAST), MOST))
+
+    @classmethod
+    def here(cls) -> Readers:
+        return cls.of(cores(), memory())
+
+
+def cores(groups: Path = GROUPS, own: Path = OWN) -> int:
+    """How many can be kept busy: those that we may run on, and no more than the cgroup's quota."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for place in _places(groups, own, "cpu"):
+        quota, period = _quota(place)
+        if quota is not None and period:
+            count = min(count, max(math.ceil(quota / period), 1))
+    return count
+
+
+def memory(groups: Path = GROUPS, own: Path = OWN) -> int:
+    """Bytes that this process and its children may hold together."""
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for place in _places(groups, own, "memory"):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            found = _number(place / name)
+            if found is not None and 0 < found < UNBOUNDED:
+                most = min(most, found)
+    return most
+
+
+def _places(groups: Path, own: Path, controller: str) -> Iterator[Path]:
+    """Directories of our cgroup and those above it, of either version; a container sees its own as the root."""
+    try:
+        lines = own.read_text().splitlines()
+    except OSError:
+        lines = []
+    yield from (groups, groups / controller)
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers and controller not in controllers.split(","):
+            continue
+        base = groups / controllers if controllers else groups
+        inner = base / path.lstrip("/")
+        yield from (place for place in (inner, *inner.parents) if place.is_relative_to(base) and place != base)
+
+
+def _quota(place: Path) -> tuple[int | None, int | None]:
+    try:
+        quota, period = (place / "cpu.max").read_text().split()
+    except (OSError, ValueError):
+        given = _number(place / "cpu.cfs_quota_us")
+        return (given if given is not None and given > 0 else None), _number(place / "cpu.cfs_period_us")
+    return (int(quota) if quota.isdigit() else None), int(period)
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None

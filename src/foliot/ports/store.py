@@ -185,6 +185,10 @@ class Runs(Protocol):
 
     async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]: ...
 
+    async def last_instant(self, schedule_id: str) -> datetime | None:
+        """The newest instant of the schedule that has a run; runs that were asked for have none."""
+        ...
+
     async def neighbours(self, tenant_id: str, schedule_id: str, run_id: str) -> tuple[str | None, str | None]:
         """The runs of a schedule that were made right before and right after this one."""
         ...

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Select, case, func, select, type_coerce, update
+from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType, Line
@@ -69,6 +69,21 @@ class SqlRuns:
             await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
         else:
             await self.dialect.insert(self.conn, runs, columns)
+        await self._note_last_run(requests, now)
+
+    async def _note_last_run(self, requests: Sequence[RunRequest], now: datetime) -> None:
+        """A run that was asked for is its schedule's last one like a run of an instant."""
+        ids = sorted({request.schedule_id for request in requests if request.schedule_id is not None})
+        if ids:
+            stale = or_(schedules.c.last_run_at.is_(None), schedules.c.last_run_at < now)
+            mine = self.dialect.among(schedules.c.id, ids)
+            await self.conn.execute(update(schedules).where(mine, stale).values(last_run_at=now))
+
+    async def last_instant(self, schedule_id: str) -> datetime | None:
+        found: datetime | None = await self.conn.scalar(
+            select(func.max(runs.c.scheduled_for)).where(runs.c.schedule_id == schedule_id)
+        )
+        return found
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
         query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)

@@ -39,6 +39,8 @@ class Claimed:
     """Ended from outside: only its effect is to be let go."""
     lost_looks: int = 0
     """How often in a row whoever looked at it has vanished."""
+    replay: bool = False
+    """Repeats a dead letter, which stays until this succeeds: failing for good makes no second letter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,8 @@ class Ending:
     lost: bool = False
     """Written for an attempt that vanished, by whoever took its run back: its fence ends with it."""
     lines: Sequence[Line] = ()
+    given_up: RunState = RunState.DEAD_LETTER
+    """What a final failure of this run is: also when its own ending cannot be stored."""
     host: str | None = None
     """Where it was going: failures at different hosts are not alike, even where their errors do not name it."""
 
@@ -67,9 +71,14 @@ class Ending:
 class Finished:
     """What became of a batch of endings."""
 
-    accepted: frozenset[str]
+    states: Mapping[str, RunState]
+    """As which each run was stored: a cancel that was asked for meanwhile is known only under the row's lock."""
     stale: frozenset[str]
     released: int = 0
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        return frozenset(self.states)
 
 
 @dataclass(frozen=True, slots=True)

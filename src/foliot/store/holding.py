@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
-from foliot.domain.run import Fence
+from foliot.domain.run import Fence, Origin
 from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed
 from foliot.store.columns import Damaged, Moment
@@ -37,6 +37,7 @@ ROW = (
     runs.c.attempt_at,
     runs.c.cancel_requested,
     runs.c.action,
+    runs.c.origin,
 )
 
 Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
@@ -118,4 +119,5 @@ class Holding:
             spec=spec,
             config=row.action if row.action is not None else config,
             fault=fault,
+            replay=row.origin == Origin.REPLAY,
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from foliot.domain.access import LOCAL, Thing
 from foliot.domain.retry import RetryPolicy, Strategy
 from foliot.domain.run import Failed, Origin, Outcome, Problem, RunState, Succeeded
 from foliot.domain.schedule import Catchup, CatchupMode, Overlap
@@ -21,6 +22,7 @@ from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context, Transaction
 from foliot.store.database import Database
 from foliot.testing import Drained, GivenActions, StoppedClock, drain, open_store
+from foliot.usecases.trail import Change, record
 from foliot.workers.embedded import EmbeddedWorkers
 from tests.givens import (
     HOUR,
@@ -520,6 +522,19 @@ async def test_a_whole_engine_starts_fires_and_stops(store: Database) -> None:
 
     assert [run["state"] for run in await runs_of(store, one.id)] == ["success"]
     assert {name for name, loop in bench.engine.loop.report().items() if loop["failures"]} == set()
+
+
+async def test_a_clean_stop_chains_what_was_logged_last(store: Database) -> None:
+    bench = Bench(store, answers(Succeeded()))
+    await bench.engine.start()
+    await bench.engine.loop.stop(["chainer"])
+    async with store.begin() as tx:
+        await record(tx, LOCAL, NOON, Change("pause", Thing.QUEUE, "default"))
+    await bench.engine.stop(grace=5)
+
+    async with store.read() as tx:
+        assert not await tx.trail.waits()
+        assert await tx.trail.length() == 1
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------

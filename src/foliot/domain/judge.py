@@ -76,5 +76,5 @@ def _failure(
 
 
 def given_up(*, replay: bool) -> RunState:
-    """What a run becomes that fails for good; of a replay the letter is still there, a second one would be sent twice."""
+    """What a run becomes that fails for good; the letter that a replay repeats is still there."""
     return RunState.FAILED if replay else RunState.DEAD_LETTER

@@ -71,9 +71,19 @@ class Crawls(Protocol):
         ...
 
     async def jobs(
-        self, tenant_id: str, kinds: Collection[str], states: Collection[RunState], limit: int, skip: int
+        self,
+        tenant_id: str,
+        kinds: Collection[str],
+        states: Collection[RunState],
+        limit: int,
+        skip: int,
+        *,
+        noted: bool | None = None,
     ) -> tuple[list[str], int]:
-        """Ids of runs of these kinds and states, newest first, and how many there are in all."""
+        """Ids of runs of these kinds and states, newest first, and how many there are in all.
+
+        `noted`: in place of the states of runs that wait, those of them whose articles are noted, or are not.
+        """
         ...
 
     async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:

@@ -179,8 +179,9 @@ class Runs(Protocol):
         """The ended attempts of each run, oldest first; large responses only if they are wanted whole."""
         ...
 
-    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
-        """Queued and retrying runs are cancelled now; running ones are asked to stop. Returns how many were open."""
+    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
+        """Queued and retrying runs are cancelled now; running ones are asked to stop, or, `at_once`, cut off from
+        their attempt. Returns how many were open."""
         ...
 
     async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]: ...

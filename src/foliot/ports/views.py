@@ -26,6 +26,7 @@ class Claimed:
     max_attempts: int
     timeout_seconds: int | None
     scheduled_for: datetime | None
+    """Its instant, or that of the run it repeats; of one that was asked for, the moment of asking."""
     ready_at: datetime
     started_at: datetime
     cancel_requested: bool

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import SCHEDULE
-from foliot.domain.run import OPEN, RunState
+from foliot.domain.run import CLAIMABLE, OPEN, RunState
 from foliot.domain.schedule import Status
 from foliot.ports.crawls import CrawlRequest, Items, KnownJob
+from foliot.store.article_tables import article_jobs
 from foliot.store.crawl_items import read_items, write_items
 from foliot.store.crawl_tables import crawl_requests
 from foliot.store.dialects import Dialect
@@ -81,7 +82,14 @@ class SqlCrawls:
         return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
 
     async def jobs(
-        self, tenant_id: str, kinds: Collection[str], states: Collection[RunState], limit: int, skip: int
+        self,
+        tenant_id: str,
+        kinds: Collection[str],
+        states: Collection[RunState],
+        limit: int,
+        skip: int,
+        *,
+        noted: bool | None = None,
     ) -> tuple[list[str], int]:
         """Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
 
@@ -89,7 +97,10 @@ class SqlCrawls:
         """
         ended = [one for one in states if one.final]
         wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
-        wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
+        plain = set(states) & OPEN if noted is None else set(states) & OPEN - CLAIMABLE
+        wanted += [self._open(tenant_id, kinds, one) for one in sorted(plain)]
+        if noted is not None:
+            wanted += [[*self._open(tenant_id, kinds, one), _noted(noted)] for one in sorted(CLAIMABLE)]
         found: list[str] = []
         total = 0
         for where in wanted:
@@ -113,6 +124,11 @@ class SqlCrawls:
     def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
         # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
         return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]
+
+
+def _noted(noted: bool) -> ColumnElement[bool]:  # noqa: FBT001 -- a condition, turned around
+    found = exists().where(article_jobs.c.run_id == runs.c.id)
+    return found if noted else ~found
 
 
 async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:

@@ -128,8 +128,9 @@ class SqlRuns:
             found.setdefault(row.run_id, []).append(_attempt(row))
         return found
 
-    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
-        changed = await cancel_runs(self.conn, self.dialect, run_ids, now, reason)
+    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
+        asked, cut = ([], run_ids) if at_once else (run_ids, [])
+        changed = await cancel_runs(self.conn, self.dialect, asked, now, reason, at_once=cut)
         ended = (self.dialect.among(runs.c.id, run_ids), runs.c.state == RunState.CANCELLED, runs.c.finished_at == now)
         count = await self.conn.scalar(select(func.count()).select_from(runs).where(*ended))
         await tallies.add_ended(self.conn, self.dialect, [RunState.CANCELLED] * (count or 0))

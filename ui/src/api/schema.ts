@@ -45,6 +45,8 @@ export interface ArticleResult {
   image: string | null;
   scraped_at: string | null;
   cached: boolean;
+  reference_count: number;
+  retry_count: number;
   previous_scraped_at: string | null;
 }
 
@@ -54,6 +56,7 @@ export interface ArticleResults {
   total_articles: number;
   successful: number;
   failed: number;
+  cancelled: number;
   results: (ArticleResult)[];
   failed_articles: (FailedArticle)[];
 }
@@ -320,7 +323,7 @@ export interface DemoRemoved {
 
 export interface EndpointList {
   items: (EndpointModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
   total: number;
   since: string;
   whole: boolean;
@@ -369,6 +372,8 @@ export interface FailedArticle {
   error: string;
   code: string | null;
   attempted_at: string | null;
+  reference_count: number;
+  retry_count: number;
 }
 
 export interface Failure {
@@ -474,6 +479,7 @@ export interface Job {
   updated_at: string;
   started_at: string | null;
   finished_at: string | null;
+  completed_at: string | null;
   spider_job_id: string | null;
   scrapyd_job_id: string | null;
   next_run: string | null;
@@ -482,6 +488,7 @@ export interface Job {
   cached: number | null;
   failed: number | null;
   pending: number | null;
+  cancelled: number | null;
   progress: Record<string, unknown> | null;
   error: Failure | null;
 }
@@ -635,7 +642,7 @@ export interface Member {
 
 export interface Members {
   items: (Member)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface Mute {
@@ -750,7 +757,7 @@ export interface PipelineDetail {
 
 export interface PipelineList {
   items: (PipelineModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
   faults: (FaultModel)[];
 }
 
@@ -802,7 +809,7 @@ export interface Points {
 
 export interface PresetList {
   items: (PresetModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface PresetModel {
@@ -866,7 +873,7 @@ export interface QueueHealth {
 
 export interface QueueList {
   items: (QueueModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface QueueModel {
@@ -1130,7 +1137,7 @@ export interface SecretRequest {
 
 export interface Secrets {
   items: (Secret)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface Series {
@@ -1221,7 +1228,7 @@ export interface Suggestions {
 
 export interface TaskList {
   items: (TaskModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
   faults: (string)[] | null;
 }
 
@@ -1377,15 +1384,42 @@ export interface WholeArticle {
   image: string | null;
   scraped_at: string | null;
   cached: boolean;
+  reference_count: number;
+  retry_count: number;
   previous_scraped_at: string | null;
   previous: PreviousText | null;
+}
+
+export interface WholeJob {
+  job_id: string;
+  kind: string;
+  status: JobStatus | ArticleJobStatus;
+  state: RunState | null;
+  run_id: string | null;
+  created_at: string;
+  updated_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  completed_at: string | null;
+  spider_job_id: string | null;
+  scrapyd_job_id: string | null;
+  next_run: string | null;
+  total_articles: number | null;
+  completed: number | null;
+  cached: number | null;
+  failed: number | null;
+  pending: number | null;
+  cancelled: number | null;
+  progress: Record<string, unknown> | null;
+  error: Failure | null;
+  article_ids: (string)[] | null;
 }
 
 export type Wish = "drain" | "restart";
 
 export interface WorkerList {
   items: (WorkerModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface WorkerModel {

@@ -30,7 +30,7 @@ class CrawlRequest(Model):
     depth: int | None = None
     schedule_at: datetime | None = None
     """Crawl once, then; an offset is required."""
-    interval: str | int | dict[str, int] | None = Field(None, examples=["0 9 * * *"])
+    interval: str | int | dict[str, int] | None = Field(None, examples=["0 9 * * *", "4h"])
     """Crawl again and again: a cron expression, a number of seconds, or an object such as `{"hours": 4}`."""
     timezone: str | None = None
     """The zone of `interval`."""

@@ -90,7 +90,7 @@ class App:
     piping: Piping | None = None
     reading: Reading | None = None
     copying: Copying | None = None
-    """Brings articles to MongoDB; only where something fires, for once is enough."""
+    """Brings articles and jobs to MongoDB; only where something fires, for once is enough."""
     declarer: Declarer | None = None
     """Makes the schedules that code declares; only where something fires."""
     hauler: Hauler | None = None
@@ -119,7 +119,7 @@ class App:
             await self.entrance.open(self.loop)
         self.loop.start([one for one in (self.declarer, self.book, self.hauler) if one is not None])
         if self.copying is not None:
-            self.loop.start([self.copying.copier])
+            self.loop.start([self.copying.copier, self.copying.jobs])
         if self.rpc is not None:
             await self.rpc.start()
         if self.discord is not None and not isinstance(self.discord, str):
@@ -230,7 +230,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     pepper = None if settings.local else vault
 
     def told() -> Mapping[str, Any]:
-        return {**(copies.copier.report() if copies else {}), **(book.report() if book else {})}
+        return {**(copies.report() if copies else {}), **(book.report() if book else {})}
 
     who = None if entrance is None else entrance.identity
     asgi = opening.rest_door(settings, usecases, who, pepper) if doors else None

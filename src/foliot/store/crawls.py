@@ -13,7 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.domain.ids import SCHEDULE
 from foliot.domain.run import CLAIMABLE, OPEN, RunState
 from foliot.domain.schedule import Status
-from foliot.ports.crawls import CrawlRequest, Items, KnownJob
+from foliot.ports.crawls import CrawlRequest, Items, JobView, KnownJob
+from foliot.store import job_views
 from foliot.store.article_tables import article_jobs
 from foliot.store.crawl_items import read_items, write_items
 from foliot.store.crawl_tables import crawl_requests
@@ -108,6 +109,12 @@ class SqlCrawls:
             found += (await self.conn.execute(newest)).scalars()
             total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
         return sorted(found, reverse=True)[skip : skip + limit], total
+
+    async def all_jobs_after(self, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
+        return await job_views.after(self.conn, kinds, run_id, limit)
+
+    async def job_views(self, run_ids: Sequence[str]) -> list[JobView]:
+        return await job_views.views(self.conn, self.dialect, run_ids)
 
     async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
         where = (runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.id > run_id)

@@ -229,6 +229,8 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     book = booking(settings, store, usecases.presets.declaring, pipes.catalogue) if fires else None
     pepper = None if settings.local else vault
 
+    registered = [*actions.kinds(), *(one.name for one in tasks.catalogue.all())]
+
     def told() -> Mapping[str, Any]:
         return {**(copies.report() if copies else {}), **(book.report() if book else {})}
 
@@ -243,7 +245,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         calls=calls,
         usecases=usecases,
         asgi=asgi,
-        engine=_engine(settings, role, store, clock, feed, actions, read, told) if engine else None,
+        engine=_engine(settings, role, store, clock, feed, actions, read, told, registered) if engine else None,
         loop=Loop(clock, feed),
         feed=feed,
         entrance=entrance,
@@ -311,6 +313,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     actions: Registry,
     read: Reading | None,
     told: Callable[[], Mapping[str, Any]],
+    registered: Sequence[str],
 ) -> Engine:
     host, pid = socket.gethostname(), os.getpid()
     queues = settings.queues or None
@@ -341,7 +344,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         queues=queues,
         role=role,
         broker=broker(settings) if role is Role.SCHEDULER else None,
-        intake=_intake(settings, f"foliot-{pid}@{host}", ended) if role is Role.WORKER else None,
+        intake=_intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
         gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
         told=told,
@@ -359,7 +362,7 @@ def broker(settings: Settings) -> Broker | None:
     return CeleryBroker(settings.broker_url.reveal())
 
 
-def _intake(settings: Settings, name: str, ended: Callable[[], None]) -> Intake | None:
+def _intake(settings: Settings, name: str, ended: Callable[[], None], registered: Sequence[str]) -> Intake | None:
     """The far side."""
     if settings.broker_url is None:
         return None
@@ -367,7 +370,7 @@ def _intake(settings: Settings, name: str, ended: Callable[[], None]) -> Intake 
 
     queues = settings.queues or KNOWN_QUEUES
     url = settings.broker_url.reveal()
-    return CeleryIntake(url, name=name, queues=queues, slots=settings.concurrency, ended=ended)
+    return CeleryIntake(url, name=name, queues=queues, slots=settings.concurrency, ended=ended, registered=registered)
 
 
 def _disk(settings: Settings) -> Mapping[str, Any]:

@@ -122,6 +122,7 @@ class Engine:
             meter=self.meter,
             worker=self.node_id,
             lease=timedelta(seconds=pace.lease * pace.scale),
+            monitor=None if self.intake is None else self.intake.monitor,
         )
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
@@ -275,6 +276,7 @@ class Engine:
                 longest_rest=pace.tick,
                 scale=pace.scale,
                 queues=self.queues,
+                monitor=None if self.intake is None else self.intake.monitor,
             )
             for action in found
             if is_watched(action) and self._executes

@@ -21,7 +21,20 @@ from foliot.engine.meter import Meter
 from foliot.engine.notebook import Notebook, Noting
 from foliot.engine.recorder import Recorder
 from foliot.engine.surprises import crashed, hopeless, stopped, timed_out, unanswered
-from foliot.ports import SLOTS_TOPIC, Action, Actions, Claimed, Clock, Ending, Feed, Parking, Stale, Store, is_watched
+from foliot.ports import (
+    SLOTS_TOPIC,
+    Action,
+    Actions,
+    Claimed,
+    Clock,
+    Ending,
+    Feed,
+    Monitor,
+    Parking,
+    Stale,
+    Store,
+    is_watched,
+)
 
 SOFT = 0.9
 """The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
@@ -44,6 +57,7 @@ class Executor:
     meter: Meter
     worker: str
     lease: timedelta
+    monitor: Monitor | None = None
     flights: dict[str, Flight] = field(default_factory=dict)
     performing: int = 0
     wanted: bool = False
@@ -79,6 +93,8 @@ class Executor:
         hard_at = asyncio.get_running_loop().time() + limit
         flight = Flight(claimed=claimed, clock=self.clock, leased_at=asked_at, hard_at=hard_at, limit=limit)
         self.flights[flight.run_id] = flight
+        if self.monitor is not None:
+            self.monitor.began(claimed)
         self.performing += 1
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
         # Also for a task that is stopped before its first step.
@@ -141,7 +157,7 @@ class Executor:
         if stored is None:
             self.meter.stale_writes += 1
         else:
-            announce(self.meter, claimed, ending, stored)
+            announce(self.meter, self.monitor, claimed, ending, stored)
 
     def _performed(self, flight: Flight) -> None:
         if flight.performing:
@@ -161,6 +177,8 @@ class Executor:
             flight.timer.cancel()
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
+            if self.monitor is not None:
+                self.monitor.left(flight.claimed)
         self._freed()
 
     async def abandon(self, flight: Flight) -> None:
@@ -234,8 +252,10 @@ def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -
     )
 
 
-def announce(meter: Meter, claimed: Claimed, ending: Ending, stored: RunState) -> None:
+def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
     """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
+    if monitor is not None:
+        monitor.ended(claimed, ending, stored)
     meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
     if stored.final:
         meter.pulse.beat(claimed.queue, ending.at)

@@ -25,6 +25,7 @@ from foliot.ports import (
     Clock,
     Ending,
     Feed,
+    Monitor,
     Parking,
     Store,
     WatchedAction,
@@ -69,6 +70,7 @@ class Watcher:
     longest_rest: float
     scale: float = 1.0
     queues: Collection[str] | None = None
+    monitor: Monitor | None = None
     topics: Sequence[str] = (PARKED_TOPIC,)
     _batch: int = BATCH
     """How many are looked at together: fewer when it takes too long."""
@@ -207,7 +209,7 @@ class Watcher:
             if stored is None:
                 self.meter.stale_writes += 1
             elif isinstance(entry, Ending):
-                announce(self.meter, claimed, entry, stored)
+                announce(self.meter, self.monitor, claimed, entry, stored)
                 self.alarm.set([entry.ready_at] if entry.ready_at is not None else [])
             if isinstance(entry, Ending) or entry.lines:
                 topics.append(run_topic(entry.fence.run_id))

@@ -298,11 +298,12 @@ def test_the_sample_is_accepted_as_it_stands() -> None:
 
         def check(self, url: str) -> None: ...
 
-    for name in ("sample_articles.json", "demo_articles.json"):
-        document = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
-        assert len(read_config(document, Anywhere())["articles"]) == 10
-
-    named = [one["url"].removeprefix(f"{DEMO}/") for one in document["articles"]]
+    sample, local = (
+        json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+        for name in ("sample_articles.json", "demo_articles.json")
+    )
+    assert [len(read_config(one, Anywhere())["articles"]) for one in (sample, local)] == [10, 10]
+    named = [one["url"].removeprefix(f"{DEMO}/") for one in local["articles"]]
     assert all(page(path, datetime(2026, 11, 2, tzinfo=UTC)).status == 200 for path in named), "the demo serves them"
 
 

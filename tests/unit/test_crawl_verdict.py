@@ -96,7 +96,7 @@ def test_one_that_fetched_nothing_but_errors_failed() -> None:
 
 
 @pytest.mark.parametrize("conditions", [{}, {"max_errors": 5}, {"min_items": 0}])
-def test_one_without_a_page_never_succeeds(conditions: dict[str, int]) -> None:
+def test_one_without_a_page_never_succeeds(conditions: dict[str, Any]) -> None:
     failed = failure(crawl(stats={"response_received_count": 0, "item_scraped_count": 0}), **conditions)
 
     assert (failed.problem.code, failed.permanent) == ("nothing_fetched", True)

@@ -99,9 +99,9 @@ class RunMonitor:
         ]
 
     def _send(self, kind: str, claimed: Claimed, at: datetime, **about: Any) -> None:
-        consumer = None if self._worker is None else self._worker.consumer
-        events = None if consumer is None else consumer.event_dispatcher
-        if events is None or not events.enabled or (events.groups and "task" not in events.groups):
+        consumer: Any = None if self._worker is None else self._worker.consumer
+        events: Any = None if consumer is None else consumer.event_dispatcher
+        if consumer is None or events is None or not events.enabled or (events.groups and "task" not in events.groups):
             return
         told = {"uuid": claimed.fence.run_id, "timestamp": at.timestamp(), **about}
         # Celery's connection belongs to its thread, whose loop keeps no order: ours is kept here.
@@ -121,14 +121,14 @@ def _monitor(state: Any) -> RunMonitor | None:
     return found if isinstance(found, RunMonitor) else None
 
 
-@inspect_command(name="active", alias="dump_active")
+@inspect_command(name="active", alias="dump_active")  # type: ignore[untyped-decorator]
 def active(state: Any, safe: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- as Celery calls it
     """List of runs currently being executed."""
     monitor = _monitor(state)
     return parcels_active(state, safe=safe, **kwargs) if monitor is None else monitor.active()
 
 
-@inspect_command(
+@inspect_command(  # type: ignore[untyped-decorator]
     name="registered", alias="dump_tasks", variadic="taskinfoitems", signature="[attr1 [attr2 [... [attrN]]]]"
 )
 def registered(state: Any, taskinfoitems: Any = None, builtins: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- see above
@@ -139,7 +139,7 @@ def registered(state: Any, taskinfoitems: Any = None, builtins: bool = False, **
     return monitor.registered
 
 
-@control_command(name="pool_restart")
+@control_command(name="pool_restart")  # type: ignore[untyped-decorator]
 def pool_restart(state: Any, modules: Any = None, reload: bool = False, reloader: Any = None, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- see above
     """Finish what runs, and begin anew: the whole worker, as `foliot worker restart` does."""
     monitor = _monitor(state)

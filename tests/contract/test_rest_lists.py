@@ -57,6 +57,7 @@ async def test_a_list_that_is_read_whole_comes_page_by_page_too(world: World, cl
         await client.put(f"/api/secrets/TOKEN_{at}", {"value": f"a value {at}"})
     seen: list[str] = []
     cursor = ""
+    page: dict[str, Any] = {}
     for _ in range(3):
         page = (await client.get(f"/api/secrets?limit=2{cursor}")).json
         seen += [one["name"] for one in page["items"]]

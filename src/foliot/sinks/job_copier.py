@@ -77,15 +77,15 @@ class JobCopier:
         for run_ids in _groups(sorted(self._open)):
             count += await self._write(run_ids)
         after = floor_id(RUN, self._from)
-        while True:
-            async with self.store.read() as tx:
-                new = await tx.crawls.all_jobs_after((CRAWL, ARTICLES), after, LOOK)
+        while new := await self._new(after):
             count += await self._write([run_id for run_id in new if run_id not in self._open])
-            if len(new) < LOOK:
-                break
             after = new[-1]
         await self._go_on(began)
         return Copied(count, self.period)
+
+    async def _new(self, after: str) -> Sequence[str]:
+        async with self.store.read() as tx:
+            return await tx.crawls.all_jobs_after((CRAWL, ARTICLES), after, LOOK)
 
     async def _write(self, run_ids: Sequence[str]) -> int:
         if not run_ids:
@@ -110,14 +110,14 @@ class JobCopier:
 
     async def _write_items(self, view: JobView) -> None:
         skip = 0
-        while True:
-            async with self.store.read() as tx:
-                found = (await tx.crawls.items(view.tenant_id, view.id, view.attempt, skip, ITEMS)).items
-            if not found:
-                return
+        while found := await self._items(view, skip):
             documents = job_documents.items(view, found, skip)
             self._count(len(documents), await self.sink.write_items(documents))
             skip += len(found)
+
+    async def _items(self, view: JobView, skip: int) -> Sequence[Any]:
+        async with self.store.read() as tx:
+            return (await tx.crawls.items(view.tenant_id, view.id, view.attempt, skip, ITEMS)).items
 
     def _count(self, many: int, refused: int) -> None:
         self.refused += refused

@@ -95,7 +95,7 @@ class App:
     piping: Piping | None = None
     reading: Reading | None = None
     copying: Copying | None = None
-    """Brings articles to MongoDB; only where something fires, for once is enough."""
+    """Brings articles and jobs to MongoDB; only where something fires, for once is enough."""
     declarer: Declarer | None = None
     """Makes the schedules that code declares; only where something fires."""
     hauler: Hauler | None = None
@@ -119,7 +119,7 @@ class App:
             await self.entrance.open(self.loop)
         self.loop.start([one for one in (self.declarer, self.book, self.hauler) if one is not None])
         if self.copying is not None:
-            self.loop.start([self.copying.copier])
+            self.loop.start([self.copying.copier, self.copying.jobs])
         if self.rpc is not None:
             await self.rpc.start()
         if self.discord is not None and not isinstance(self.discord, str):
@@ -235,13 +235,15 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     book = booking(settings, store, usecases.presets.declaring, pipes.catalogue) if fires else None
     pepper = None if settings.local else vault
 
+    registered = [*actions.kinds(), *tasks.catalogue.names()]
+
     def told() -> Mapping[str, Any]:
-        return {**(copies.copier.report() if copies else {}), **(book.report() if book else {})}
+        return {**(copies.report() if copies else {}), **(book.report() if book else {})}
 
     who = None if entrance is None else entrance.identity
     asgi = opening.rest_door(settings, usecases, who, pepper) if doors else None
     bot = opening.discord_door(settings, usecases, clock, feed) if discord else None
-    guard.engine = _engine(settings, role, store, clock, feed, actions, read, told) if engine else None
+    guard.engine = _engine(settings, role, store, clock, feed, actions, read, told, registered) if engine else None
     return App(
         settings=settings,
         store=store,
@@ -319,6 +321,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     actions: Registry,
     read: Reading | None,
     told: Callable[[], Mapping[str, Any]],
+    registered: Sequence[str],
 ) -> Engine:
     host, pid = socket.gethostname(), os.getpid()
     queues = settings.queues or None
@@ -349,7 +352,7 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         queues=queues,
         role=role,
         broker=broker(settings) if role is Role.SCHEDULER else None,
-        intake=_intake(settings, f"foliot-{pid}@{host}", ended) if role is Role.WORKER else None,
+        intake=_intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
         gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
         told=told,
@@ -370,7 +373,7 @@ def broker(settings: Settings) -> Broker | None:
     return CeleryBroker(settings.broker_url.reveal())
 
 
-def _intake(settings: Settings, name: str, ended: Callable[[], None]) -> Intake | None:
+def _intake(settings: Settings, name: str, ended: Callable[[], None], registered: Sequence[str]) -> Intake | None:
     """The far side."""
     if settings.broker_url is None:
         return None
@@ -378,7 +381,7 @@ def _intake(settings: Settings, name: str, ended: Callable[[], None]) -> Intake 
 
     queues = settings.queues or KNOWN_QUEUES
     url = settings.broker_url.reveal()
-    return CeleryIntake(url, name=name, queues=queues, slots=settings.concurrency, ended=ended)
+    return CeleryIntake(url, name=name, queues=queues, slots=settings.concurrency, ended=ended, registered=registered)
 
 
 def _disk(settings: Settings) -> Mapping[str, Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from foliot.actions.articles.fetching import Fetcher
 from foliot.actions.articles.readers import Readers
@@ -20,6 +21,7 @@ from foliot.workers.reader_pool import reader_pool
 
 if TYPE_CHECKING:
     from foliot.sinks.copier import Copier
+    from foliot.sinks.job_copier import JobCopier
     from foliot.sinks.mongo import MongoArticles
 
 
@@ -59,22 +61,28 @@ def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """What brings articles to MongoDB."""
+    """What brings articles, jobs and items to MongoDB."""
 
     copier: Copier
+    jobs: JobCopier
     sink: MongoArticles
+
+    def report(self) -> Mapping[str, Any]:
+        return {**self.copier.report(), **self.jobs.report()}
 
     async def close(self) -> None:
         await self.sink.close()
 
 
 def copying(settings: Settings, store: Store, clock: Clock) -> Copying | None:
-    """None where no MongoDB is named. Nothing is opened before the first article."""
+    """None where no MongoDB is named. Nothing is opened before the first document."""
     if settings.mongo_uri is None:
         return None
     # The driver takes its time to import.
     from foliot.sinks.copier import Copier
-    from foliot.sinks.mongo import MongoArticles
+    from foliot.sinks.job_copier import JobCopier
+    from foliot.sinks.mongo import MongoArticles, MongoJobs
 
     sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
-    return Copying(Copier(clock=clock, store=store, sink=sink), sink)
+    jobs = JobCopier(clock=clock, store=store, sink=MongoJobs(sink))
+    return Copying(Copier(clock=clock, store=store, sink=sink), jobs, sink)

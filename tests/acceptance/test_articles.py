@@ -11,6 +11,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -284,23 +285,26 @@ def _javascript(house: House, node: str, job: str) -> list[dict[str, Any]]:
     return [json.loads(line.partition(": ")[2]) for line in done.stdout.splitlines() if line.startswith("Job update: ")]
 
 
+DEMO = "http://127.0.0.1:8000/api/demo-site"
+
+
 def test_the_sample_is_accepted_as_it_stands() -> None:
     """Its pages are nobody's to fetch: it is read, and not asked for."""
     from foliot.actions.articles.config import read_config
+    from foliot.demo.site import page
 
     class Anywhere:
         """Lets every URL through."""
 
         def check(self, url: str) -> None: ...
 
-    document = json.loads((EXAMPLES / "sample_articles.json").read_text(encoding="utf-8"))
-
-    read = read_config(document, Anywhere())
-
-    assert len(read["articles"]) == 10
-    assert {url.split("/")[2] for one in read["articles"] if (url := one["url"])} == {
-        "example.com", "www.example.com", "example.org",
-    }  # fmt: skip
+    sample, local = (
+        json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+        for name in ("sample_articles.json", "demo_articles.json")
+    )
+    assert [len(read_config(one, Anywhere())["articles"]) for one in (sample, local)] == [10, 10]
+    named = [one["url"].removeprefix(f"{DEMO}/") for one in local["articles"]]
+    assert all(page(path, datetime(2026, 11, 2, tzinfo=UTC)).status == 200 for path in named), "the demo serves them"
 
 
 def test_the_command_line_follows_a_job_to_its_end(up: House, site: Newspaper, tmp_path: Path) -> None:

@@ -29,7 +29,9 @@ CRAWLS, ROUNDS, LINES = int(os.environ.get("WATCHED_CRAWLS", "300")), 3, 20
 HEAD = b"2027-01-04 12:00:00 [scrapy.core.engine] "
 CLOSED = (
     b"2027-01-04 12:00:00 [scrapy.statscollectors] INFO: Dumping Scrapy stats:\n"
-    b"{'finish_reason': 'finished',\n 'item_scraped_count': 1}\n" + HEAD + b"INFO: Spider closed (finished)\n"
+    b"{'finish_reason': 'finished',\n 'item_scraped_count': 1,\n 'response_received_count': 1}\n"
+    + HEAD
+    + b"INFO: Spider closed (finished)\n"
 )
 ENDED = "SELECT state, attempt, count(*) FROM runs GROUP BY state, attempt"
 SAID = "SELECT count(*), min(event_seq) FROM runs WHERE state = 'running'"

@@ -69,6 +69,45 @@ async def test_a_schedule_that_fails_is_told_with_its_streak_and_what_can_be_don
     assert Kind.FAILING not in await check(world)
 
 
+async def test_a_first_run_by_hand_that_fails_is_told(world: World) -> None:
+    made = await world.schedule(HOURLY)
+    good = await world.schedule(HOURLY, name="Beside it")
+    asked_at = world.clock.now()
+    for one, state in ((made, RunState.FAILED), (good, RunState.SUCCESS)):
+        run = await world.cases.schedules.run_now(LOCAL, one.id, {})
+        await world.end(run.id, state, ERROR if state is RunState.FAILED else None)
+
+    (item,) = (await check(world))[Kind.FAILING]
+
+    assert (item.schedule_id, item.count) == (made.id, 1)
+    assert (await world.cases.schedules.get(LOCAL, made.id)).last_run_at == asked_at
+    world.clock.advance(60)
+    (failed,) = await world.cases.runs.list(LOCAL, Page(1), schedule_id=made.id)
+    await world.cases.runs.retry(LOCAL, failed.id)
+    assert (await world.cases.schedules.get(LOCAL, made.id)).last_run_at == asked_at + timedelta(seconds=60)
+
+
+async def test_an_instant_settled_late_does_not_hide_a_newer_run_by_hand(world: World) -> None:
+    made = await world.schedule(HOURLY)
+    world.clock.advance(HOUR + timedelta(seconds=30))
+    await world.cases.schedules.run_now(LOCAL, made.id, {})
+    await world.tick()
+
+    assert (await world.cases.schedules.get(LOCAL, made.id)).last_run_at == world.clock.now()
+
+
+async def test_a_run_by_hand_does_not_hide_instants_that_a_damaged_schedule_missed(world: World) -> None:
+    made = await world.schedule(HOURLY)
+    await run_hours(world, [RunState.SUCCESS])
+    world.clock.advance(3 * HOUR)
+    await world.cases.schedules.run_now(LOCAL, made.id, {})
+    await world.sql("UPDATE schedules SET fault = 'spec: is not JSON', fault_next_at = next_at, next_at = NULL")
+    await world.cases.schedules.resume(LOCAL, made.id)
+
+    proof = await world.cases.audit.prove(LOCAL)
+    assert proof.holes == []
+
+
 async def test_dead_letters_are_told_with_what_most_of_them_have_in_common(world: World) -> None:
     await world.schedule(HOURLY)
     await run_hours(world, [RunState.DEAD_LETTER] * 3)

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from foliot.domain.access import LOCAL, Thing
 from foliot.domain.retry import RetryPolicy, Strategy
-from foliot.domain.run import Failed, Outcome, Problem, RunState, Succeeded
+from foliot.domain.run import Failed, Origin, Outcome, Problem, RunState, Succeeded
 from foliot.domain.schedule import Catchup, CatchupMode, Overlap
 from foliot.engine.engine import Engine, Pace
 from foliot.engine.logbook import Logbook
@@ -21,6 +22,7 @@ from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context, Transaction
 from foliot.store.database import Database
 from foliot.testing import Drained, GivenActions, StoppedClock, drain, open_store
+from foliot.usecases.trail import Change, record
 from foliot.workers.embedded import EmbeddedWorkers
 from tests.givens import (
     HOUR,
@@ -213,6 +215,34 @@ async def test_a_run_that_is_given_up_is_told_in_one_line_of_the_log(
     (line,) = [entry for entry in logged if entry["log_level"] == "warning"]
     assert (line["action"], line["run_id"], line["schedule_id"]) == ("run_given_up", run["id"], one.id)
     assert (line["code"], line["error"]) == ("http_500", "no")
+
+
+async def test_a_replay_that_fails_for_good_is_logged_and_counted_as_it_is_stored(
+    store: Database, logged: list[MutableMapping[str, Any]]
+) -> None:
+    (letter,) = await ask(store, NOON, request(max_attempts=1))
+    bench = Bench(store, answers(REFUSED))
+    await bench.fly()
+    logged.clear()
+    (replay,) = await ask(store, NOON, request(origin=Origin.REPLAY, parent_id=letter, max_attempts=1))
+    await bench.fly()
+
+    assert await states(store, letter, replay) == [RunState.DEAD_LETTER, RunState.FAILED]
+    assert bench.engine.meter.finished == {"dead_letter": 1, "failed": 1}
+    assert [entry for entry in logged if entry.get("action") == "run_given_up"] == []
+
+
+async def test_a_cancel_known_only_under_the_lock_is_counted_as_it_is_stored(store: Database) -> None:
+    (run_id,) = await ask(store, NOON)
+    bench = Bench(store, answers(REFUSED))
+    await bench.take_off()
+    async with store.begin() as tx:
+        # The worker has not heard of it when its attempt fails.
+        await tx.runs.cancel([run_id], NOON, "asked")
+    await bench.land()
+
+    assert await states(store, run_id) == [RunState.CANCELLED]
+    assert bench.engine.meter.finished == {"cancelled": 1}
 
 
 async def test_a_run_that_fails_once_succeeds_on_its_next_attempt(store: Database) -> None:
@@ -492,6 +522,19 @@ async def test_a_whole_engine_starts_fires_and_stops(store: Database) -> None:
 
     assert [run["state"] for run in await runs_of(store, one.id)] == ["success"]
     assert {name for name, loop in bench.engine.loop.report().items() if loop["failures"]} == set()
+
+
+async def test_a_clean_stop_chains_what_was_logged_last(store: Database) -> None:
+    bench = Bench(store, answers(Succeeded()))
+    await bench.engine.start()
+    await bench.engine.loop.stop(["chainer"])
+    async with store.begin() as tx:
+        await record(tx, LOCAL, NOON, Change("pause", Thing.QUEUE, "default"))
+    await bench.engine.stop(grace=5)
+
+    async with store.read() as tx:
+        assert not await tx.trail.waits()
+        assert await tx.trail.length() == 1
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------

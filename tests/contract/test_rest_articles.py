@@ -12,8 +12,9 @@ import orjson
 import pytest
 
 from foliot.domain.article import Manners
-from foliot.domain.run import Problem
+from foliot.domain.run import Problem, RunState
 from foliot.doors.rest import create_app, models_articles, models_jobs
+from foliot.ports import Ending
 from foliot.ports.articles import Extracted, News, Scraped
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
@@ -45,13 +46,15 @@ async def submit(client: Client, count: int = 3, **changes: Any) -> str:
     return job_id
 
 
-async def gather(world: World, *, failing: str = "", title: str = "A title") -> list[str]:
+async def gather(world: World, *, failing: str = "", title: str = "A title", most: int = 100) -> list[str]:
     """What the engine does, until nothing waits; answers the URLs in the order they were taken."""
     fetched: list[str] = []
     for _ in range(10):
         now = world.clock.now()
         async with world.store.begin() as tx:
-            taken = await tx.articles.take(now, 100, "worker", timedelta(seconds=30), "tok", FREE)
+            taken = await tx.articles.take(
+                now, min(100, most - len(fetched)), "worker", timedelta(seconds=30), "tok", FREE
+            )
             endings = []
             for one in taken:
                 if one.robots_due:
@@ -67,7 +70,7 @@ async def gather(world: World, *, failing: str = "", title: str = "A title") -> 
                     endings.append(Scraped(fence=one.fence, host=one.host, at=now, page=page))
                     fetched.append(one.url)
             await tx.articles.finish(endings, now, FREE)
-        if not taken:
+        if not taken or len(fetched) == most:
             break
     return fetched
 
@@ -77,7 +80,7 @@ async def test_a_job_is_accepted_and_says_what_it_found(client: Client, world: W
     await gather(world)
     second = await client.post("/jobs/submit", {"articles": wishes(3)})
 
-    assert (first["status"], first["new_articles"], first["cached_articles"]) == ("PENDING", 2, 0)
+    assert (first["status"], first["new_articles"], first["cached_articles"]) == ("IN_PROGRESS", 2, 0)
     assert (second.json["total_articles"], second.json["new_articles"], second.json["cached_articles"]) == (3, 1, 2)
     assert second.headers["location"] == f"/jobs/{second.json['job_id']}/status"
 
@@ -88,11 +91,30 @@ async def test_the_status_counts(client: Client, world: World) -> None:
     await gather(world, failing="/1")
     after = (await client.get(f"/jobs/{job_id}/status")).json
 
-    models_jobs.Job.model_validate(after)
+    models_jobs.WholeJob.model_validate(after)
     counted = ("total_articles", "completed", "failed", "pending")
     assert tuple(before[name] for name in counted) == (4, 0, 0, 4)
     assert tuple(after[name] for name in counted) == (4, 3, 1, 0)
-    assert (before["kind"], before["status"]) == ("articles", "PENDING")
+    assert (before["kind"], before["status"]) == ("articles", "IN_PROGRESS")
+    assert len(after["article_ids"]) == len(set(after["article_ids"])) == 4
+
+
+async def test_a_job_whose_articles_are_all_fresh_is_completed_at_once(client: Client, world: World) -> None:
+    first = await submit(client, 2)
+    await gather(world)
+    again = (await client.post("/jobs/submit", {"articles": wishes(2)})).json
+
+    assert (again["status"], again["cached_articles"]) == ("COMPLETED", 2)
+    (one, _) = (await client.get(f"/jobs/{first}/results")).json["results"]
+    assert (one["reference_count"], one["retry_count"]) == (2, 0)
+
+
+async def test_jobs_are_filtered_by_the_status_that_they_show(client: Client, world: World) -> None:
+    job_id = await submit(client, 2)
+
+    under_way = (await client.get("/jobs/?status_filter=IN_PROGRESS")).json
+    assert [(one["job_id"], one["status"]) for one in under_way["jobs"]] == [(job_id, "IN_PROGRESS")]
+    assert (await client.get("/jobs/?status_filter=PENDING")).json == {"jobs": [], "total": 0}
 
 
 async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Client, world: World) -> None:
@@ -121,6 +143,8 @@ async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Clien
         "scraped_at": "",
         "cached": False,
         "previous_scraped_at": None,
+        "reference_count": 1,
+        "retry_count": 0,
     }
     assert [(one["url"], one["error"], one["code"]) for one in whole["failed_articles"]] == [
         ("https://news.test/1", "There is no such page.", "http_404")
@@ -206,11 +230,30 @@ async def test_a_cancelled_job_says_how_much_was_left_out(client: Client, world:
     assert (await client.delete("/jobs/run_" + "0" * 32)).status == 404
 
 
+async def test_a_job_under_way_is_cancelled_when_the_answer_says_so_and_its_counts_add_up(
+    client: Client, world: World
+) -> None:
+    job_id = await submit(client, 5)
+    await gather(world, most=2)
+    # Somebody holds its run, and has not heard yet.
+    (claimed,) = await world.claim(job_id)
+    answer = await client.delete(f"/jobs/{job_id}")
+
+    seen = (await client.get(f"/jobs/{job_id}/status")).json
+    assert (answer.json["status"], seen["status"], seen["state"]) == ("CANCELLED", "CANCELLED", "cancelled")
+    counted = [seen[name] for name in ("completed", "failed", "pending", "cancelled")]
+    assert (counted, seen["total_articles"]) == ([2, 0, 0, 3], 5)
+    assert (await client.get(f"/jobs/{job_id}/results")).json["cancelled"] == 3
+    ending = Ending(fence=claimed.fence, state=RunState.SUCCESS, outcome="success", at=world.clock.now())
+    async with world.store.begin() as tx:
+        assert (await tx.claims.finish([ending], world.clock.now())).stale == {job_id}
+
+
 async def test_crawls_and_articles_are_in_one_list(client: Client) -> None:
     articles = await submit(client, 1)
     crawl = (await client.post("/crawl", {"spider": "seo", "start_urls": ["https://a.test/"]})).json["job_id"]
 
-    found = (await client.get("/jobs/?status_filter=PENDING")).json
+    found = (await client.get("/jobs/")).json
 
     assert [one["job_id"] for one in found["jobs"]] == [crawl, articles]
     assert found["total"] == 2

@@ -73,7 +73,7 @@ async def parked(world: World, run_id: str, handle: dict[str, Any]) -> Any:
 async def status(client: Client, job_id: str) -> dict[str, Any]:
     answer = await client.get(f"/jobs/{job_id}/status")
     assert answer.status == 200, answer.text
-    models_jobs.Job.model_validate(answer.json)
+    models_jobs.WholeJob.model_validate(answer.json)
     body: dict[str, Any] = answer.json
     return body
 

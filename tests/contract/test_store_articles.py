@@ -378,6 +378,18 @@ async def test_a_failure_is_tried_again_and_counted_when_it_is_final(store: Data
     assert next(item.page for item in items if item.url == two.url).content == f"Text of {two.url}"
 
 
+async def test_an_article_that_is_tried_again_goes_to_the_front_of_its_queue(store: Database) -> None:
+    await submit(store, [wish(at, priority=9 if at == 0 else 5) for at in range(42)])
+    await know(store)
+    failing, *_ = [one for one in await take(store) if one.url.endswith("/0")]
+    await settle(store, [bad(failing, retry_at=NOON + 10 * SECOND)])
+    await submit(store, [wish(at, priority=4) for at in range(100, 141)], now=NOON + SECOND)
+
+    assert failing.url not in {one.url for one in await take(store, 5, now=NOON + 9 * SECOND)}
+    first, *_ = await take(store, 5, now=NOON + 11 * SECOND)
+    assert first.url == failing.url
+
+
 async def test_a_stale_ending_changes_nothing_and_a_repeated_one_counts_once(store: Database) -> None:
     run_id, _ = await submit(store, [wish(1)])
     await know(store)

@@ -27,7 +27,9 @@ HEAD = b"2027-01-04 12:00:00 [scrapy.core.engine] INFO: "
 OPENED = HEAD + b"Spider opened\n"
 CLOSED = (
     b"2027-01-04 12:00:00 [scrapy.statscollectors] INFO: Dumping Scrapy stats:\n"
-    b"{'finish_reason': 'finished',\n 'item_scraped_count': 1}\n" + HEAD + b"Spider closed (finished)\n"
+    b"{'finish_reason': 'finished',\n 'item_scraped_count': 1,\n 'response_received_count': 1}\n"
+    + HEAD
+    + b"Spider closed (finished)\n"
 )
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]

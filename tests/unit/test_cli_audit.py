@@ -61,6 +61,20 @@ def test_a_sound_log_verifies_and_shows_its_heads(bare: Foliot, database: Path) 
     assert [(head["tenant_id"], head["seq"]) for head in found["heads"]] == [("default", 3)]
 
 
+def test_entries_that_are_not_chained_yet_are_accounted_for(bare: Foliot, database: Path) -> None:  # noqa: F811 -- the fixture
+    async def write() -> None:
+        async with open_store(f"sqlite+aiosqlite:///{database}") as store:
+            world = World.on(store)
+            world.cases = UseCases.of(store, StoreClock(), world.feed, OneAction())
+            await world.cases.schedules.create(LOCAL, HOURLY)
+
+    asyncio.run(write())
+
+    answered = bare("audit", "verify")
+    assert (answered.code, answered.out) == (0, "sound: 1 tenant, 3 entries, 1 entry not chained yet\n")
+    assert json.loads(bare("audit", "verify", "--json").out)["waiting"] == 1
+
+
 def test_the_plain_form_still_proves_the_ledger(bare: Foliot, database: Path) -> None:  # noqa: F811 -- the fixture
     answered = bare("audit")
 

@@ -85,6 +85,16 @@ async def test_what_is_wrong_is_named_in_the_words_of_the_request(world: World) 
         assert await tx.conn.scalar(select(func.count()).select_from(crawl_requests)) == 0
 
 
+@pytest.mark.parametrize(
+    ("interval", "seconds"), [("4h", 14_400), ("1h30m", 5400), ("90s", 90), ("2d", 172_800), (" 15M ", 900), (300, 300)]
+)
+async def test_an_interval_may_be_a_duration(world: World, interval: str | int, seconds: int) -> None:
+    made = await crawl(world, interval=interval)
+
+    assert made.schedule is not None
+    assert made.schedule.spec.trigger.as_dict()["interval_seconds"] == seconds
+
+
 async def test_several_mistakes_are_named_at_once(world: World) -> None:
     with pytest.raises(InvalidMany) as wrong:
         await crawl(world, user_id=7, priority=0, interval=[], speed="fast")

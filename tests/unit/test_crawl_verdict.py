@@ -95,6 +95,29 @@ def test_one_that_fetched_nothing_but_errors_failed() -> None:
     assert failed.problem.message == "The crawl fetched no page. Its first error: Error downloading <GET http://x/>"
 
 
+@pytest.mark.parametrize("conditions", [{}, {"max_errors": 5}, {"min_items": 0}])
+def test_one_without_a_page_never_succeeds(conditions: dict[str, Any]) -> None:
+    failed = failure(crawl(stats={"response_received_count": 0, "item_scraped_count": 0}), **conditions)
+
+    assert (failed.problem.code, failed.permanent) == ("nothing_fetched", True)
+
+
+def test_items_without_a_page_are_partial() -> None:
+    outcome = judge(crawl(stats={"response_received_count": 0}), {})
+
+    assert isinstance(outcome, Succeeded)
+    assert outcome.partial
+
+
+def test_robots_txt_is_no_page() -> None:
+    stats = {"response_received_count": 1, "robotstxt/response_count": 1, "robotstxt/forbidden": 1}
+
+    assert failure(crawl(stats=stats | {"item_scraped_count": 0})).problem.message == (
+        "The crawl fetched no page. robots.txt forbids 1 request of it."
+    )
+    assert isinstance(judge(crawl(stats={"robotstxt/response_count": 1}), {}), Succeeded)
+
+
 @pytest.mark.parametrize(("least", "succeeds"), [(0, True), (2, True), (3, False)])
 def test_fewer_items_than_wanted_are_a_failure(least: int, succeeds: bool) -> None:
     assert isinstance(judge(crawl(), {"min_items": least}), Succeeded) is succeeds

@@ -49,6 +49,13 @@ def test_a_permanent_failure_is_not_tried_again() -> None:
     assert judge(TRIED, Failed(REFUSED, permanent=True), NOON).state is RunState.DEAD_LETTER
 
 
+def test_a_replay_that_fails_for_good_leaves_no_second_letter() -> None:
+    replayed = replace(LAST, replay=True)
+
+    assert judge(replayed, Failed(REFUSED), NOON) == Verdict(RunState.FAILED, "failed", error=ERROR)
+    assert judge(replayed, Lost(), NOON).state is RunState.FAILED
+
+
 def test_a_lost_worker_costs_an_attempt() -> None:
     verdict = judge(TRIED, Lost(), NOON)
 

@@ -49,8 +49,8 @@ class Ledger:
         if any("worse" in one.fence.run_id for one in endings):
             raise ValueError("cannot be stored in any form")
         self.kept.append(list(endings))
-        ids = frozenset(one.fence.run_id for one in endings)
-        return Finished(ids - self.stale, ids & self.stale, self.released)
+        states = {one.fence.run_id: one.state for one in endings if one.fence.run_id not in self.stale}
+        return Finished(states, frozenset(self.stale) & {one.fence.run_id for one in endings}, self.released)
 
 
 def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: Alarm | None = None) -> Recorder:
@@ -63,7 +63,7 @@ def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: Alarm | None
     )
 
 
-async def put(one: Recorder, *endings: Ending) -> list[asyncio.Task[bool]]:
+async def put(one: Recorder, *endings: Ending) -> list[asyncio.Task[RunState | None]]:
     tasks = [asyncio.create_task(one.put(each)) for each in endings]
     await asyncio.sleep(0)
     return tasks
@@ -78,7 +78,7 @@ async def test_what_gathered_is_written_together_and_each_is_told() -> None:
 
     assert (wrote.written, wrote.stale, wrote.rest) == (3, 1, 1.0)
     assert len(ledger.kept) == 1
-    assert await asyncio.gather(*tasks) == [True, False, True]
+    assert await asyncio.gather(*tasks) == [RunState.SUCCESS, None, RunState.SUCCESS]
 
 
 async def test_more_than_a_group_waits_for_the_next_round() -> None:
@@ -136,7 +136,7 @@ async def test_an_ending_that_cannot_be_stored_in_any_form_holds_up_nobody() -> 
     tasks = await put(one, ending("worse"), ending("run_2"))
 
     assert (await one.run_once()).written == 2
-    assert await asyncio.gather(*tasks) == [False, True]
+    assert await asyncio.gather(*tasks) == [None, RunState.SUCCESS]
 
 
 async def test_a_database_that_goes_away_between_single_writes_loses_nothing() -> None:

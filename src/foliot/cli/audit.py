@@ -62,7 +62,8 @@ def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, a
             for one in found.breaks:
                 typer.echo(printable(f"not sound: tenant {one.tenant_id}: {one.what}"))
         else:
-            typer.echo(f"sound: {count(found.tenants, 'tenant')}, {_entries(found.entries)}")
+            later = f", {_entries(found.waiting)} not chained yet" if found.waiting else ""
+            typer.echo(f"sound: {count(found.tenants, 'tenant')}, {_entries(found.entries)}{later}")
         raise typer.Exit(Exit.FAILED if found.breaks else Exit.DONE)
 
 

@@ -18,6 +18,7 @@ from foliot.cli.discord import commanding
 from foliot.cli.entrance import Finding, entrance
 from foliot.cli.options import Home, Json
 from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
+from foliot.cli.sinks import copying
 from foliot.cli.tasking import tasking
 from foliot.cli.transforming import transforming
 from foliot.cli.waking import waking
@@ -74,7 +75,7 @@ def check(home: Home = None, as_json: Json = False) -> None:
             findings += transforming(settings) + booking(settings)
             findings += asyncio.run(waking(settings)) + asyncio.run(carrying(settings))
             findings += asyncio.run(crawling(settings)) + asyncio.run(calling(settings, os.environ))
-            findings += asyncio.run(commanding(settings))
+            findings += asyncio.run(commanding(settings)) + asyncio.run(copying(settings))
         findings.sort(key=lambda finding: ("error", "warning", "ok").index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         if as_json:

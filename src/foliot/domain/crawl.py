@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ CRAWL_QUEUE = "scraping"
 MAX_USER = 200
 
 _CONFIG = ("spider", "start_urls", "depth", "params", "project", "min_items", "max_errors")
+_DURATION = re.compile(r"(?:(\d{1,6})d)?\s*(?:(\d{1,6})h)?\s*(?:(\d{1,6})m)?\s*(?:(\d{1,9})s)?", re.ASCII)
 _KNOWN = frozenset({"user_id", "schedule_at", "interval", "timezone", "ignore_cache", "priority", *_CONFIG})
 
 
@@ -59,7 +61,7 @@ def read_crawl(raw: object, *, ignore_cache: bool = False) -> Crawl:
 
 
 def _trigger(fields: Fields) -> dict[str, Any] | None:
-    """`interval` is a cron expression; a number of seconds or an object such as {"hours": 4} is understood too."""
+    """`interval` is a cron expression; a duration ("4h"), a number of seconds or an object such as {"hours": 4} too."""
     at, interval = fields.moment("schedule_at"), fields.value("interval")
     if at is not None and interval is not None:
         raise Invalid("interval", "cannot stand beside 'schedule_at': give one of the two")
@@ -70,11 +72,21 @@ def _trigger(fields: Fields) -> dict[str, Any] | None:
         if zone["timezone"] is not None:
             raise Invalid("timezone", "belongs to 'interval', which is not given", got=zone["timezone"])
         return None
+    if isinstance(interval, str) and (seconds := _duration(interval)) is not None:
+        return {"type": "interval", "interval_seconds": seconds, **zone}
     if isinstance(interval, str):
         return {"type": "cron", "cron_expr": interval, **zone}
     if isinstance(interval, Mapping):
         return {"type": "interval", "interval": interval, **zone}
     return {"type": "interval", "interval_seconds": interval, **zone}
+
+
+def _duration(text: str) -> int | None:
+    """Seconds of "4h", "1h30m" or "2d"; None of anything else, which is read as a cron expression."""
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None or not any(found.groups()):
+        return None
+    return sum(int(part or 0) * unit for part, unit in zip(found.groups(), (86_400, 3600, 60, 1), strict=True))
 
 
 _SAID = {"cron_expr": "interval", "interval_seconds": "interval", "run_at": "schedule_at"}

@@ -100,6 +100,10 @@ class VersionMismatch(FoliotError):
 class KeyReused(FoliotError):
     """An idempotency key was used before with another request."""
 
+    def __init__(self, key: str) -> None:
+        super().__init__(f"the idempotency key {key!r} was used before with another request")
+        self.key = key
+
 
 class Unauthenticated(FoliotError):
     """Nobody knows who asks. Every reason reads the same to the outside."""

@@ -23,6 +23,8 @@ class Tried:
     max_attempts: int
     policy: RetryPolicy
     cancel_requested: bool = False
+    replay: bool = False
+    """Whether it repeats a dead letter, which stays until a replay succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +71,10 @@ def _failure(
     decision = tried.policy.decide(tried.run_id, tried.attempt, tried.max_attempts, failure, now)
     if isinstance(decision, RetryAt):
         return Verdict(RunState.RETRYING, word, error=error, response=response, ready_at=decision.moment)
-    state = RunState.DEAD_LETTER if decision.dead_letter else RunState.FAILED
+    state = given_up(replay=tried.replay) if decision.dead_letter else RunState.FAILED
     return Verdict(state, word, error=error, response=response)
+
+
+def given_up(*, replay: bool) -> RunState:
+    """What a run becomes that fails for good; the letter that a replay repeats is still there."""
+    return RunState.FAILED if replay else RunState.DEAD_LETTER

@@ -249,7 +249,9 @@ def _account(plan: Plan, first: datetime, last: datetime, count: int, fate: Fate
 def _advance(plan: Plan, spec: Spec, following: datetime | None, now: datetime) -> None:
     plan.fired += len(plan.runs)
     if plan.runs:
-        plan.last_run_at = plan.runs[-1].scheduled_for
+        fired = plan.runs[-1].scheduled_for
+        # A run that was asked for may be newer than the instant that is settled now.
+        plan.last_run_at = max(plan.last_run_at or fired, fired)
     exhausted = spec.max_runs is not None and plan.fired >= spec.max_runs
     if exhausted or following is None:
         plan.status = Status.COMPLETED

@@ -138,6 +138,7 @@ class Engine:
             lease=timedelta(seconds=pace.lease * pace.scale),
             slots=self.slots,
             secrets=self.secrets,
+            monitor=None if self.intake is None else self.intake.monitor,
         )
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
@@ -171,6 +172,8 @@ class Engine:
         await self.loop.stop()
         if self.broker is not None:
             await self.broker.close()
+        if self.role is not Role.WORKER:
+            await self._chain_the_rest()
         await self._leave()
         log.info("the engine has stopped", action="engine_stopped", node=self.node_id, handed_back=handed_back)
 
@@ -200,6 +203,15 @@ class Engine:
         """Somebody wishes something of this process."""
         if self.heard is not None:
             self.heard(wish)
+
+    async def _chain_the_rest(self) -> None:
+        """What was logged in the last second has its place before the process ends."""
+        chainer = Chainer(store=self.store, period=CHAIN_PERIOD)
+        try:
+            while (await chainer.run_once()).entries == chainer.batch:
+                pass
+        except Unavailable as error:
+            log.warning("could not chain the last entries", action="chain_failed", node=self.node_id, error=str(error))
 
     async def _leave(self) -> None:
         """A process that stopped on purpose is not missed."""
@@ -296,6 +308,7 @@ class Engine:
                 scale=pace.scale,
                 queues=self.queues,
                 secrets=self.secrets,
+                monitor=None if self.intake is None else self.intake.monitor,
             )
             for action in found
             if is_watched(action) and self._executes

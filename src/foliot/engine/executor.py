@@ -13,7 +13,7 @@ from foliot.domain.endpoint import is_test
 from foliot.domain.errors import Unavailable
 from foliot.domain.fingerprint import host_in
 from foliot.domain.ids import new_id
-from foliot.domain.judge import Tried, judge
+from foliot.domain.judge import Tried, given_up, judge
 from foliot.domain.redact import Redactor
 from foliot.domain.retry import RetryPolicy
 from foliot.domain.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
@@ -33,6 +33,7 @@ from foliot.ports import (
     Clock,
     Ending,
     Feed,
+    Monitor,
     Parking,
     Stale,
     Store,
@@ -65,6 +66,7 @@ class Executor:
     lease: timedelta
     secrets: Redactor = field(default_factory=Redactor, repr=False)
     """Knows those of the process itself, which are kept out of everything that is written."""
+    monitor: Monitor | None = None
     flights: dict[str, Flight] = field(default_factory=dict)
     slots: Slots = field(default_factory=Slots)
     wanted: bool = False
@@ -123,6 +125,8 @@ class Executor:
         flight.crowded = self._crowded
         self.flights[flight.run_id] = flight
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
+        if self.monitor is not None:
+            self.monitor.began(claimed)
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
@@ -180,14 +184,15 @@ class Executor:
         """Have it written, and count it."""
         now, claimed = self.clock.now(), flight.claimed
         if isinstance(outcome, Parked):
-            if not await self.recorder.put(park(claimed, outcome, now, lines=flight)):
+            if await self.recorder.put(park(claimed, outcome, now, lines=flight)) is None:
                 self.meter.stale_writes += 1
             return
         ending = conclude(claimed, outcome, now, lines=flight, cancelled=cancelled)
-        if await self.recorder.put(ending):
-            announce(self.meter, claimed, ending)
-        else:
+        stored = await self.recorder.put(ending)
+        if stored is None:
             self.meter.stale_writes += 1
+        else:
+            announce(self.meter, self.monitor, claimed, ending, stored)
 
     def _performed(self, flight: Flight, outcome: Outcome | None = None) -> None:
         if flight.performing:
@@ -210,6 +215,8 @@ class Executor:
             flight.timer.cancel()
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
+            if self.monitor is not None:
+                self.monitor.left(flight.claimed)
         self._freed()
 
     async def abandon(self, flight: Flight) -> None:
@@ -245,6 +252,7 @@ def conclude(
         claimed.max_attempts,
         claimed.spec.retry if claimed.spec is not None else _policy(claimed),
         cancelled or claimed.cancel_requested,
+        claimed.replay,
     )
     verdict = judge(tried, outcome, now)
     return Ending(
@@ -259,6 +267,7 @@ def conclude(
         refund=verdict.refund,
         lost=isinstance(outcome, Lost),
         lines=lines.take_lines() if lines is not None else (),
+        given_up=given_up(replay=claimed.replay),
         host=host_in(str(claimed.config.get("url", ""))),
     )
 
@@ -278,15 +287,18 @@ def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -
         lines=lines.take_lines(),
         items=outcome.items,
         cancelling=claimed.cancel_requested,
+        given_up=given_up(replay=claimed.replay),
     )
 
 
-def announce(meter: Meter, claimed: Claimed, ending: Ending) -> None:
-    """Count an attempt that has ended; a run that was given up is somebody's to look at, so it is said aloud."""
-    meter.ended(ending.state.value, (ending.at - claimed.started_at).total_seconds())
-    if ending.state.final:
+def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
+    """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
+    if monitor is not None:
+        monitor.ended(claimed, ending, stored)
+    meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
+    if stored.final:
         meter.pulse.beat(claimed.queue, ending.at)
-    if ending.state is RunState.DEAD_LETTER:
+    if stored is RunState.DEAD_LETTER:
         error = ending.error or {}
         log.warning(
             "gave a run up: see foliot dead-letter list",

@@ -11,7 +11,7 @@ import structlog
 from foliot.domain.run import Failed, Lost, Problem
 from foliot.engine.alarm import Alarm
 from foliot.engine.executor import conclude
-from foliot.ports import KEYS_KEPT, PARKED_TOPIC, RUNS_TOPIC, Claimed, Clock, Ending, Feed, Store, run_topic
+from foliot.ports import KEYS_KEPT, PARKED_TOPIC, RUNS_TOPIC, Claimed, Clock, Ending, Feed, Finished, Store, run_topic
 
 BATCH = 200
 PRUNE_BATCH = 500
@@ -84,13 +84,13 @@ class Janitor:
             # An effect that goes on elsewhere has not gone with whoever looked after it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]
-            if endings:
-                await tx.claims.finish(endings, now)
+            finished = await tx.claims.finish(endings, now) if endings else Finished({}, frozenset())
             if parked:
                 await tx.parked.take_back(parked, now)
         for ending in endings:
+            state = finished.states.get(ending.fence.run_id, ending.state)
             log.warning(
-                "took a run back from a lost worker", action="run_lost", run_id=ending.fence.run_id, state=ending.state
+                "took a run back from a lost worker", action="run_lost", run_id=ending.fence.run_id, state=state
             )
             self.feed.wake(run_topic(ending.fence.run_id))
         self.alarm.set(ending.ready_at for ending in endings if ending.ready_at is not None)

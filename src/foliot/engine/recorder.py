@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from foliot.domain.run import RunState
 from foliot.engine.alarm import Alarm
 from foliot.engine.writing import HEAVY, Entry, Writer, weight
 from foliot.ports import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Clock, Ending, Feed, Parking, Store, run_topic
@@ -20,7 +21,7 @@ CROWD = 32
 SHORTEST = 0.001
 """Timers are no finer than this: what is nearer is now."""
 
-Pending = tuple[Entry, asyncio.Future[bool]]
+Pending = tuple[Entry, asyncio.Future[RunState | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +49,9 @@ class Recorder:
     _pending: deque[Pending] = field(default_factory=deque)
     _wrote_at: float = -1.0
 
-    async def put(self, entry: Entry) -> bool:
-        """Wait until the entry is durable; False when its fence no longer held, so that it changed nothing."""
-        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    async def put(self, entry: Entry) -> RunState | None:
+        """The state in which the run was stored; None when the fence no longer held, so that nothing changed."""
+        done: asyncio.Future[RunState | None] = asyncio.get_running_loop().create_future()
         self._pending.append((entry, done))
         self.feed.wake(ENDINGS_TOPIC)
         return await done
@@ -71,7 +72,7 @@ class Recorder:
         self._wrote_at = asyncio.get_running_loop().time()
         for entry, done in group:
             if not done.done():
-                done.set_result(entry.fence.run_id in finished.accepted)
+                done.set_result(finished.states.get(entry.fence.run_id))
         self._tell([entry for entry, _ in group], finished.released)
         return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from foliot.domain.errors import Unavailable
 from foliot.domain.event import EventType, Line
 from foliot.domain.ids import new_id
+from foliot.domain.judge import given_up
 from foliot.domain.redact import Redactor
-from foliot.domain.run import Fence, Parked
+from foliot.domain.run import Fence, Parked, RunState
 from foliot.engine.alarm import Alarm
 from foliot.engine.executor import MARGIN, announce, conclude, park
 from foliot.engine.meter import Meter
@@ -25,6 +26,7 @@ from foliot.ports import (
     Clock,
     Ending,
     Feed,
+    Monitor,
     Parking,
     Store,
     WatchedAction,
@@ -69,6 +71,7 @@ class Watcher:
     longest_rest: float
     scale: float = 1.0
     queues: Collection[str] | None = None
+    monitor: Monitor | None = None
     topics: Sequence[str] = (PARKED_TOPIC,)
     secrets: Redactor = field(default_factory=Redactor, repr=False)
     """Knows those of the process itself, which are kept out of everything that is written."""
@@ -173,6 +176,7 @@ class Watcher:
             at=now,
             lines=lines,
             cancelling=visit.claimed.cancel_requested,
+            given_up=given_up(replay=visit.claimed.replay),
         )
 
     def _failures(self, run_id: str) -> int:
@@ -188,7 +192,7 @@ class Watcher:
             group = self._group()
             finished = await writer.write([entry for _, entry in group])
             del self._unwritten[: len(group)]
-            self._tell(group, finished.accepted, finished.released)
+            self._tell(group, finished.states, finished.released)
         if self._gone:
             async with self.store.begin() as tx:
                 await tx.parked.let_go(self._gone)
@@ -201,13 +205,14 @@ class Watcher:
             count += 1
         return self._unwritten[:count]
 
-    def _tell(self, group: Sequence[tuple[Claimed, Entry]], accepted: Collection[str], released: int) -> None:
+    def _tell(self, group: Sequence[tuple[Claimed, Entry]], states: Mapping[str, RunState], released: int) -> None:
         topics = []
         for claimed, entry in group:
-            if entry.fence.run_id not in accepted:
+            stored = states.get(entry.fence.run_id)
+            if stored is None:
                 self.meter.stale_writes += 1
             elif isinstance(entry, Ending):
-                announce(self.meter, claimed, entry)
+                announce(self.meter, self.monitor, claimed, entry, stored)
                 self.alarm.set([entry.ready_at] if entry.ready_at is not None else [])
             if isinstance(entry, Ending) or entry.lines:
                 topics.append(run_topic(entry.fence.run_id))

@@ -44,7 +44,7 @@ class Writer:
             return await _written(tx, entries, self.clock.now())
 
     async def _write_singly(self, entries: Sequence[Entry]) -> Finished:
-        accepted: set[str] = set()
+        states: dict[str, RunState] = {}
         released = 0
         for entry in entries:
             for version in (entry, *_lesser(entry)):
@@ -55,10 +55,10 @@ class Writer:
                 except Exception:
                     log.exception("an ending could not be stored", action="unrecordable", run_id=entry.fence.run_id)
                 else:
-                    accepted |= finished.accepted
+                    states |= finished.states
                     released += finished.released
                     break
-        return Finished(frozenset(accepted), frozenset(entry.fence.run_id for entry in entries) - accepted, released)
+        return Finished(states, frozenset(entry.fence.run_id for entry in entries) - states.keys(), released)
 
 
 async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> Finished:
@@ -67,9 +67,10 @@ async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> 
         return await tx.claims.finish([entry for entry in entries if isinstance(entry, Ending)], now)
     parked = await tx.parked.park(parkings, now)
     endings = [entry for entry in entries if isinstance(entry, Ending)]
-    finished = await tx.claims.finish(endings, now) if endings else Finished(frozenset(), frozenset())
+    finished = await tx.claims.finish(endings, now) if endings else Finished({}, frozenset())
     stale = {parking.fence.run_id for parking in parkings} - parked
-    return Finished(finished.accepted | parked, finished.stale | stale, finished.released)
+    states = {**finished.states, **dict.fromkeys(parked, RunState.RUNNING)}
+    return Finished(states, finished.stale | stale, finished.released)
 
 
 def weight(entry: Entry) -> int:
@@ -94,7 +95,8 @@ def _lesser(entry: Entry) -> Iterator[Entry]:
     if isinstance(entry, Parking):
         said = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
         yield replace(entry, lines=[Line(entry.at, EventType.LOG, "error", said)], items=())
-        yield _bare(Ending(fence=entry.fence, state=RunState.DEAD_LETTER, outcome="failed", at=entry.at))
+        given_up = entry.given_up
+        yield _bare(Ending(fence=entry.fence, state=given_up, outcome="failed", at=entry.at, given_up=given_up))
     else:
         yield _bare(entry)
 
@@ -102,5 +104,5 @@ def _lesser(entry: Entry) -> Iterator[Entry]:
 def _bare(ending: Ending) -> Ending:
     """The same end without what could not be stored."""
     problem = Problem("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
-    state = RunState.DEAD_LETTER if ending.state.final else ending.state
+    state = ending.given_up if ending.state.final else ending.state
     return replace(ending, state=state, outcome="failed", result=None, response=None, lines=(), error=problem.as_dict())

@@ -1,6 +1,6 @@
 """The sockets in the wall: what the inner storeys ask of the outer ones, in domain words."""
 
-from foliot.ports.broker import PARCEL, Broker, Intake, Offer, Offered, Offers, Parcel, Receive, Window
+from foliot.ports.broker import PARCEL, Broker, Intake, Monitor, Offer, Offered, Offers, Parcel, Receive, Window
 from foliot.ports.calls import Answers, AnswerTooLarge, Call, CallFailed, Calls, CallStatus
 from foliot.ports.keys import Keys
 from foliot.ports.parked import Coming, Parking, Parkings
@@ -121,6 +121,7 @@ __all__ = [
     "LivingFeed",
     "Log",
     "Look",
+    "Monitor",
     "NotForHost",
     "Note",
     "Offer",

@@ -150,6 +150,10 @@ class ItemView:
     scraped_at: datetime | None
     previous_scraped_at: datetime | None
     """When it was last read as it was before it changed; None when nobody has seen it change."""
+    reference_count: int = 0
+    """How many jobs have wanted it."""
+    retry_count: int = 0
+    """How often it was tried again, for whichever job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +211,10 @@ class Articles(Protocol):
         ...
 
     async def counts(self, run_ids: Sequence[str]) -> Mapping[str, Counts]: ...
+
+    async def ids(self, run_id: str) -> Sequence[str]:
+        """The ids of a job's articles, in the order they were asked for."""
+        ...
 
     async def take(  # noqa: PLR0913, PLR0917 -- who, what, when, and on which conditions
         self,

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from foliot.domain.run import RunState
+from foliot.ports.views import Claimed, Ending
+
 PARCEL = 50
 """How many runs travel together at most."""
 
@@ -87,6 +90,18 @@ class Broker(Protocol):
     async def close(self) -> None: ...
 
 
+class Monitor(Protocol):
+    """Hears what runs do in this process, for tools that watch a broker's workers."""
+
+    def began(self, claimed: Claimed) -> None: ...
+
+    def left(self, claimed: Claimed) -> None:
+        """It is not in this process any more, whatever became of it."""
+        ...
+
+    def ended(self, claimed: Claimed, ending: Ending, stored: RunState) -> None: ...
+
+
 Receive = Callable[[Parcel], Awaitable[None]]
 
 
@@ -106,3 +121,8 @@ class Intake(Protocol):
         ...
 
     def report(self) -> Mapping[str, Any]: ...
+
+    @property
+    def monitor(self) -> Monitor:
+        """Who is told of runs that begin and end here."""
+        ...

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from foliot.domain.article import Counts
 from foliot.domain.run import RunState
 
 
@@ -41,8 +42,42 @@ class Items:
     """How many more there were for which there was no room."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobView:
+    """A job, whosever it is, with what it was told to do."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    schedule_id: str | None
+    kind: str
+    state: RunState
+    attempt: int
+    scheduled_for: datetime | None
+    next_at: datetime | None
+    """When its schedule fires next."""
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    event_seq: int
+    """Grows with whatever happens to it."""
+    handle: Mapping[str, Any] | None
+    error: Mapping[str, Any] | None
+    config: Mapping[str, Any]
+    counts: Counts | None
+    article_ids: Sequence[str] = ()
+
+
 class Crawls(Protocol):
     """Requests for crawls, and their items."""
+
+    async def all_jobs_after(self, kinds: Collection[str], run_id: str, limit: int) -> Sequence[str]:
+        """As `jobs_after`, of all tenants."""
+        ...
+
+    async def job_views(self, run_ids: Sequence[str]) -> Sequence[JobView]:
+        """These jobs, whosever they are, by id."""
+        ...
 
     async def known(self, tenant_id: str, fingerprint: str, now: datetime) -> KnownJob | None:
         """The job of such a request if it was made lately and its job did not fail; changes nothing."""
@@ -71,9 +106,19 @@ class Crawls(Protocol):
         ...
 
     async def jobs(
-        self, tenant_id: str, kinds: Collection[str], states: Collection[RunState], limit: int, skip: int
+        self,
+        tenant_id: str,
+        kinds: Collection[str],
+        states: Collection[RunState],
+        limit: int,
+        skip: int,
+        *,
+        noted: bool | None = None,
     ) -> tuple[list[str], int]:
-        """Ids of runs of these kinds and states, newest first, and how many there are in all."""
+        """Ids of runs of these kinds and states, newest first, and how many there are in all.
+
+        `noted`: in place of the states of runs that wait, those of them whose articles are noted, or are not.
+        """
         ...
 
     async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:

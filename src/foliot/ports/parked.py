@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from foliot.domain.event import Line
-from foliot.domain.run import Fence
+from foliot.domain.run import Fence, RunState
 from foliot.ports.views import Claimed
 
 
@@ -24,6 +24,8 @@ class Parking:
     items: Sequence[Any] = ()
     cancelling: bool = False
     """Whoever parks it knows that somebody asked for an end."""
+    given_up: RunState = RunState.DEAD_LETTER
+    """As in `Ending`."""
 
 
 @dataclass(frozen=True, slots=True)

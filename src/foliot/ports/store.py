@@ -209,11 +209,16 @@ class Runs(Protocol):
         """The ended attempts of each run, oldest first; large responses only if they are wanted whole."""
         ...
 
-    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
-        """Queued and retrying runs are cancelled now; running ones are asked to stop. Returns how many were open."""
+    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
+        """Queued and retrying runs are cancelled now; running ones are asked to stop, or, `at_once`, cut off from
+        their attempt. Returns how many were open."""
         ...
 
     async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]: ...
+
+    async def last_instant(self, schedule_id: str) -> datetime | None:
+        """The newest instant of the schedule that has a run; runs that were asked for have none."""
+        ...
 
     async def neighbours(self, tenant_id: str, schedule_id: str, run_id: str) -> tuple[str | None, str | None]:
         """The runs of a schedule that were made right before and right after this one."""

@@ -27,6 +27,10 @@ class Trail(Protocol):
 
     async def oldest_waiting(self, tenant_id: str) -> datetime | None: ...
 
+    async def count_waiting(self, tenant_id: str) -> int:
+        """How many entries have no place in the chain yet."""
+        ...
+
     async def get(self, tenant_id: str, entry_id: str) -> TrailEntry | None: ...
 
     async def find(

@@ -26,6 +26,7 @@ class Claimed:
     max_attempts: int
     timeout_seconds: int | None
     scheduled_for: datetime | None
+    """Its instant, or that of the run it repeats; of one that was asked for, the moment of asking."""
     ready_at: datetime
     started_at: datetime
     cancel_requested: bool
@@ -43,6 +44,8 @@ class Claimed:
     """Credentials of its configuration: nothing that is kept of it repeats them."""
     locked: bool = False
     """A credential of its configuration cannot be opened, and stands there sealed."""
+    replay: bool = False
+    """Repeats a dead letter, which stays until this succeeds: failing for good makes no second letter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class Ending:
     lost: bool = False
     """Written for an attempt that vanished, by whoever took its run back: its fence ends with it."""
     lines: Sequence[Line] = ()
+    given_up: RunState = RunState.DEAD_LETTER
+    """What a final failure of this run is: also when its own ending cannot be stored."""
     host: str | None = None
     """Where it was going: failures at different hosts are not alike, even where their errors do not name it."""
 
@@ -87,9 +92,14 @@ class Ending:
 class Finished:
     """What became of a batch of endings."""
 
-    accepted: frozenset[str]
+    states: Mapping[str, RunState]
+    """As which each run was stored: a cancel that was asked for meanwhile is known only under the row's lock."""
     stale: frozenset[str]
     released: int = 0
+
+    @property
+    def accepted(self) -> frozenset[str]:
+        return frozenset(self.states)
 
 
 @dataclass(frozen=True, slots=True)

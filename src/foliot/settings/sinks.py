@@ -43,7 +43,7 @@ class Sinks:
     mongo_uri: Secret | None = field(
         default=None,
         metadata=about(
-            "A MongoDB to which every article that was read is written too. Default: none.",
+            "A MongoDB to which articles, jobs and the items of crawls are copied. Default: none.",
             "FOLIOT_MONGO_URI",
             "MONGO_URI",
             "MONGO_URL",
@@ -55,7 +55,7 @@ class Sinks:
     mongo_db_name: str = field(
         default="job_scheduler",
         metadata=about(
-            "The database there; articles are in its collection `articles`.",
+            "The database there, with the collections `articles`, `jobs` and `items`.",
             "FOLIOT_MONGO_DB_NAME",
             "MONGO_DB_NAME",
             read=database_name,

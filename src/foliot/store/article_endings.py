@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.article import QUEUE, ArticleStatus, Counts, ItemState
 from foliot.domain.event import EventType, Line
-from foliot.domain.run import OPEN, RunState, order_key
+from foliot.domain.run import OPEN, PRIORITIES, RunState, order_key
 from foliot.ports.articles import Scraped, Told, host_of
 from foliot.store import article_jobs
 from foliot.store.article_tables import article_jobs as job_rows
@@ -28,7 +28,7 @@ _HELD = (
     articles.c.token,
     articles.c.lease_until,
     articles.c.attempt,
-    articles.c.priority,
+    articles.c.order_key,
     articles.c.retry_count,
     articles.c.url,
     articles.c.moved_to,
@@ -137,7 +137,7 @@ def _worked(
             _status(ending).value,
             QUEUE if again else None,
             ready,
-            order_key(ready, row.priority),
+            _place_in_queue(row, now),
             row.attempt - ending.handed_back,
             row.retry_count + (ending.retry_at is not None),
             None if ending.problem is None else ending.problem.as_dict(),
@@ -150,6 +150,12 @@ def _worked(
     values["token"] = [None if ending.lost else row.token for row, ending in held]
     values |= {"lease_until": [None] * count, "worker": [None] * count, "updated_at": [now] * count}
     return values | _places(held)
+
+
+def _place_in_queue(row: Any, now: datetime) -> datetime:
+    """In front, as soon as it is ready: behind nothing that came later, and not behind less urgent pages."""
+    front: datetime = min(row.order_key, order_key(now, PRIORITIES[0]))
+    return front
 
 
 def _places(held: Sequence[Held]) -> dict[str, list[Any]]:

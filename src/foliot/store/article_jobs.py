@@ -42,6 +42,8 @@ _SHOWN = (
     articles.c.scraped_at,
     articles.c.content,
     articles.c.previous_scraped_at,
+    articles.c.reference_count,
+    articles.c.retry_count,
 )
 
 
@@ -127,7 +129,8 @@ async def _want(
         else:
             ready, priority = row.ready_at, min(row.priority, wish.priority)
         ids.append(row.id)
-        made = (priority, ready, order_key(ready, priority), QUEUE if rests else row.lane, 0)
+        order = order_key(ready, priority)
+        made = (priority, ready, order if rests else min(order, row.order_key), QUEUE if rests else row.lane, 0)
         for column, value in zip(values.values(), made, strict=True):
             column.append(value)
     if not ids:
@@ -280,6 +283,12 @@ async def read_items(
     return [_item(row) for row in await conn.execute(query)]
 
 
+async def article_ids(conn: AsyncConnection, run_id: str) -> list[str]:
+    """Of a job, in the order they were asked for."""
+    query = select(items.c.article_id).where(items.c.run_id == run_id).order_by(items.c.position)
+    return list((await conn.execute(query)).scalars())
+
+
 async def read_item(conn: AsyncConnection, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
     """One of them, and what it said before it changed."""
     both = items.join(articles, articles.c.id == items.c.article_id)
@@ -314,6 +323,8 @@ def _item(row: Any) -> ItemView:
         page=page_of(row),
         scraped_at=row.scraped_at,
         previous_scraped_at=row.previous_scraped_at,
+        reference_count=row.reference_count,
+        retry_count=row.retry_count,
     )
 
 

@@ -91,6 +91,9 @@ class SqlArticles:
     ) -> Sequence[ItemView]:
         return await article_jobs.read_items(self.conn, run_id, (after, skip, limit), failed=failed)
 
+    async def ids(self, run_id: str) -> Sequence[str]:
+        return await article_jobs.article_ids(self.conn, run_id)
+
     async def item(self, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
         return await article_jobs.read_item(self.conn, run_id, article_id)
 

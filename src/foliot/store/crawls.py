@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, delete, exists, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.ids import SCHEDULE
-from foliot.domain.run import OPEN, RunState
+from foliot.domain.run import CLAIMABLE, OPEN, RunState
 from foliot.domain.schedule import Status
-from foliot.ports.crawls import CrawlRequest, Items, KnownJob
+from foliot.ports.crawls import CrawlRequest, Items, JobView, KnownJob
+from foliot.store import job_views
+from foliot.store.article_tables import article_jobs
 from foliot.store.crawl_items import read_items, write_items
 from foliot.store.crawl_tables import crawl_requests
 from foliot.store.dialects import Dialect
@@ -81,7 +83,14 @@ class SqlCrawls:
         return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
 
     async def jobs(
-        self, tenant_id: str, kinds: Collection[str], states: Collection[RunState], limit: int, skip: int
+        self,
+        tenant_id: str,
+        kinds: Collection[str],
+        states: Collection[RunState],
+        limit: int,
+        skip: int,
+        *,
+        noted: bool | None = None,
     ) -> tuple[list[str], int]:
         """Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
 
@@ -89,7 +98,10 @@ class SqlCrawls:
         """
         ended = [one for one in states if one.final]
         wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
-        wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
+        plain = set(states) & OPEN if noted is None else set(states) & OPEN - CLAIMABLE
+        wanted += [self._open(tenant_id, kinds, one) for one in sorted(plain)]
+        if noted is not None:
+            wanted += [[*self._open(tenant_id, kinds, one), _noted(noted)] for one in sorted(CLAIMABLE)]
         found: list[str] = []
         total = 0
         for where in wanted:
@@ -97,6 +109,12 @@ class SqlCrawls:
             found += (await self.conn.execute(newest)).scalars()
             total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
         return sorted(found, reverse=True)[skip : skip + limit], total
+
+    async def all_jobs_after(self, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
+        return await job_views.after(self.conn, kinds, run_id, limit)
+
+    async def job_views(self, run_ids: Sequence[str]) -> list[JobView]:
+        return await job_views.views(self.conn, self.dialect, run_ids)
 
     async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
         where = (runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.id > run_id)
@@ -113,6 +131,11 @@ class SqlCrawls:
     def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
         # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
         return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]
+
+
+def _noted(noted: bool) -> ColumnElement[bool]:  # noqa: FBT001 -- a condition, turned around
+    found = exists().where(article_jobs.c.run_id == runs.c.id)
+    return found if noted else ~found
 
 
 async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:

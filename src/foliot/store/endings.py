@@ -68,7 +68,7 @@ def _waiting_among(dialect: Dialect) -> Select[Any]:
 async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime) -> Finished:
     """Record a batch of endings; one that does not carry the current fence changes nothing."""
     by_id = {ending.fence.run_id: ending for ending in endings}
-    held, repeated = [], set()
+    held, repeated = [], {}
     for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
         if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
@@ -80,14 +80,11 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
             if row.cancel_requested and not ending.state.final:
                 # Asked for while the attempt was ending: there is no other try to wait for.
                 ending = replace(ending, state=RunState.CANCELLED, ready_at=None)
-            if row.origin == Origin.REPLAY and ending.state is RunState.DEAD_LETTER:
-                # Its letter is still there; a second one would be sent twice.
-                ending = replace(ending, state=RunState.FAILED)
             held.append((row, ending))
         else:
             # Our own fence on an ended run: this ending was written before and its acknowledgement got lost.
-            repeated.add(row.id)
-    accepted = frozenset({row.id for row, _ in held} | repeated)
+            repeated[row.id] = RunState(row.state)
+    states = repeated | {row.id: ending.state for row, ending in held}
     released = 0
     if held:
         await _write(conn, dialect, held)
@@ -96,7 +93,7 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
         await _resolve(conn, dialect, held)
         await tallies.add_ended(conn, dialect, [ending.state for _, ending in held])
-    return Finished(accepted, frozenset(by_id) - accepted, released)
+    return Finished(states, frozenset(by_id) - states.keys(), released)
 
 
 async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Select, bindparam, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.errors import Invalid
-from foliot.domain.run import Fence
+from foliot.domain.run import Fence, Origin
 from foliot.domain.schedule import Spec, load_spec
 from foliot.ports import Claimed
 from foliot.store.columns import Damaged, Moment
@@ -34,6 +34,7 @@ ROW = (
     runs.c.scheduled_for,
     runs.c.fills,
     runs.c.ready_at,
+    runs.c.created_at,
     runs.c.epoch,
     runs.c.token,
     runs.c.attempt_at,
@@ -41,6 +42,7 @@ ROW = (
     runs.c.action,
     runs.c.priority,
     runs.c.due_at,
+    runs.c.origin,
 )
 
 Versions = dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]
@@ -122,7 +124,7 @@ class Holding:
             attempt=attempt,
             max_attempts=row.max_attempts,
             timeout_seconds=row.timeout_seconds,
-            scheduled_for=row.scheduled_for or row.fills,
+            scheduled_for=row.scheduled_for or row.fills or row.created_at,
             ready_at=row.ready_at,
             started_at=started_at,
             cancel_requested=row.cancel_requested,
@@ -131,4 +133,5 @@ class Holding:
             fault=fault,
             hidden=opened.hidden,
             locked=opened.locked,
+            replay=row.origin == Origin.REPLAY,
         )

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Select, case, func, select, type_coerce, update
+from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.domain.event import Event, EventType, Line
@@ -73,11 +73,26 @@ class SqlRuns:
             await self.dialect.insert(self.conn, runs, columns)
         made = zip(columns["tenant_id"], columns["action"], strict=True)
         await stored.add_payloads(self.conn, self.dialect, list(made))
+        await self._note_last_run(requests, now)
 
     def _sealed(self, request: RunRequest) -> dict[str, Any] | None:
         if request.action is None or self.sealer is None:
             return None if request.action is None else dict(request.action)
         return self.sealer.seal(request.tenant_id, request.action)
+
+    async def _note_last_run(self, requests: Sequence[RunRequest], now: datetime) -> None:
+        """A run that was asked for is its schedule's last one like a run of an instant."""
+        ids = sorted({request.schedule_id for request in requests if request.schedule_id is not None})
+        if ids:
+            stale = or_(schedules.c.last_run_at.is_(None), schedules.c.last_run_at < now)
+            mine = self.dialect.among(schedules.c.id, ids)
+            await self.conn.execute(update(schedules).where(mine, stale).values(last_run_at=now))
+
+    async def last_instant(self, schedule_id: str) -> datetime | None:
+        found: datetime | None = await self.conn.scalar(
+            select(func.max(runs.c.scheduled_for)).where(runs.c.schedule_id == schedule_id)
+        )
+        return found
 
     async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
         query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
@@ -122,8 +137,9 @@ class SqlRuns:
             found.setdefault(row.run_id, []).append(_attempt(row))
         return found
 
-    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str) -> int:
-        changed = await cancel_runs(self.conn, self.dialect, run_ids, now, reason)
+    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
+        asked, cut = ([], run_ids) if at_once else (run_ids, [])
+        changed = await cancel_runs(self.conn, self.dialect, asked, now, reason, at_once=cut)
         ended = (self.dialect.among(runs.c.id, run_ids), runs.c.state == RunState.CANCELLED, runs.c.finished_at == now)
         count = await self.conn.scalar(select(func.count()).select_from(runs).where(*ended))
         await tallies.add_ended(self.conn, self.dialect, [RunState.CANCELLED] * (count or 0))

@@ -88,6 +88,10 @@ class SqlTrail:
         moment: datetime | None = (await self.conn.execute(query)).scalar()
         return moment
 
+    async def count_waiting(self, tenant_id: str) -> int:
+        query = select(func.count()).select_from(trail).where(trail.c.waiting_of == tenant_id)
+        return (await self.conn.scalar(query)) or 0
+
     async def get(self, tenant_id: str, entry_id: str) -> TrailEntry | None:
         query = select(trail).where(trail.c.id == entry_id, trail.c.tenant_id == tenant_id)
         row = (await self.conn.execute(query)).first()

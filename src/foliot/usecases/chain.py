@@ -39,6 +39,8 @@ class Verified:
     entries: int
     breaks: Sequence[Break]
     heads: Sequence[Head]
+    waiting: int = 0
+    """Entries that are not chained yet, and so not proved: they get their places within a second."""
 
 
 class _Broken(Exception):
@@ -72,7 +74,7 @@ class Chain:
         known = {head.tenant_id: head for head in earlier if head.seq > 0}
         breaks: list[Break] = []
         heads: list[Head] = []
-        entries = 0
+        entries = waiting = 0
         async for tenant_id in self._tenants():
             async with self.store.read() as tx:
                 walk = _Walk(tx, tenant_id, known.pop(tenant_id, None))
@@ -84,9 +86,10 @@ class Chain:
                 except _Broken as found:
                     breaks.append(Break(tenant_id, found.kind, found.what, found.seq, found.entry_id))
                 entries += walk.seen
+                waiting += await tx.trail.count_waiting(tenant_id)
                 heads.append(Head(tenant_id, walk.seq, walk.digest))
         breaks += [Break(head.tenant_id, "truncated", _gone(head, 0), 1) for head in known.values()]
-        return Verified(len(heads), entries, breaks, heads)
+        return Verified(len(heads), entries, breaks, heads, waiting)
 
     async def _tenants(self) -> AsyncIterator[str]:
         after = ""

@@ -134,7 +134,8 @@ async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> Held:
     spans = await tx.schedules.spans(schedule.id)
     if schedule.status is Status.ACTIVE and spans and spans[-1].end is None:
         entries = await tx.schedules.ledger(schedule.id, spans[-1].start, _ENDLESS)
-        settled = max([spans[-1].start, schedule.last_run_at or _NEVER, *(entry.last for _, entry in entries)])
+        fired = await tx.runs.last_instant(schedule.id)
+        settled = max([spans[-1].start, fired or _NEVER, *(entry.last for _, entry in entries)])
         await tx.schedules.turn_span(schedule, settled, active=False, reason=DAMAGED)
         now = max(now, settled)
     if isinstance(spec, Spec):

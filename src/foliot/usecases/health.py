@@ -290,7 +290,8 @@ def _stuck(broker: Carrier | None) -> list[str]:
 
 def _unsunk(nodes: Sequence[Node]) -> list[str]:
     """A sink that takes nothing loses nothing, but whoever reads there waits."""
-    said = {str(report["error"]) for node in nodes if (report := node.report.get("mongodb") or {}).get("error")}
+    reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
+    said = {str(report["error"]) for report in reports if report.get("error")}
     return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]
 
 

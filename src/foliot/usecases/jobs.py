@@ -70,11 +70,6 @@ ARTICLE_STATUS: Mapping[JobStatus, ArticleJobStatus] = {
 }
 
 
-def article_status(state: RunState) -> ArticleJobStatus:
-    """Where a job of articles stands whose run is in this state."""
-    return ARTICLE_STATUS[STATUS[state]]
-
-
 _ALIASES = {"in_progress": JobStatus.RUNNING, "completed": JobStatus.FINISHED, "failed": JobStatus.ERROR}
 """Words that other schedulers have for the same."""
 
@@ -109,6 +104,8 @@ class Job:
         runs = self.run is not None and not self.run.state.final
         if self.schedule is not None and self.schedule.status is Status.DELETED and not runs:
             return JobStatus.CANCELLED
+        if runs and self.counts is not None:
+            return _under_way(self.counts)
         return JobStatus.PENDING if self.run is None else STATUS[self.run.state]
 
     @property
@@ -141,8 +138,14 @@ class Job:
         """How far the newest run's effect has come, where it says so."""
         if self.counts is not None:
             counts = self.counts
-            return {"total": counts.total, "completed": counts.completed, "failed": counts.failed}
+            told = {"total": counts.total, "completed": counts.completed, "failed": counts.failed}
+            return told | {"cancelled": counts.cancelled}
         return _inside(self.run, "progress", dict)
+
+
+def _under_way(counts: Counts) -> JobStatus:
+    """Of a job whose articles are noted: they are fetched whether or not somebody has looked at its run yet."""
+    return JobStatus.FINISHED if counts.completed == counts.total else JobStatus.RUNNING
 
 
 def spider_job_id(run: RunView) -> str | None:
@@ -179,6 +182,15 @@ class Jobs:
         async with self.store.read(caller.tenant_id) as tx:
             return await _find(tx, caller, job_id)
 
+    async def whole(self, caller: Caller, job_id: str) -> tuple[Job, Sequence[str] | None]:
+        """The same with the ids of its articles, in the order they were asked for; None of a job of another kind."""
+        _may_read(caller, job_id)
+        async with self.store.read(caller.tenant_id) as tx:
+            job = await _find(tx, caller, job_id)
+            if job.kind != ARTICLES:
+                return job, None
+            return job, [] if job.run is None else await tx.articles.ids(job.run.id)
+
     async def list(
         self, caller: Caller, status: str | None = None, *, kind: str | None = None, limit: int = 50, skip: int = 0
     ) -> tuple[Sequence[Job], int]:
@@ -187,7 +199,7 @@ class Jobs:
         states = states_of(status)
         async with self.store.read(caller.tenant_id) as tx:
             kinds = KINDS if kind is None else {kind}
-            ids, total = await tx.crawls.jobs(caller.tenant_id, kinds, states, limit, skip)
+            ids, total = await tx.crawls.jobs(caller.tenant_id, kinds, states, limit, skip, noted=_noted(status))
             found = await tx.runs.several(caller.tenant_id, ids)
             counts = await _counts(tx, found)
         return [Job(run.id, run, counts=counts.get(run.id)) for run in found], total
@@ -297,6 +309,12 @@ async def _find(tx: Transaction, caller: Caller, job_id: str) -> Job:
         if run is not None and run.kind in KINDS:
             return Job(job_id, run, counts=(await _counts(tx, [run])).get(job_id))
     raise NotFound("job", job_id)
+
+
+def _noted(status: str | None) -> bool | None:
+    """Whether runs that wait are meant whose articles are noted, which are under way, or only the others."""
+    wanted = None if status is None else _ALIASES.get(status.lower(), status.lower())
+    return {JobStatus.RUNNING.value: True, JobStatus.PENDING.value: False}.get(wanted or "")
 
 
 def states_of(status: str | None) -> Collection[RunState]:

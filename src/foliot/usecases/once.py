@@ -50,7 +50,7 @@ class Once:
         if earlier is None:
             return
         if earlier.fingerprint != self.fingerprint or earlier.status is None:
-            raise KeyReused(f"the idempotency key {self.key!r} was used before with another request")
+            raise KeyReused(self.key)
         if earlier.body is None:
             raise Conflict(
                 f"the request with the idempotency key {self.key!r} has been answered: its answer held a secret"

@@ -120,7 +120,9 @@ async def cancel_run(tx: Transaction, caller: Caller, run_id: str, now: datetime
         raise Conflict(f"run {run_id} has ended: {run.state.value}")
     if run.state.final:
         return run
-    await tx.runs.cancel([run_id], now, f"cancelled by {caller.user_id}")
+    # Nothing goes on elsewhere for a job of articles: what it waited for is dropped above, so it ends here.
+    at_once = run.kind == ARTICLES
+    await tx.runs.cancel([run_id], now, f"cancelled by {caller.user_id}", at_once=at_once)
     if run.schedule_id is not None:
         await tx.claims.release(now, [run.schedule_id])
     old, run = run, await find_run(tx, caller, run_id)

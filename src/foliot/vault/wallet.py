@@ -11,9 +11,7 @@ from foliot.domain.secret import OVERLAP, SIGNING, goes_to
 from foliot.ports import CannotOpen, Clock, NotForHost, Sealed, Store, Vault
 
 HELD = 5.0
-"""Seconds until a change is seen at the latest."""
-DOUBTED = 1.0
-"""Seconds after which it is no longer believed that a secret does not exist."""
+"""Seconds until a changed value is seen at the latest; a new secret is seen at once."""
 TENANTS = 1000
 
 
@@ -53,12 +51,15 @@ class Wallet:
         """
         if not names:
             return {}
+        before = self._held.get(tenant_id)
         held = await self._of(tenant_id)
-        current = _current(held)
-        if not current.keys() >= set(names) and self.clock.monotonic() - held.at > DOUBTED:
-            self._held.pop(tenant_id, None)
+        if before is not None and not _current(held).keys() >= set(names):
+            # What was read before we asked says nothing about a secret that was set since: a run would fail for good.
+            # Concurrent misses share one look.
+            if self._held.get(tenant_id) is before:
+                del self._held[tenant_id]
             held = await self._of(tenant_id)
-            current = _current(held)
+        current = _current(held)
         if url is not None:
             self._refuse_elsewhere(held, names, url)
         return {name: _open(current[name]) for name in names if name in current}

@@ -50,6 +50,8 @@ export interface ArticleResult {
   image: string | null;
   scraped_at: string | null;
   cached: boolean;
+  reference_count: number;
+  retry_count: number;
   previous_scraped_at: string | null;
 }
 
@@ -59,6 +61,7 @@ export interface ArticleResults {
   total_articles: number;
   successful: number;
   failed: number;
+  cancelled: number;
   results: (ArticleResult)[];
   failed_articles: (FailedArticle)[];
 }
@@ -334,7 +337,7 @@ export interface DemoRemoved {
 
 export interface EndpointList {
   items: (EndpointModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
   total: number;
   since: string;
   whole: boolean;
@@ -385,6 +388,8 @@ export interface FailedArticle {
   error: string;
   code: string | null;
   attempted_at: string | null;
+  reference_count: number;
+  retry_count: number;
 }
 
 export interface Failure {
@@ -498,6 +503,7 @@ export interface Job {
   updated_at: string;
   started_at: string | null;
   finished_at: string | null;
+  completed_at: string | null;
   spider_job_id: string | null;
   scrapyd_job_id: string | null;
   next_run: string | null;
@@ -506,6 +512,7 @@ export interface Job {
   cached: number | null;
   failed: number | null;
   pending: number | null;
+  cancelled: number | null;
   progress: Record<string, unknown> | null;
   error: Failure | null;
 }
@@ -660,7 +667,7 @@ export interface Member {
 
 export interface Members {
   items: (Member)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface Mute {
@@ -776,7 +783,7 @@ export interface PipelineDetail {
 
 export interface PipelineList {
   items: (PipelineModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
   faults: (FaultModel)[];
 }
 
@@ -828,7 +835,7 @@ export interface Points {
 
 export interface PresetList {
   items: (PresetModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface PresetModel {
@@ -893,7 +900,7 @@ export interface QueueHealth {
 
 export interface QueueList {
   items: (QueueModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface QueueModel {
@@ -1164,7 +1171,7 @@ export interface SecretRequest {
 
 export interface Secrets {
   items: (Secret)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface Series {
@@ -1274,7 +1281,7 @@ export interface Suggestions {
 
 export interface TaskList {
   items: (TaskModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
   faults: (string)[] | null;
 }
 
@@ -1436,6 +1443,8 @@ export interface WholeArticle {
   image: string | null;
   scraped_at: string | null;
   cached: boolean;
+  reference_count: number;
+  retry_count: number;
   previous_scraped_at: string | null;
   previous: PreviousText | null;
 }
@@ -1446,7 +1455,7 @@ export type Wish = "drain" | "restart";
 
 export interface WorkerList {
   items: (WorkerModel)[];
-  next_cursor: null;
+  next_cursor: string | null;
 }
 
 export interface WorkerModel {

@@ -26,7 +26,8 @@ def counted(handle: Handle) -> dict[str, int]:
     reading = handle.reading
     if reading.ended:
         return {
-            "pages": _whole(reading, "response_received_count"),
+            # Scrapy counts robots.txt among the responses; a site that forbids everything has given no page.
+            "pages": max(_whole(reading, "response_received_count") - _whole(reading, "robotstxt/response_count"), 0),
             "items": _whole(reading, "item_scraped_count"),
             "errors": _whole(reading, "log_count/ERROR") + _whole(reading, "log_count/CRITICAL"),
         }

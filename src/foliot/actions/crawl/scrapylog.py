@@ -19,6 +19,7 @@ _ALWAYS = frozenset(
         "log_count/CRITICAL",
         "log_count/ERROR",
         "response_received_count",
+        "robotstxt/response_count",
     }
 )
 _TELLING = ("log_count/", "spider_exceptions/")

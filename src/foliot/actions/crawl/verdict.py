@@ -42,7 +42,8 @@ def judge(
     else:
         problem = _problem(handle, conditions, forgotten=forgotten)
     if problem is None:
-        return Succeeded(result=summary(handle))
+        # Items without a page come from elsewhere than the web: they are kept, and no success of a crawl.
+        return Succeeded(result=summary(handle), partial=not counted(handle)["pages"])
     return Failed(problem, permanent=problem.code != "crawl_lost", response=summary(handle))
 
 
@@ -108,8 +109,8 @@ def _raised(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
 
 def _conditions(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
     counts = counted(handle)
-    if "max_errors" not in conditions and counts["errors"] and not counts["pages"] and not counts["items"]:
-        return Problem("nothing_fetched", f"The crawl fetched no page.{_last_trouble(handle)}")
+    if not counts["pages"] and not counts["items"]:
+        return Problem("nothing_fetched", f"The crawl fetched no page.{_forbidden(handle)}{_last_trouble(handle)}")
     least, most = conditions.get("min_items"), conditions.get("max_errors")
     if most is not None and counts["errors"] > most:
         said = f"The crawl logged {_many(counts['errors'], 'error')}, more than max_errors {most}."
@@ -118,6 +119,11 @@ def _conditions(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None
         said = f"The crawl found {_many(counts['items'], 'item')}, fewer than min_items {least}."
         return Problem("too_few_items", f"{said}{_last_trouble(handle)}")
     return None
+
+
+def _forbidden(handle: Handle) -> str:
+    count = handle.reading.stats.get("robotstxt/forbidden", 0)
+    return f" robots.txt forbids {_many(count, 'request')} of it." if _is_count(count) and count else ""
 
 
 def _last_trouble(handle: Handle) -> str:

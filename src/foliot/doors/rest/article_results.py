@@ -19,6 +19,7 @@ BATCH = 100
 COLUMNS = (
     "article_id", "url", "source", "category", "title", "content", "author", "published_at", "language",
     "canonical_url", "image", "scraped_at", "cached", "error", "previous_scraped_at",
+    "reference_count", "retry_count",
 )  # fmt: skip
 
 
@@ -36,6 +37,7 @@ async def page(cases: UseCases, caller: Caller, job: Job, skip: int, limit: int)
         "total_articles": counts.total,
         "successful": counts.completed,
         "failed": counts.failed,
+        "cancelled": counts.cancelled,
         "results": [result(one) for one in read],
         "failed_articles": [missed(one) for one in failed],
     }
@@ -58,6 +60,8 @@ def result(one: ItemView) -> dict[str, Any]:
         "image": page.image,
         "scraped_at": rfc3339(one.scraped_at),
         "cached": one.state is ItemState.CACHED,
+        "reference_count": one.reference_count,
+        "retry_count": one.retry_count,
         "previous_scraped_at": rfc3339(one.previous_scraped_at),
     }
 
@@ -81,6 +85,8 @@ def missed(one: ItemView) -> dict[str, Any]:
         "error": error.get("message", "unknown"),
         "code": error.get("code"),
         "attempted_at": rfc3339(one.at),
+        "reference_count": one.reference_count,
+        "retry_count": one.retry_count,
     }
 
 

@@ -13,7 +13,7 @@ from foliot.doors.rest.bodies import body
 from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Who, permits
 from foliot.usecases.articles import Submitted
-from foliot.usecases.jobs import article_status
+from foliot.usecases.jobs import Job
 
 router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
 
@@ -41,7 +41,7 @@ def submitted(made: Submitted) -> dict[str, Any]:
     fresh = counts.total - counts.cached
     return {
         "job_id": made.run.id,
-        "status": article_status(made.run.state).value,
+        "status": Job(made.run.id, made.run, counts=counts).word,
         "total_articles": counts.total,
         "new_articles": fresh,
         "cached_articles": counts.cached,

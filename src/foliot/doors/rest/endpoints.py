@@ -16,6 +16,7 @@ from foliot.doors.rest import models, render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model, body
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
 from foliot.usecases.endpoints import LONGEST_URL, NAMED, Called
@@ -89,7 +90,7 @@ class EndpointList(Model):
     """Whoever was called within a day; those that fail now first."""
 
     items: list[EndpointModel]
-    next_cursor: None
+    next_cursor: str | None
     total: int
     since: datetime
     whole: bool
@@ -114,14 +115,15 @@ REQUESTS = (TestRequest,)
     response_model=EndpointList,
     summary="How the targets of webhooks fare",
 )
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """By the calls of the last 24 hours: how many succeeded, how long they took, how they ended, since when it fails.
     At most 200, the worst first. A target whose breaker is open is left alone until its next trial."""
     found = await cases.endpoints.list(caller)
+    shown, following = part.of(found.items, lambda one: one.url)
     return render.answer(
         {
-            "items": [_endpoint(found, one) for one in found.items],
-            "next_cursor": None,
+            "items": [_endpoint(found, one) for one in shown],
+            "next_cursor": following,
             "total": found.total,
             "since": rfc3339(found.since),
             "whole": found.whole,

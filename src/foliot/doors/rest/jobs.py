@@ -79,13 +79,14 @@ async def list_(
 @router.get(
     "/{job_id}/status",
     dependencies=[permits(Verb.READ, Thing.RUN)],
-    response_model=models_jobs.Job,
+    response_model=models_jobs.WholeJob,
     responses=UNKNOWN,
     summary="Where a job stands",
 )
 async def status(cases: Cases, caller: Who, job_id: JobId) -> Response:
     """A schedule's id answers with its newest run's state, and when the next one is due."""
-    return render.answer(job(await cases.jobs.get(caller, job_id)))
+    found, article_ids = await cases.jobs.whole(caller, job_id)
+    return render.answer(job(found) | {"article_ids": article_ids})
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +271,7 @@ def job(one: Job) -> dict[str, Any]:
         "updated_at": rfc3339(one.updated_at),
         "started_at": None if run is None else rfc3339(run.started_at),
         "finished_at": None if run is None else rfc3339(run.finished_at),
+        "completed_at": None if run is None else rfc3339(run.finished_at),
         "spider_job_id": one.spider_job_id,
         "scrapyd_job_id": one.spider_job_id,
         "next_run": rfc3339(one.next_run),
@@ -278,6 +280,7 @@ def job(one: Job) -> dict[str, Any]:
         "cached": None if one.counts is None else one.counts.cached,
         "failed": None if one.counts is None else one.counts.failed,
         "pending": None if one.counts is None else one.counts.pending,
+        "cancelled": None if one.counts is None else one.counts.cancelled,
         "progress": one.progress,
         "error": None if run is None else run.error,
     }

@@ -97,7 +97,7 @@ class Secrets(Model):
     """All secrets."""
 
     items: list[Secret]
-    next_cursor: None
+    next_cursor: str | None
 
 
 REQUESTS: tuple[type[BaseModel], ...] = (KeyRequest, SecretRequest)

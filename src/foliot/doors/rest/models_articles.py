@@ -32,7 +32,7 @@ class SubmittedJob(BaseModel):
     """A job that was accepted."""
 
     job_id: str
-    status: str = Field(examples=["PENDING"])
+    status: str = Field(examples=["IN_PROGRESS"])
     total_articles: int
     new_articles: int
     cached_articles: int
@@ -55,6 +55,8 @@ class ArticleResult(BaseModel):
     image: str | None
     scraped_at: str | None
     cached: bool
+    reference_count: int = Field(description="How many jobs have wanted the page.")
+    retry_count: int = Field(description="How often it was tried again, for whichever job.")
     previous_scraped_at: str | None = Field(
         description="When it was last read as it was before it changed; null when nobody has seen it change."
     )
@@ -82,6 +84,8 @@ class FailedArticle(BaseModel):
     error: str
     code: str | None
     attempted_at: str | None
+    reference_count: int
+    retry_count: int
 
 
 class ArticleResults(BaseModel):
@@ -92,6 +96,7 @@ class ArticleResults(BaseModel):
     total_articles: int
     successful: int
     failed: int
+    cancelled: int
     results: list[ArticleResult]
     failed_articles: list[FailedArticle]
 

@@ -30,7 +30,7 @@ class CrawlRequest(Model):
     depth: int | None = None
     schedule_at: datetime | None = None
     """Crawl once, then; an offset is required."""
-    interval: str | int | dict[str, int] | None = Field(None, examples=["0 9 * * *"])
+    interval: str | int | dict[str, int] | None = Field(None, examples=["0 9 * * *", "4h"])
     """Crawl again and again: a cron expression, a number of seconds, or an object such as `{"hours": 4}`."""
     timezone: str | None = None
     """The zone of `interval`."""
@@ -87,6 +87,8 @@ class Job(Model):
     updated_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    completed_at: datetime | None
+    """The same."""
     spider_job_id: str | None
     """What Scrapyd calls the crawl."""
     scrapyd_job_id: str | None
@@ -98,8 +100,16 @@ class Job(Model):
     """How many of those that are completed were fresh enough not to be fetched."""
     failed: int | None
     pending: int | None
+    cancelled: int | None
+    """How many were not fetched, for the job was cancelled first; with the other counts, they make up the total."""
     progress: dict[str, Any] | None
     error: Failure | None
+
+
+class WholeJob(Job):
+    """A job with the ids of its articles, in the order they were asked for; null of a job of another kind."""
+
+    article_ids: list[str] | None
 
 
 class Jobs(Model):

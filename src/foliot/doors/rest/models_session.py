@@ -100,7 +100,7 @@ class Members(Model):
     """Who was seen in the tenant, the latest first."""
 
     items: list[Member]
-    next_cursor: None
+    next_cursor: str | None
 
 
 REQUESTS: tuple[type[BaseModel], ...] = (SessionRequest,)

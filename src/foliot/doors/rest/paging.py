@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Query, Request
 
@@ -11,6 +13,8 @@ from foliot.doors.rest.asking import MAX_LIMIT
 from foliot.doors.rest.who import Who
 from foliot.ports import Page
 from foliot.usecases.cursors import Cursors
+
+T = TypeVar("T")
 
 
 async def cursors_of(request: Request, caller: Who) -> Cursors:
@@ -42,3 +46,40 @@ async def _turn(
 
 
 Paged = Annotated[Turn, Depends(_turn)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a list that is read whole, for it is short by nature: what is configured, or bounded by a limit."""
+
+    limit: int
+    cursor: str | None
+    cursors: Cursors
+
+    def of(self, things: Sequence[T], key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
+        """Those of this page, and the cursor of the next; it goes on behind the last one shown, wherever that moved."""
+        start = self._start([_digest(key(thing)) for thing in things])
+        shown = things[start : start + self.limit]
+        more = start + len(shown) < len(things)
+        return shown, self.cursors.seal(f"{start + len(shown)}:{_digest(key(shown[-1]))}") if shown and more else None
+
+    def _start(self, digests: Sequence[str]) -> int:
+        if self.cursor is None:
+            return 0
+        count, _, last = self.cursors.open(self.cursor).partition(":")
+        return digests.index(last) + 1 if last in digests else min(int(count), len(digests))
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+async def _part(
+    cursors: OfThisList,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
+    cursor: Cursor = None,
+) -> Part:
+    return Part(limit, cursor, cursors)
+
+
+Parted = Annotated[Part, Depends(_part)]

@@ -17,6 +17,7 @@ from foliot.doors.rest import models, render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model, body
 from foliot.doors.rest.models import UNKNOWN
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
 from foliot.ports.book import NAME, Kept
@@ -91,7 +92,7 @@ class PipelineList(Model):
     """Every pipeline of the tenant, in the order of its file."""
 
     items: list[PipelineModel]
-    next_cursor: None
+    next_cursor: str | None
     faults: list[FaultModel]
     """What is wrong with the file and stands beside no pipeline: mostly that it cannot be read at all."""
 
@@ -146,11 +147,12 @@ Name = Annotated[str, Depends(_name)]
 @router.get(
     "", dependencies=[permits(Verb.READ, Thing.SCHEDULE)], response_model=PipelineList, summary="List pipelines"
 )
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """All that the file of pipelines defines, those that are broken too."""
-    items = [_standing(one) for one in await cases.pipelines.list(caller)]
+    found, following = part.of(await cases.pipelines.list(caller), lambda one: one.kept.name)
+    items = [_standing(one) for one in found]
     faults = [fault.to_dict() for fault in await cases.pipelines.faults(caller)]
-    return render.answer({"items": items, "next_cursor": None, "faults": faults})
+    return render.answer({"items": items, "next_cursor": following, "faults": faults})
 
 
 @router.get(

@@ -16,6 +16,7 @@ from foliot.doors.rest import render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model, body
 from foliot.doors.rest.models import UNKNOWN
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import Who, permits
 from foliot.ports.tasks import Preset
 from foliot.usecases.declaring import Fate
@@ -49,7 +50,7 @@ class PresetList(Model):
     """Every preset there is."""
 
     items: list[PresetModel]
-    next_cursor: None
+    next_cursor: str | None
 
 
 class MadeModel(Model):
@@ -97,9 +98,10 @@ Name = Annotated[str, Depends(_name)]
 
 
 @router.get("", dependencies=[permits(Verb.READ, Thing.SCHEDULE)], response_model=PresetList, summary="List presets")
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """With the schedules that each would make."""
-    return render.answer({"items": [_preset(one) for one in cases.presets.list(caller)], "next_cursor": None})
+    shown, following = part.of(cases.presets.list(caller), lambda one: one.name)
+    return render.answer({"items": [_preset(one) for one in shown], "next_cursor": following})
 
 
 @router.get(

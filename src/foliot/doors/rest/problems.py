@@ -126,7 +126,7 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 async def _ours(_: Request, error: Exception) -> Response:
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    errors = _complaints(error) if isinstance(error, Invalid) else None
+    errors = _complaints(error)
     told = error.told if isinstance(error, Unavailable) else str(error)
     cause = error.cause.value if isinstance(error, Unavailable) and error.cause is not None else None
     return problem(code, _clean(told), errors=errors, headers=_headers(error), cause=cause)
@@ -142,7 +142,14 @@ def _headers(error: Exception) -> dict[str, str]:
     return {}
 
 
-def _complaints(error: Invalid) -> list[dict[str, Any]]:
+def _complaints(error: Exception) -> list[dict[str, Any]] | None:
+    """What is wrong with which field; None of what is no 422."""
+    if isinstance(error, KeyReused):
+        return [
+            {"field": "Idempotency-Key", "message": "was used before with another request", "got": shown(error.key)}
+        ]
+    if not isinstance(error, Invalid):
+        return None
     errors = error.errors if isinstance(error, InvalidMany) else [error]
     return [_complaint(one) for one in errors]
 

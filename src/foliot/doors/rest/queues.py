@@ -13,6 +13,7 @@ from foliot.domain.reading import rfc3339
 from foliot.doors.rest import bodies, render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model, body
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import Who, permits
 from foliot.usecases.queues import QueueView
 
@@ -42,7 +43,7 @@ class QueueList(Model):
     """Every queue that every house has, and every other one with runs or with something said of it."""
 
     items: list[QueueModel]
-    next_cursor: None
+    next_cursor: str | None
 
 
 async def _name(queue: Annotated[str, Path(description="A queue's name. `default_queue` is `default`.")]) -> str:
@@ -53,9 +54,10 @@ QueueName = Annotated[str, Depends(_name)]
 
 
 @router.get("", dependencies=[permits(Verb.READ, Thing.QUEUE)], response_model=QueueList, summary="List queues")
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """What waits and runs in each, and whether it is paused."""
-    return render.answer({"items": [_queue(one) for one in await cases.queues.list(caller)], "next_cursor": None})
+    shown, following = part.of(await cases.queues.list(caller), lambda one: one.name)
+    return render.answer({"items": [_queue(one) for one in shown], "next_cursor": following})
 
 
 @router.post(

@@ -13,6 +13,7 @@ from foliot.doors.rest import models_access, render
 from foliot.doors.rest.asking import Cases, Document
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.models import CONFLICT, UNKNOWN, problem
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import SecretView
 
@@ -44,10 +45,10 @@ async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Respons
     response_model=models_access.Secrets,
     summary="List secrets",
 )
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """All of them by name, at most 100, and never their values."""
-    found = await cases.secrets.list(caller)
-    return render.answer({"items": [_secret(one) for one in found], "next_cursor": None})
+    shown, following = part.of(await cases.secrets.list(caller), lambda one: one.name)
+    return render.answer({"items": [_secret(one) for one in shown], "next_cursor": following})
 
 
 @router.delete(

@@ -20,6 +20,7 @@ from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import body
 from foliot.doors.rest.models import CONFLICT
 from foliot.doors.rest.models_access import NO_STORE
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import MAX_TOKEN, PUBLIC, Who, identify, permits
 from foliot.ports import Identity
 from foliot.usecases import UseCases
@@ -210,9 +211,10 @@ def _own_address(request: Request) -> str:
     response_model=models_session.Members,
     summary="Who was seen in the tenant",
 )
-async def members(cases: Cases, caller: Who) -> Response:
+async def members(cases: Cases, caller: Who, part: Parted) -> Response:
     """From API keys and the audit log: there is no list of people, for tokens name them."""
-    return render.answer({"items": [_member(one) for one in await cases.members.list(caller)], "next_cursor": None})
+    shown, following = part.of(await cases.members.list(caller), lambda one: one.user_id)
+    return render.answer({"items": [_member(one) for one in shown], "next_cursor": following})
 
 
 def _caller(caller: Caller) -> dict[str, Any]:

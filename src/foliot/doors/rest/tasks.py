@@ -14,6 +14,7 @@ from foliot.doors.rest import models, render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model, Priority, Queue, body
 from foliot.doors.rest.models import UNKNOWN
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.swift import Swift
 from foliot.doors.rest.who import Who, permits
 from foliot.ports import RunView
@@ -49,7 +50,7 @@ class TaskList(Model):
     """Every task that this server knows."""
 
     items: list[TaskModel]
-    next_cursor: None
+    next_cursor: str | None
     faults: list[str] | None
     """Modules that could not be loaded; null for those who do not look after the house."""
 
@@ -76,13 +77,14 @@ Name = Annotated[str, Depends(_name)]
 
 
 @router.get("", dependencies=[permits(Verb.READ, Thing.TASK)], response_model=TaskList, summary="List tasks")
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages: as far as
     the tenant may run them.
     """
     faults = cases.tasks.faults(caller)
-    shown = [_task(one, caller) for one in cases.tasks.list(caller)]
-    return render.answer({"items": shown, "next_cursor": None, "faults": None if faults is None else list(faults)})
+    found, following = part.of(cases.tasks.list(caller), lambda one: one.name)
+    shown = [_task(one, caller) for one in found]
+    return render.answer({"items": shown, "next_cursor": following, "faults": None if faults is None else list(faults)})
 
 
 @router.get(

@@ -16,6 +16,7 @@ from foliot.doors.rest import render
 from foliot.doors.rest.asking import Body, Cases
 from foliot.doors.rest.bodies import Model
 from foliot.doors.rest.models import CONFLICT, UNKNOWN
+from foliot.doors.rest.paging import Parted
 from foliot.doors.rest.who import Who, permits
 from foliot.usecases.workers import Worker
 
@@ -49,7 +50,7 @@ class WorkerList(Model):
     """Every process that reported within the last day."""
 
     items: list[WorkerModel]
-    next_cursor: None
+    next_cursor: str | None
 
 
 async def _id(node_id: Annotated[str, Path(description="A process's id, as the list names it.")]) -> str:
@@ -63,9 +64,10 @@ NodeId = Annotated[str, Depends(_id)]
 
 
 @router.get("", dependencies=[permits(Verb.READ, Thing.HOUSE)], response_model=WorkerList, summary="List workers")
-async def list_(cases: Cases, caller: Who) -> Response:
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """Schedulers too: whatever fires or executes. Processes with only an API do not report."""
-    return render.answer({"items": [_worker(one) for one in await cases.workers.list(caller)], "next_cursor": None})
+    shown, following = part.of(await cases.workers.list(caller), lambda one: one.id)
+    return render.answer({"items": [_worker(one) for one in shown], "next_cursor": following})
 
 
 @router.post(

@@ -13,7 +13,7 @@ from pydantic import Field
 from foliot.domain.reading import rfc3339
 from foliot.ports import Clock, Page, RunView, Store
 from foliot.ports.tasks import Probe
-from foliot.tasks.context import TaskContext
+from foliot.tasks.context import Partial, TaskContext
 
 TASK = "health_check_services"
 LOOKED_AT = 20
@@ -36,7 +36,7 @@ class HealthCheck:
         *,
         services: list[str] | None = None,
         timeout_seconds: Annotated[float, Field(gt=0, le=60)] = 5.0,
-    ) -> dict[str, Any]:
+    ) -> dict[str, Any] | Partial:
         """Look at the database, at Redis and the broker where they are used, and at every service of the address
         book; or only at those that `services` names.
         """
@@ -53,7 +53,9 @@ class HealthCheck:
         self._tell(ctx, changed)
         down = sorted(name for name, one in seen.items() if one["state"] == "down")
         ctx.logger.log(30 if down else 20, "%d of %d are up%s", len(seen) - len(down), len(seen), _named(down))
-        return {"healthy": not down, "down": down, "changed": changed, "services": seen}
+        told = {"healthy": not down, "down": down, "changed": changed, "services": seen}
+        # The look itself succeeded, and keeps what it saw; with a service down it is no success.
+        return Partial(told) if down else told
 
     def _chosen(self, ctx: TaskContext, services: list[str] | None) -> Sequence[Probe]:
         if services is None:
@@ -85,7 +87,7 @@ class HealthCheck:
         """What the newest run before this one found: of the same schedule, or of any where there is none."""
         wanted = {"schedule_id": ctx.schedule_id} if ctx.schedule_id is not None else {"kind": "task"}
         async with self.store.read(ctx.tenant_id) as tx:
-            runs = await tx.runs.find(ctx.tenant_id, Page(limit=LOOKED_AT), status="success", **wanted)
+            runs = await tx.runs.find(ctx.tenant_id, Page(limit=LOOKED_AT), status="success,partial", **wanted)
         return next((found for run in runs if (found := _services(run, ctx)) is not None), {})
 
     def _tell(self, ctx: TaskContext, changed: Sequence[Mapping[str, Any]]) -> None:

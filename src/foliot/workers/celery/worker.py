@@ -15,6 +15,7 @@ from foliot.ports import Receive
 from foliot.ports.threads import WORK
 from foliot.workers.celery.app import TASK, make_app, queue_of
 from foliot.workers.celery.envelope import Malformed, opened
+from foliot.workers.celery.monitor import RunMonitor
 
 THREADS = 4
 """Parcels that are being taken at once; runs take slots of the event loop, not threads."""
@@ -27,7 +28,14 @@ class CeleryIntake:
     """One for each process: Celery keeps what it knows about its worker in global variables."""
 
     def __init__(
-        self, url: str, *, name: str, queues: Sequence[str], slots: int, ended: Callable[[], None] | None = None
+        self,
+        url: str,
+        *,
+        name: str,
+        queues: Sequence[str],
+        slots: int,
+        ended: Callable[[], None] | None = None,
+        registered: Sequence[str] = (),
     ) -> None:
         self.url = url
         self._name = name
@@ -40,6 +48,11 @@ class CeleryIntake:
         self._receive: Receive | None = None
         self._malformed = 0
         self._closing = False
+        self.monitor = RunMonitor(registered, self._restart)
+
+    def _restart(self) -> None:
+        if self._ended is not None and self._loop is not None:
+            self._loop.call_soon_threadsafe(self._ended)
 
     async def open(self, receive: Receive) -> None:
         self._loop, self._receive = asyncio.get_running_loop(), receive
@@ -74,7 +87,8 @@ class CeleryIntake:
             logging.getLogger(noisy).setLevel(logging.WARNING)
         state.should_stop = state.should_terminate = None
         app = make_app(self.url, self._queues)
-        app.task(self._run, name=TASK, shared=False, ignore_result=True, max_retries=0)
+        # What a parcel did says nothing about its runs, which have events of their own.
+        app.task(self._run, name=TASK, shared=False, ignore_result=True, max_retries=0, send_events=False)
         app.finalize()
         # Celery's threads look a task up in whatever app is the default one.
         app.set_default()
@@ -89,6 +103,7 @@ class CeleryIntake:
                 without_mingle=True,
                 ready_callback=self._ready,
             )
+            self.monitor.attach(self._worker)
             if not self._closing:
                 self._worker.start()
         except Exception:

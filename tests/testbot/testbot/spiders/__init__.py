@@ -18,6 +18,16 @@ class Told(scrapy.Spider):
 
     until = ""
 
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+        """As if it had fetched a page: a crawl without one never succeeds, and these are about other things."""
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        crawler.signals.connect(spider.fetched, signal=scrapy.signals.spider_opened)
+        return spider
+
+    def fetched(self) -> None:
+        self.crawler.stats.inc_value("response_received_count")
+
     async def waited(self, mark: str = "") -> None:
         """Until the file is there, or until somebody stops the crawl."""
         while self.until and not Path(f"{self.until}{mark}").exists() and not self.stopping:

@@ -105,7 +105,7 @@ async def test_a_job_is_told_from_where_it_stands_to_its_end(world: World) -> No
         "type": "job_update",
         "job_id": job_id,
         "article_id": None,
-        "status": "PENDING",
+        "status": "IN_PROGRESS",
         "completed": 0,
         "failed": 0,
         "total": 5,

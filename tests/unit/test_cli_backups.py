@@ -138,8 +138,11 @@ def test_nothing_is_restored_under_a_foliot_that_runs_or_from_something_else(
 
 @pytest.mark.parametrize(
     ("url", "tools"),
-    [("postgresql://u:hunter2@127.0.0.1/db", ("pg_dump", "pg_restore")), ("mariadb://u:hunter2@127.0.0.1/db", ("mariadb-dump", "mariadb "))],
-)  # fmt: skip
+    [
+        ("postgresql://u:hunter2@127.0.0.1/db", ("pg_dump", "pg_restore")),
+        ("mariadb://u:hunter2@127.0.0.1/db", ("mariadb-dump", "mariadb ")),
+    ],
+)
 def test_a_server_has_its_own_tool_which_is_named(
     bare: Foliot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str, tools: tuple[str, str]
 ) -> None:

@@ -59,7 +59,7 @@ def refuse_newer(found: str | None, what: str = "the database") -> None:
     if found is not None and found > NEWEST:
         raise Conflict(
             f"{what} is at revision {found}, which a newer Foliot made; this one ({__version__}) knows none after "
-            f"{NEWEST}: start the version that made it or a newer one, or go back to a copy from before (foliot restore)"
+            f"{NEWEST}: start the version that made it or a newer one, or restore a copy from before (foliot restore)"
         )
 
 

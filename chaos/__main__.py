@@ -14,6 +14,8 @@ from chaos import campaign, report
 from chaos.brokers import SERVERS
 from chaos.plan import CAMPAIGNS, Plan
 
+CODES = {report.SOUND: 0, report.BROKEN: 1, report.NO_VERDICT: 3}
+
 
 def parser() -> argparse.ArgumentParser:
     lines = "\n".join(f"  {name:<13} {one.about}" for name, one in CAMPAIGNS.items())
@@ -61,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )
     print(json.dumps(made.as_dict(), indent=2) if options.json else report.told(made))
-    return 0 if made.sound else 1
+    return CODES[made.verdict]
 
 
 if __name__ == "__main__":

@@ -109,6 +109,8 @@ class History:
     """Runs somebody wanted cancelled, with the state the answer gave; empty while it gave none."""
     wrong: Sequence[str] = ()
     """What was found wrong while it happened."""
+    hindered: Sequence[str] = ()
+    """Why the campaign itself could not do its work, so that what it saw proves nothing."""
     scale: float = 0.1
     patience: float = 1.0
     """How many times longer than promised recovery may take, on a machine with other things to do."""
@@ -171,6 +173,7 @@ def read(directory: Path) -> History:
         manual=frozenset(one["run"] for one in named.get("run-now", ())),
         cancelled={one["run"]: one["state"] for one in named.get("cancel", ())},
         wrong=[one["what"] for one in named.get("wrong", ())],
+        hindered=[one["what"] for one in named.get("hindered", ())],
         scale=first["scale"],
         patience=first.get("patience", 1.0),
     )

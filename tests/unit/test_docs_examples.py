@@ -73,7 +73,7 @@ def test_what_a_page_tells_to_make_and_run_is_there(page: Path) -> None:
 
 
 OWN_FILES = re.compile(r"(?<![\w/.…])((?:bench|deploy|tests|docs|examples|chaos|ui|proto|\.ci)/[\w./-]*\w/?)")
-MADE = {"deploy/.env"}
+MADE = {"deploy/.env", "deploy/foliot.env"}
 """By whoever follows the page."""
 
 

@@ -20,6 +20,7 @@ from foliot.cli.options import Home, Json
 from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
 from foliot.cli.tasking import tasking
 from foliot.cli.transforming import transforming
+from foliot.cli.volatile import FORGETS, volatile
 from foliot.cli.waking import waking
 
 if TYPE_CHECKING:
@@ -124,6 +125,8 @@ def _places(settings: Settings) -> list[Finding]:
             found.append(Finding("error", key, f"must be writable by this user, got {path}"))
         else:
             found.append(Finding("ok", key, str(path)))
+    if kind := volatile(settings.home):
+        found.append(Finding("warning", "FOLIOT_HOME", FORGETS.format(path=settings.home, kind=kind)))
     return found
 
 

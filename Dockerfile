@@ -10,13 +10,14 @@ RUN case "${PYTHON_IMAGE}" in *python:3.11-slim-bookworm@sha256:????????????????
       *) echo "PYTHON_IMAGE must be python:3.11-slim-bookworm@sha256:…, got '${PYTHON_IMAGE}': use make image" >&2; exit 1 ;; esac
 WORKDIR /build
 COPY deploy/image deploy/image
-# What is installed is what constraints.txt names, file by file (make hashes); build-requirements.txt makes the wheel.
+# What is installed is what constraints.txt names, file by file (make hashes); build-requirements.txt makes the wheel. The
+# files name everything, so pip looks for nothing more; `pip check` sees below that nothing is missing.
 # The environment gets no pip of its own: nothing is installed once the image is made.
 RUN python -m venv --without-pip /opt/foliot \
  && python -m pip install --no-cache-dir --disable-pip-version-check --only-binary :all: \
-      --require-hashes --requirement deploy/image/build-requirements.txt \
+      --no-deps --require-hashes --requirement deploy/image/build-requirements.txt \
  && python -m pip --python /opt/foliot/bin/python install --no-cache-dir --disable-pip-version-check --only-binary :all: \
-      --require-hashes --requirement deploy/image/requirements.txt
+      --no-deps --require-hashes --requirement deploy/image/requirements.txt
 COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY ui ui
 COPY src src

@@ -84,6 +84,7 @@ class Generator:
     def _created(self, place: int, kind: str, rule: dict[str, Any], ends: datetime | None) -> Any:
         """On a busy machine an end may have passed before it is heard of: then a later one is asked for."""
         url = f"http://127.0.0.1:{self.target}/{place}"
+        status, answer = 0, None
         for tried in range(TRIES):
             if ends is not None:
                 soonest = datetime.now(UTC) + timedelta(seconds=SHORTEST * 2**tried)

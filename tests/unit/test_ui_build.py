@@ -125,6 +125,8 @@ def test_the_wheel_is_built_by_our_hook_and_no_build_is_committed() -> None:
 
     assert "custom" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
     assert (ROOT / "hatch_build.py").is_file()
+    # The hook adds it; found among the sources too, it would be in the wheel twice, which hatchling refuses.
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["exclude"] == ["src/foliot/web/dist"]
     ignored = (ROOT / ".gitignore").read_text().splitlines()
     assert {"dist/", "node_modules/"} <= set(ignored)
 

@@ -8,13 +8,14 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check
 WORKERS ?= logical
 PYTEST  := $(BIN)/pytest -n $(WORKERS) --maxprocesses 4 --dist loadfile --no-loadscope-reorder --max-worker-restart 2
 ARGS    ?=
+VERSION := $(shell sed -n 's/^__version__ = "\(.*\)"/\1/p' src/foliot/__init__.py)
 
 # The first of these that is Python 3.11 or newer; PYTHON=/path/to/python3 chooses another.
 PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench mutants fuzz chaos prove audit reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -57,6 +58,20 @@ prove: setup ## prove the ledger of the local data: every instant accounted for
 audit: setup-dev ## look the pinned versions up among published vulnerabilities; needs the network
 	@$(BIN)/python .ci/advisories $(ARGS)
 
+hashes: setup-dev ## write what the images install, with the hash of each file; needs the package index, and some minutes
+	@$(BIN)/python .ci/hashes $(ARGS)
+
+sbom: setup-dev ## write what the image is made of as CycloneDX JSON to dist/foliot.cdx.json (ARGS names another file)
+	@$(BIN)/python -W error .ci/sbom $(ARGS)
+
+deploy-env: ## write deploy/.env for the compose file: missing secrets, and images by digest; needs docker and the registries
+	@$(firstword $(PYTHONS)) deploy/env.py
+
+image: ## build the images, from a Python image whose digest the registry tells; needs docker and the network
+	@image=$$($(firstword $(PYTHONS)) deploy/env.py --python-image) && \
+	docker build --build-arg PYTHON_IMAGE=$$image --tag foliot:$(VERSION) . && \
+	docker build --build-arg PYTHON_IMAGE=$$image --tag foliot-scrapyd:$(VERSION) --file deploy/scrapyd/Dockerfile .
+
 reference: setup-dev ## write the pages of docs/reference that only repeat the code, and the dashboard's types
 	@$(BIN)/python -m tests.reference
 	@$(BIN)/python ui/schema.py
@@ -80,7 +95,7 @@ constraints: setup-dev ## write the versions installed now to constraints.txt
 	@$(PIP) freeze --exclude-editable --exclude foliot | grep -E '^[A-Za-z0-9._-]+==[^ ]+$$' | LC_ALL=C sort -f > constraints.new
 	@mv constraints.new constraints.txt
 	@touch $(VENV)/.run $(VENV)/.dev
-	@echo "constraints.txt: $$(wc -l < constraints.txt) packages"
+	@echo "constraints.txt: $$(wc -l < constraints.txt) packages; make hashes writes those of the images"
 
 clean: ## remove the virtual environment and everything generated
 	rm -rf $(VENV) ui/node_modules src/foliot/web/dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .schemathesis htmlcov .coverage* dist build

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+WITHOUT = "set SKIP_DASHBOARD=1 for a wheel without a dashboard"
+
 
 class Dashboard(BuildHookInterface[Any]):
-    """Only for wheels that are installed elsewhere: in a checkout, `make` builds when something changed."""
+    """Only for wheels that are installed elsewhere: in a checkout, `make` builds when something changed.
+
+    A wheel without a dashboard is made by whoever asks for one (SKIP_DASHBOARD=1), and by nobody else: pip hides what a
+    hook warns of.
+    """
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
         ui = _ui(Path(self.root))
-        return [] if ui is None or ui.skipped() else [ui.NODE]
+        return [] if ui is None or _skipped() else [ui.NODE]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        ui = _ui(Path(self.root))
-        if version == "editable" or ui is None or ui.skipped():
+        if version == "editable" or _skipped():
             return
+        ui = _ui(Path(self.root))
+        if ui is None:
+            raise RuntimeError(f"there is no ui/ to build the dashboard from: {WITHOUT}")
         try:
             built = ui.build()
         except ui.NotBuilt as why:
-            self.app.display_warning(ui.told(why))
-            return
+            raise RuntimeError(f"{ui.told(why)}\n{WITHOUT}") from why
         build_data["force_include"][str(built)] = "foliot/web/dist"
 
 
+def _skipped() -> bool:
+    """As in `ui/build.py`, which may not be there."""
+    return os.environ.get("SKIP_DASHBOARD", "0") not in {"", "0"}
+
+
 def _ui(root: Path) -> ModuleType | None:
-    """`ui/build.py`; None where there is only Python, as in the image of a part that answers no browser."""
+    """`ui/build.py`; None where there is only Python, as in the image of spiders."""
     path = root / "ui" / "build.py"
     spec = importlib.util.spec_from_file_location("foliot_ui_build", path) if path.is_file() else None
     if spec is None or spec.loader is None:

@@ -15,6 +15,8 @@ from chaos.attacks import ATTACKS
 from chaos.brokers import SERVERS
 from chaos.plan import CAMPAIGNS, STRUCK, Plan
 
+CODES = {report.SOUND: 0, report.BROKEN: 1, report.NO_VERDICT: 3}
+
 
 def parser() -> argparse.ArgumentParser:
     campaigns = {name: one.about for name, one in CAMPAIGNS.items()} | {
@@ -90,7 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )
     print(json.dumps(made.as_dict(), indent=2) if options.json else report.told(made))
-    return 0 if made.sound else 1
+    return CODES[made.verdict]
 
 
 if __name__ == "__main__":

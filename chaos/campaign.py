@@ -14,7 +14,7 @@ from chaos import collect, databases, picture, report
 from chaos.brokers import Broker
 from chaos.doors import Doors
 from chaos.faults import Faults, Servers
-from chaos.generator import Generator
+from chaos.generator import Generator, Hindered
 from chaos.history import CALLS, WEB, Scribe
 from chaos.plan import Plan
 from chaos.report import Report
@@ -88,7 +88,10 @@ class Run:
             self._cluster()
         wait_until(lambda: listens(self.target) and listens(self.web), 20, "the target")
         everybody = [player for name, player in self.stage.players.items() if name not in BESIDE]
-        wait_until(lambda: all(player.ready_for() > 0 for player in everybody), 60, "the start of every process")
+        try:
+            wait_until(lambda: all(player.ready_for() > 0 for player in everybody), 60, "the start of every process")
+        except TimeoutError as late:
+            raise Hindered(str(late)) from late
 
     def _cluster(self) -> None:
         migrated = self.stage.run("migrate")
@@ -154,8 +157,9 @@ class Run:
         collect.collect(self.database.url(), self.plan.work)
 
     def break_off(self, failure: Exception) -> None:
-        """What can still be read is judged all the same: a campaign that does not end well has a verdict, too."""
-        self.scribe.tell("wrong", what=f"the campaign broke off: {type(failure).__name__}: {failure}")
+        """What can still be read is judged all the same, unless the campaign itself is to blame."""
+        whose = "hindered" if isinstance(failure, Hindered) else "wrong"
+        self.scribe.tell(whose, what=f"the campaign broke off: {type(failure).__name__}: {failure}")
         with contextlib.suppress(Exception):
             collect.collect(self.database.url(), self.plan.work)
 
@@ -167,19 +171,29 @@ def run(plan: Plan) -> Report:
     """The whole campaign; every process and server it started has ended when it returns."""
     one = Run(plan)
     try:
-        one.open()
         try:
-            one.play()
-        except Exception as failure:  # noqa: BLE001 -- told, and judged
+            one.open()
+        except Hindered as failure:
             one.break_off(failure)
+        else:
+            _play(one)
     finally:
         one.close()
     return judge(plan.work)
+
+
+def _play(one: Run) -> None:
+    try:
+        one.play()
+    except Exception as failure:  # noqa: BLE001 -- told, and judged
+        one.break_off(failure)
 
 
 def judge(directory: Path) -> Report:
     """What a kept history says; writes the report and the picture beside it."""
     made = report.of(directory)
     (directory / "report.json").write_text(json.dumps(made.as_dict(), indent=2) + "\n")
-    (directory / "timeline.svg").write_text(picture.draw(directory))
+    # A campaign that broke off before anything happened has no picture.
+    with contextlib.suppress(ValueError):
+        (directory / "timeline.svg").write_text(picture.draw(directory))
     return made

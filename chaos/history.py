@@ -124,6 +124,8 @@ class History:
     """When each such request was answered."""
     wrong: Sequence[str] = ()
     """What was found wrong while it happened."""
+    hindered: Sequence[str] = ()
+    """Why the campaign itself could not do its work, so that what it saw proves nothing."""
     scale: float = 0.1
     patience: float = 1.0
     """How many times longer than promised recovery may take, on a machine with other things to do."""
@@ -196,6 +198,7 @@ def read(directory: Path) -> History:
         spiders=[one["job"] for one in lines(directory / WEB) if "job" in one],
         cancelled_at={one["run"]: _seconds(one["t"]) for one in named.get("cancel", ()) if one["state"]},
         wrong=[one["what"] for one in named.get("wrong", ())],
+        hindered=[one["what"] for one in named.get("hindered", ())],
         scale=first["scale"],
         patience=first.get("patience", 1.0),
     )

@@ -12,6 +12,8 @@ from chaos.oracle import expected
 
 MOST_TOLD = 20
 
+SOUND, BROKEN, NO_VERDICT = "sound", "BROKEN", "no verdict"
+
 
 @dataclass(slots=True)
 class Report:
@@ -46,14 +48,19 @@ class Report:
     settled_after: float = 0.0
     audit: str = ""
     violations: list[str] = field(default_factory=list)
+    hindered: list[str] = field(default_factory=list)
+    """Why it can say neither."""
 
     @property
-    def sound(self) -> bool:
-        return not self.violations
+    def verdict(self) -> str:
+        """A campaign that could not do its work has none: what it did not do can have neither held nor broken."""
+        if self.hindered:
+            return NO_VERDICT
+        return BROKEN if self.violations else SOUND
 
     def as_dict(self) -> dict[str, Any]:
         told = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**told, "verdict": "sound" if self.sound else "BROKEN"}
+        return {**told, "verdict": self.verdict}
 
 
 def of(directory: Path) -> Report:
@@ -94,7 +101,14 @@ def of(directory: Path) -> Report:
         settled_after=settled.get("after", 0.0),
         audit=named.get("audit", {}).get("said", ""),
         violations=wrong,
+        hindered=[*kept.hindered, *_idle(kept)],
     )
+
+
+def _idle(kept: history.History) -> list[str]:
+    """What a campaign must have had for its verdict to mean anything."""
+    needed = {"no fault struck": kept.faults, "no schedule was made": kept.eras, "no run was made": kept.runs}
+    return [what for what, had in needed.items() if not had]
 
 
 def told(made: Report) -> str:
@@ -122,8 +136,10 @@ def told(made: Report) -> str:
         f"settled     {made.settled_after} s after the last fault",
         f"audit       {made.audit}",
     ]
-    lines += [f"VIOLATED    {what}" for what in made.violations[:MOST_TOLD]]
+    lines += [f"HINDERED    {what}" for what in made.hindered]
+    word = "SEEN" if made.hindered else "VIOLATED"
+    lines += [f"{word:<11} {what}" for what in made.violations[:MOST_TOLD]]
     if len(made.violations) > MOST_TOLD:
         lines.append(f"            … and {len(made.violations) - MOST_TOLD} more")
-    lines.append(f"verdict     {'sound' if made.sound else 'BROKEN'}")
+    lines.append(f"verdict     {made.verdict}")
     return "\n".join(lines)

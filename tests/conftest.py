@@ -140,6 +140,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # Thousands of tests are collected, and stay.
     gc.set_threshold(100_000, 50, 100)
+    nursery.let_children_hear()
     config.add_cleanup(nursery.close)
     if _is_worker(config):
         return

@@ -47,6 +47,16 @@ def _particular(env: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in env.items() if name.startswith(PARTICULAR)}
 
 
+def let_children_hear() -> None:
+    """Give children the usual signals, also where we were started to ignore them, as a background job is.
+
+    What is ignored stays ignored in whatever is started; a handler does not, so ours does nothing instead.
+    """
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
 class _Born(subprocess.Popen[str]):
     """A Popen whose process is a child of the nursery, which tells us how it ended."""
 

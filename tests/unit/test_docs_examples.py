@@ -15,7 +15,9 @@ import pytest
 from typer.main import get_command
 
 from foliot.cli.app import app
+from foliot.domain.judge import Tried, judge
 from foliot.domain.retry import RetryPolicy, Strategy
+from foliot.domain.run import Failed, Problem
 from foliot.domain.schedule import Catchup, Overlap, Spec
 from foliot.domain.settle import Due, settle
 from foliot.domain.trigger import Trigger, cron
@@ -68,6 +70,31 @@ def test_what_a_page_tells_to_make_and_run_is_there(page: Path) -> None:
 
     assert set(re.findall(r"\bmake ([a-z]+(?:-[a-z]+)*)", code)) - targets == set()
     assert [path for path in re.findall(r"\btests/[\w/]+\.py", code) if not (ROOT / path).exists()] == []
+
+
+OWN_FILES = re.compile(r"(?<![\w/.…])((?:bench|deploy|tests|docs|examples|chaos|ui|proto|\.ci)/[\w./-]*\w/?)")
+MADE = {"deploy/.env", "deploy/foliot.env"}
+"""By whoever follows the page."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_files_of_ours_that_a_page_names_are_there(page: Path) -> None:
+    assert [path for path in OWN_FILES.findall(read(page)) if path not in MADE and not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("move-from-*.md")), ids=name)
+def test_whoever_moves_here_is_told_of_every_kind_of_action(page: Path) -> None:
+    links = set(re.findall(r"\]\(([^)#]+)", read(page)))
+
+    assert {"webhooks.md", "tasks.md", "pipelines.md", "grpc-calls.md", "../concepts/crawls.md"} <= links
+    assert "calls URLs" not in re.sub(r"\s+", " ", read(page))
+
+
+def test_a_crawl_that_ends_badly_is_in_the_state_that_the_page_says() -> None:
+    failed = Failed(Problem("too_few_items", "none"), permanent=True)
+    ended = judge(Tried("run_1", 1, 4, RetryPolicy()), failed, datetime(2027, 1, 1, tzinfo=UTC))
+
+    assert f"The run ends `{ended.state}`" in read(DOCS / "how-to" / "crawl-success.md")
 
 
 # --- commands ---------------------------------------------------------------------------------------------------------

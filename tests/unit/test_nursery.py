@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nursery import foliot
+from tests.nursery import ROOT, foliot
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process begins by itself")
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -58,3 +58,18 @@ def test_what_only_a_new_interpreter_can_obey_gets_one() -> None:
 
     assert type(begun) is subprocess.Popen
     assert type(born) is not subprocess.Popen
+
+
+def test_children_hear_signals_also_where_the_whole_suite_was_started_to_ignore_them() -> None:
+    child = "import signal; print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    suite = (
+        "import signal, subprocess, sys\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "import tests.conftest\n"
+        "class Config: add_cleanup = lambda *_: None; workerinput = None\n"
+        "tests.conftest.pytest_configure(Config())\n"
+        f"sys.stdout.write(subprocess.run([sys.executable, '-c', {child!r}], capture_output=True, text=True).stdout)\n"
+    )
+    said = subprocess.run([sys.executable, "-c", suite], capture_output=True, text=True, check=True, cwd=ROOT)
+
+    assert said.stdout == "False\n"

@@ -5,14 +5,20 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import runpy
+import shutil
+import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 import pytest
 
 from tests.services import absent
 
+T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 LOCK = json.loads((ROOT / "ui" / "package-lock.json").read_text())
 
@@ -119,5 +125,55 @@ def test_the_wheel_is_built_by_our_hook_and_no_build_is_committed() -> None:
 
     assert "custom" in project["tool"]["hatch"]["build"]["targets"]["wheel"]["hooks"]
     assert (ROOT / "hatch_build.py").is_file()
+    # The hook adds it; found among the sources too, it would be in the wheel twice, which hatchling refuses.
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["exclude"] == ["src/foliot/web/dist"]
     ignored = (ROOT / ".gitignore").read_text().splitlines()
     assert {"dist/", "node_modules/"} <= set(ignored)
+
+
+# --- the hook of the wheel --------------------------------------------------------------------------------------------
+
+INTERFACE = "hatchling.builders.hooks.plugin.interface"
+
+
+@pytest.fixture
+def initialize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], dict[str, Any]]:
+    """What the hook adds to a wheel of a project whose dashboard cannot be built; hatchling is not installed here."""
+    for name in (INTERFACE[: at.start()] for at in re.finditer(r"\.|$", INTERFACE)):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+
+    class BuildHookInterface(Generic[T]):
+        root = str(tmp_path)
+
+    monkeypatch.setattr(sys.modules[INTERFACE], "BuildHookInterface", BuildHookInterface, raising=False)
+    monkeypatch.delenv("SKIP_DASHBOARD", raising=False)
+    (tmp_path / "ui").mkdir()
+    (tmp_path / "ui" / "build.py").write_text(
+        "NODE = 'node'\nclass NotBuilt(Exception): pass\n"
+        "def told(why): return f'not built: {why}'\ndef build(): raise NotBuilt('no registry')\n"
+    )
+    hook = runpy.run_path(str(ROOT / "hatch_build.py"), run_name="hatch_build")["Dashboard"]()
+
+    def run(version: str = "standard") -> dict[str, Any]:
+        made: dict[str, Any] = {"force_include": {}}
+        hook.initialize(version, made)
+        return made
+
+    return run
+
+
+def test_a_wheel_without_its_dashboard_is_not_made(initialize: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"no registry(?s:.)*SKIP_DASHBOARD=1"):
+        initialize()
+
+    shutil.rmtree(tmp_path / "ui")
+    with pytest.raises(RuntimeError, match="there is no ui/"):
+        initialize()
+
+
+def test_whoever_asks_for_none_gets_none(
+    initialize: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert initialize("editable") == {"force_include": {}}
+    monkeypatch.setenv("SKIP_DASHBOARD", "1")
+    assert initialize() == {"force_include": {}}

@@ -17,8 +17,16 @@ NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
         ("30 2 * * *", "At 02:30 every day"),
         ("0 30 2 * * *", "At 02:30 every day"),
         ("15 30 2 * * *", "At 02:30:15 every day"),
-        ("*/5 * * * *", "Every fifth minute of every hour"),
-        ("*/20 * * * * *", "Every 20th second of every minute"),
+        ("*/5 * * * *", "Every 5 minutes"),
+        ("0/15 * * * *", "Every 15 minutes"),
+        ("0-59/2 * * * *", "Every 2 minutes"),
+        ("*/5 * * * mon-fri", "Every 5 minutes on Monday through Friday"),
+        ("*/5 9-17 * * *", "Every 5 minutes from 09:00 through 17:59"),
+        ("0 */5 * * * *", "Every 5 minutes"),
+        ("*/20 * * * * *", "Every 20 seconds"),
+        # Seven do not divide the hour: from the 56th minute to the next hour's first it is four.
+        ("*/7 * * * *", "Every seventh minute of every hour"),
+        ("3/15 * * * *", "Every 15th minute from 3 through 59 of every hour"),
         ("@hourly", "At the start of every hour"),
         ("0 9 * * mon-fri", "At 09:00 on Monday through Friday"),
         ("0 0 L * *", "At 00:00 on the last day of every month"),
@@ -83,9 +91,13 @@ def test_the_nearest_weekday_is_said_in_full(expression: str, words: str) -> Non
         (14_400, "Every 4 hours"),
         (86_400, "Every day"),
         (1_209_600, "Every 14 days"),
+        (8130, "Every 2 h 15 min 30 s"),
+        (6000, "Every 1 h 40 min"),
+        (90_061, "Every 1 d 1 h 1 min 1 s"),
+        (86_400 * 400, "Every 400 days"),
     ],
 )
-def test_an_interval_is_said_in_its_largest_unit(seconds: int, words: str) -> None:
+def test_an_interval_is_said_in_its_largest_unit_or_in_several(seconds: int, words: str) -> None:
     assert Trigger(every(seconds, NOON)).summary == words
 
 

@@ -11,6 +11,7 @@ from foliot.cli import (
     access,
     articles,
     audit,
+    backups,
     bulks,
     crawls,
     demo,
@@ -44,6 +45,8 @@ COMPLETING = "_FOLIOT_COMPLETE"
 app.add_typer(workers.group, name="worker", rich_help_panel=SERVER, epilog=SERVER_VARIABLES)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.migrate)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(upkeep.check)
+app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(backups.backup)
+app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(backups.restore)
 app.command(rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)(token.token)
 app.add_typer(audit.group, name="audit", rich_help_panel=UPKEEP, epilog=SERVER_VARIABLES)
 for look in (overview.attention, overview.timeline, overview.calendar, overview.ranking):

@@ -141,18 +141,25 @@ def calm_memory() -> None:
 
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
+    from foliot.health_file import health_file
+
     stop = Stop(app.settings.shutdown_seconds)
     if app.engine is not None:
         app.engine.heard = stop.hear
+    watched = health_file(app.settings, app.store)
     with stop.on_signals():
         try:
             await app.start()
+            if watched is not None:
+                app.loop.start([watched])
             calm_memory()
             if listener is not None and app.asgi is not None:
                 served = await _serve(app, listener, announce, stop)
             else:
                 served = await _wait(app, announce, stop)
         finally:
+            if watched is not None:
+                watched.remove()
             # Also after a failed start: what did start must end.
             await app.stop(app.settings.shutdown_seconds)
         # Asked to stop on the way to a new beginning: the end is what was asked for last.

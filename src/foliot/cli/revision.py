@@ -5,11 +5,13 @@ from __future__ import annotations
 from foliot import bootstrap
 from foliot.domain.errors import Conflict
 from foliot.settings import Settings
+from foliot.store.migrate import refuse_newer
 
 
 async def refuse_other_revision(settings: Settings) -> None:
     """For commands that start beside others: none of them changes the database under the others."""
     found, newest = await bootstrap.current_revision(settings)
+    refuse_newer(found, settings.database_shown)
     if found != newest:
         raise Conflict(
             f"{settings.database_shown} is at revision {found or 'none'} and this version needs {newest}: "

@@ -279,6 +279,9 @@ def _print_health(found: dict[str, Any], *, utc: bool) -> None:
     ]
     if feed := found.get("feed"):
         rows.append(("feed", "ok" if feed["connected"] else "away", feed.get("error") or feed["kind"]))
+    if broker := found.get("broker"):
+        rows.append(("broker", "ok" if broker["publishing"] else "away", broker.get("error") or broker["url"]))
+    rows += [(f"Scrapyd {each['name']}", each["status"], _node(each)) for each in found.get("scrapyd") or []]
     rows += [
         (f"{node['role']} {node['id']}", "ok", f"seen {moment(node.get('seen_at'), utc=utc)}")
         for node in found.get("nodes") or []
@@ -292,6 +295,13 @@ def _print_health(found: dict[str, Any], *, utc: bool) -> None:
         for each in found.get("ahead") or []
     ]
     table(("part", "status", "detail"), rows, empty="")
+
+
+def _node(scrapyd: dict[str, Any]) -> str:
+    if scrapyd.get("error"):
+        return f"{scrapyd['url']}: {scrapyd['error']}"
+    load = f"{scrapyd.get('running')} running, {scrapyd.get('pending')} waiting"
+    return f"{scrapyd['url']}: {load}, answers in {scrapyd.get('latency_ms')} ms"
 
 
 def _took(milliseconds: object) -> str:

@@ -15,6 +15,7 @@ from foliot.cli import rpc
 from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.cli.options import Home
 from foliot.cli.printing import Exit, Failure, note, one_line_errors
+from foliot.cli.volatile import FORGETS, volatile
 from foliot.domain.node import Role
 
 if TYPE_CHECKING:
@@ -151,6 +152,8 @@ def _leave_if_legacy(settings: Settings) -> None:
 
 def _settings(command: str, **flags: object) -> Settings:
     """What a server runs by; it logs from here on, into a file of its own where there is a place for files."""
+    import structlog
+
     from foliot import logs
     from foliot.settings import Settings, process_secrets
 
@@ -158,6 +161,10 @@ def _settings(command: str, **flags: object) -> Settings:
     logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir, name=command)
     # From here on neither a task nor a process that is started reads a key from the environment.
     process_secrets.scrub(os.environ, settings)
+    if kind := volatile(settings.home):
+        structlog.get_logger("foliot").warning(
+            FORGETS.format(path=settings.home, kind=kind), action="home_in_memory", key="FOLIOT_HOME"
+        )
     return settings
 
 

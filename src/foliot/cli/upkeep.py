@@ -21,6 +21,7 @@ from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors,
 from foliot.cli.sinks import copying
 from foliot.cli.tasking import tasking
 from foliot.cli.transforming import transforming
+from foliot.cli.volatile import FORGETS, volatile
 from foliot.cli.waking import waking
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def migrate(home: Home = None) -> None:
 
     from foliot.settings import Settings
     from foliot.store.lock import make_private, only_one
+    from foliot.store.migrate import refuse_newer
 
     with one_line_errors():
         from foliot import bootstrap
@@ -48,6 +50,7 @@ def migrate(home: Home = None) -> None:
         settings = Settings.load(os.environ, home=home)
         make_private(settings.sqlite_path)
         found, newest = asyncio.run(bootstrap.current_revision(settings))
+        refuse_newer(found, settings.database_shown)
         with only_one(settings.sqlite_path if found != newest else None):
             before, after = asyncio.run(bootstrap.migrate(settings))
         if before == after:
@@ -123,6 +126,8 @@ def _places(settings: Settings) -> list[Finding]:
             found.append(Finding("error", key, f"must be writable by this user, got {path}"))
         else:
             found.append(Finding("ok", key, str(path)))
+    if kind := volatile(settings.home):
+        found.append(Finding("warning", "FOLIOT_HOME", FORGETS.format(path=settings.home, kind=kind)))
     return found
 
 
@@ -144,12 +149,15 @@ async def _database(settings: Settings) -> list[Finding]:
         if not path.exists():
             return [Finding("ok", key, f"{path} does not exist yet; foliot up makes it")]
     from foliot import bootstrap
-    from foliot.domain.errors import FoliotError
+    from foliot.domain.errors import Conflict, FoliotError
+    from foliot.store.migrate import refuse_newer
 
     try:
         found, newest = await bootstrap.current_revision(settings)
+        refuse_newer(found, settings.database_shown)
     except (FoliotError, OSError) as failed:
-        return [Finding("error", key, f"must be reachable, got {settings.database_shown}: {failed}")]
+        said = f"must be reachable, got {settings.database_shown}: {failed}"
+        return [Finding("error", key, str(failed) if isinstance(failed, Conflict) else said)]
     if found != newest:
         state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]

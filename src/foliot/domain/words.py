@@ -18,20 +18,35 @@ from foliot.domain.zone import zone_info
 
 NEAREST: Final = -2
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
+SHORT = ("d", "h", "min", "s")
+MANY = 100
+"""So many of one unit nobody can picture: several units say it."""
+_STEP = re.compile(r"(?:\*|0|0-59)/(\d+)")
 
 
 @lru_cache(maxsize=1024)
 def cron(expression: str, zone: str) -> str:
     """The sentence for an expression: "At 02:30 every day (Europe/Stockholm)"."""
-    sentence = _Sentence(parse(expression).text.split()).explain()
+    parts = parse(expression).text.split()
+    sentence = _evenly(_Sentence(parts).explain(), parts)
     return f"{_with_endings(sentence)} ({zone})"
 
 
 def every(seconds: int) -> str:
-    """The sentence for an interval, in the largest unit that divides it."""
+    """The sentence for an interval: in the largest unit that divides it, or in several: "Every 2 h 15 min 30 s"."""
     unit, size = next((unit, size) for unit, size in UNITS if seconds % size == 0)
     number = seconds // size
+    if number >= MANY and unit != "day":
+        return f"Every {_in_several(seconds)}"
     return f"Every {unit}" if number == 1 else f"Every {number} {unit}s"
+
+
+def _in_several(seconds: int) -> str:
+    said = []
+    for short, (_, size) in zip(SHORT, UNITS, strict=True):
+        number, seconds = divmod(seconds, size)
+        said += [f"{number} {short}"] if number else []
+    return " ".join(said)
 
 
 def once(at: datetime, zone: str) -> str:
@@ -75,6 +90,20 @@ class _Sentence(Expression):
             return super().translate_date(allow_every_day)
         months = "" if self.month.star else f", {self.month}"
         return f"{self.day} or {self.dow}{months}"
+
+
+def _evenly(sentence: str, parts: list[str]) -> str:
+    """ "Every 5 minutes" for "Every fifth minute of every hour", where five divide the hour and the rhythm is kept."""
+    for unit, whole, field in (
+        ("minute", "hour", parts[-5]),
+        ("second", "minute", parts[-6] if len(parts) == 6 else ""),
+    ):
+        found = _STEP.fullmatch(field)
+        number = int(found[1]) if found else 0
+        said = f"Every {ordinal(number)} {unit}" if number > 1 and 60 % number == 0 else ""
+        if said and sentence.startswith((f"{said} of every {whole}", f"{said} from ")):
+            return f"Every {number} {unit}s{sentence.removeprefix(said).removeprefix(f' of every {whole}')}"
+    return sentence
 
 
 def _with_endings(sentence: str) -> str:

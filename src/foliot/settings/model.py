@@ -197,6 +197,15 @@ class Settings(
             read=reading.choice(*reading.FORMATS),
         ),
     )
+    health_file: Path | None = field(
+        default=None,
+        metadata=about(
+            "A file that a server keeps fresh while its event loop turns, with `ready` in it while the database "
+            "answers; for the probes of containers. Default: none.",
+            "FOLIOT_HEALTH_FILE",
+            read=reading.directory,
+        ),
+    )
     log_dir: Path | None = field(
         default=None,
         metadata=about(

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from foliot.domain.errors import Unavailable
+from foliot import __version__
+from foliot.domain.errors import Conflict, Unavailable
+from foliot.store import backup
 from foliot.store.wall import raise_wall
 
 NEWEST = "0021"
 """The last revision of `migrations/versions`; a test keeps the two in step, so that a start need not load Alembic."""
+
+log = structlog.get_logger("foliot.store")
 
 _LOCKS = {
     "postgresql": ("SELECT pg_advisory_lock(70147)", "SELECT pg_advisory_unlock(70147)"),
@@ -34,7 +40,9 @@ async def migrate(url: str) -> tuple[str | None, str]:
             async with engine.connect() as conn:
                 before = await conn.run_sync(_current)
                 await conn.rollback()
+                refuse_newer(before)
                 if before != NEWEST:
+                    await _keep(engine, before)
                     await conn.run_sync(_upgrade)
                     await conn.commit()
                 if engine.dialect.name == "postgresql":
@@ -44,6 +52,23 @@ async def migrate(url: str) -> tuple[str | None, str]:
             if lock:
                 await holder.execute(text(unlock))
     return before, NEWEST
+
+
+def refuse_newer(found: str | None, what: str = "the database") -> None:
+    """A database that a newer Foliot has migrated: there is no way back but a copy, so say which ways there are."""
+    if found is not None and found > NEWEST:
+        raise Conflict(
+            f"{what} is at revision {found}, which a newer Foliot made; this one ({__version__}) knows none after "
+            f"{NEWEST}: start the version that made it or a newer one, or restore a copy from before (foliot restore)"
+        )
+
+
+async def _keep(engine: AsyncEngine, before: str | None) -> None:
+    """SQLite's file as it was: a migration that goes wrong, or a version that does, costs nothing."""
+    file = engine.url.database
+    if before is not None and engine.dialect.name == "sqlite" and file and file != ":memory:":
+        kept = await asyncio.to_thread(backup.keep, Path(file), before)
+        log.info("kept a copy before migrating", action="copy_kept", path=str(kept), revision=before)
 
 
 async def current(url: str) -> str | None:

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 from alembic import context
+from sqlalchemy import PrimaryKeyConstraint
+from sqlalchemy.ext.compiler import compiles
 
 from foliot.store import access_tables  # noqa: F401 -- its tables join the metadata
 from foliot.store.tables import metadata
+
+
+@compiles(PrimaryKeyConstraint, "mysql", "mariadb")
+def _unnamed(key: PrimaryKeyConstraint, compiler: Any, **options: Any) -> str:
+    """There a primary key has no name, and each that is given one answers with a warning."""
+    return re.sub(r"^CONSTRAINT \S+ ", "", compiler.visit_primary_key_constraint(key, **options))
+
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -33,8 +33,9 @@ from measuring import Report, child, percentile
 from noop import Noop, OneAction
 
 from foliot.domain.node import Role
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
+from foliot.engine.pace import Pace
 from foliot.feed.postgres import PostgresLine
 from foliot.feed.shared import SharedFeed
 from foliot.ports import RUNS_TOPIC, RunRequest

@@ -11,8 +11,9 @@ from typing import Any
 import structlog
 
 from foliot.domain.run import Outcome, Succeeded
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Action, Context, Store
 from foliot.store.clock import StoreClock

@@ -29,8 +29,9 @@ from foliot.cli.process import calm_memory
 from foliot.domain.node import Role
 from foliot.domain.run import Problem
 from foliot.egress import HttpEgress
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.gatherer import Gathering
+from foliot.engine.pace import Pace
 from foliot.feed.postgres import PostgresLine
 from foliot.feed.shared import SharedFeed
 from foliot.gathering import reading

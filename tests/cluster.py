@@ -13,7 +13,8 @@ from sqlalchemy import URL
 
 from foliot.domain.node import Role
 from foliot.domain.run import Failed, Outcome, Problem, RunState, Succeeded
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Broker, Context
 from foliot.store.clock import StoreClock

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from foliot import logs, opening
+from foliot import logs, opening, transport
 from foliot.actions.articles import Articles
 from foliot.actions.grpc import GrpcCall
 from foliot.actions.webhook import Webhook
@@ -19,21 +19,21 @@ from foliot.crawling import crawling
 from foliot.demoing import furnisher, site_of
 from foliot.domain.ids import new_id
 from foliot.domain.node import Role, Wish
-from foliot.domain.queue import KNOWN_QUEUES
 from foliot.domain.redact import Redactor
 from foliot.egress import HttpEgress
 from foliot.egress.calls import GrpcEgress
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
 from foliot.engine.hauler import Hauler
 from foliot.engine.loop import Loop
+from foliot.engine.pace import Pace
 from foliot.engine.slots import Slots
 from foliot.feed.memory import MemoryFeed
 from foliot.gathering import Copying, Reading, copying, reading
 from foliot.guard import Guard
 from foliot.opening import Entrance, entrance_of
 from foliot.piping import Piping, piping
-from foliot.ports import Action, Broker, Feed, Intake, LivingFeed
+from foliot.ports import Action, Feed, LivingFeed
 from foliot.presets import all_presets
 from foliot.settings import Settings, process_secrets
 from foliot.store import migrate as migrations
@@ -172,7 +172,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
     store = Database(settings.database_url, caps=Caps(limits.concurrent_runs), sealer=Sealer(vault))
-    clock, feed = StoreClock(), _feed(settings) if asked or engine or discord else MemoryFeed()
+    clock, feed = StoreClock(), transport.feed(settings) if asked or engine or discord else MemoryFeed()
     limiter = Limiter(store=store, clock=clock, default=limits)
     egress = HttpEgress(
         loopback=settings.local,
@@ -285,23 +285,6 @@ def _hauler(store: Database, clock: StoreClock, feed: Feed, usecases: UseCases) 
     return Hauler(clock=clock, store=store, feed=feed, hands=usecases.hands, holder=holder)
 
 
-def _feed(settings: Settings) -> LivingFeed:
-    """What wakes the other processes; on SQLite there are none."""
-    if settings.is_sqlite:
-        return MemoryFeed()
-    from foliot.feed.shared import SharedFeed
-
-    if settings.redis_url is not None:
-        from foliot.feed.redis import RedisLine
-
-        return SharedFeed(RedisLine(settings.redis_url.reveal(), settings.redis_prefix or settings.database_name))
-    if settings.is_postgresql:
-        from foliot.feed.postgres import PostgresLine
-
-        return SharedFeed(PostgresLine(settings.database_url))
-    return MemoryFeed()
-
-
 def vault_of(settings: Settings) -> LateKeyring | None:
     """The master keys; None when there is nothing to make them of."""
     return keyring_of(
@@ -351,8 +334,8 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         workers_of=workers,
         queues=queues,
         role=role,
-        broker=broker(settings) if role is Role.SCHEDULER else None,
-        intake=_intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
+        broker=transport.broker(settings) if role is Role.SCHEDULER else None,
+        intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
         gathering=None if read is None else read.how,
         about={"host": host, "pid": pid},
         told=told,
@@ -361,27 +344,6 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         secrets=Redactor.of(process_secrets.values_of(settings)),
     )
     return made
-
-
-def broker(settings: Settings) -> Broker | None:
-    """The near side of the broker; None where there is none."""
-    if settings.broker_url is None:
-        return None
-    # Celery takes as long to import as everything else together.
-    from foliot.workers.celery.publisher import CeleryBroker
-
-    return CeleryBroker(settings.broker_url.reveal())
-
-
-def _intake(settings: Settings, name: str, ended: Callable[[], None], registered: Sequence[str]) -> Intake | None:
-    """The far side."""
-    if settings.broker_url is None:
-        return None
-    from foliot.workers.celery.worker import CeleryIntake
-
-    queues = settings.queues or KNOWN_QUEUES
-    url = settings.broker_url.reveal()
-    return CeleryIntake(url, name=name, queues=queues, slots=settings.concurrency, ended=ended, registered=registered)
 
 
 def _disk(settings: Settings) -> Mapping[str, Any]:

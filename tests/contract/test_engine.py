@@ -15,9 +15,10 @@ from foliot.domain.access import LOCAL, Thing
 from foliot.domain.retry import RetryPolicy, Strategy
 from foliot.domain.run import Failed, Origin, Outcome, Problem, RunState, Succeeded
 from foliot.domain.schedule import Catchup, CatchupMode, Overlap
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.logbook import Logbook
 from foliot.engine.loop import Actor
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context, Transaction
 from foliot.store.database import Database

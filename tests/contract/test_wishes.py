@@ -10,7 +10,8 @@ import pytest
 
 from foliot.domain.node import Wish
 from foliot.domain.run import Outcome, RunState, Succeeded
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context, Queue, node_topic
 from foliot.store.clock import StoreClock

@@ -8,7 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from foliot.domain.run import Parked
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context
 from foliot.store.clock import StoreClock

@@ -16,7 +16,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from foliot.domain.ids import new_id
 from foliot.domain.node import Role
 from foliot.domain.run import Outcome
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context
 from foliot.store.clock import StoreClock

@@ -12,8 +12,9 @@ from sqlalchemy import ColumnElement, literal_column
 
 from foliot.domain.run import Succeeded
 from foliot.domain.trigger import Every
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.loop import Actor
+from foliot.engine.pace import Pace
 from foliot.engine.timekeeper import LEAST
 from foliot.feed.memory import MemoryFeed
 from foliot.store import upkeep

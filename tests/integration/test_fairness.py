@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from foliot.domain.run import Outcome, Succeeded
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Context, Tenant
 from foliot.store.database import Database

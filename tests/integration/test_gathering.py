@@ -18,8 +18,9 @@ from foliot.domain.access import LOCAL
 from foliot.domain.article import Counts, Manners
 from foliot.domain.node import Role
 from foliot.domain.run import Problem, RunState
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
 from foliot.engine.gatherer import Gathering
+from foliot.engine.pace import Pace
 from foliot.engine.slots import Slots
 from foliot.feed.memory import MemoryFeed
 from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged

@@ -15,7 +15,8 @@ from foliot.actions.webhook import Webhook
 from foliot.domain.breaker import BreakerState
 from foliot.domain.run import Outcome, RunState, Succeeded
 from foliot.egress import HttpEgress
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.engine.slots import Slots
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import RUNS_TOPIC, Context, Target

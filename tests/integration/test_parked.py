@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from foliot.domain.run import Outcome, Parked, RunState, Succeeded
-from foliot.engine.engine import Engine, Pace
+from foliot.engine.engine import Engine
+from foliot.engine.pace import Pace
 from foliot.feed.memory import MemoryFeed
 from foliot.ports import Action, Context, Look
 from foliot.store.clock import StoreClock

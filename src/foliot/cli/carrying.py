@@ -19,10 +19,10 @@ async def carrying(settings: Settings) -> list[Finding]:
         return []
     if settings.is_sqlite:
         return [Finding("warning", KEY, f"{shown} is not used: on SQLite one process does everything")]
-    from foliot import bootstrap
+    from foliot import transport
     from foliot.domain.errors import Unavailable
 
-    broker = bootstrap.broker(settings)
+    broker = transport.broker(settings)
     assert broker is not None  # noqa: S101 -- its URL is set
     try:
         await broker.check()

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import structlog
+
+from foliot.domain.errors import Unavailable
 from foliot.ports import Store
 
 BATCH = 1000
+
+log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +40,11 @@ class Chainer:
         async with self.store.begin() as tx:
             entries = await tx.trail.chain(self.batch)
         return Chained(entries, 0 if entries == self.batch else self.period)
+
+    async def chain_all(self) -> None:
+        """What was logged in the last second has its place before the process ends."""
+        try:
+            while (await self.run_once()).entries == self.batch:
+                pass
+        except Unavailable as error:
+            log.warning("could not chain the last entries", action="chain_failed", error=str(error))

@@ -27,6 +27,7 @@ from foliot.engine.keeper import Keeper
 from foliot.engine.logbook import Logbook
 from foliot.engine.loop import Actor, Loop
 from foliot.engine.meter import Meter
+from foliot.engine.pace import Pace
 from foliot.engine.publisher import Publisher
 from foliot.engine.receiver import Follower, Receiver
 from foliot.engine.recorder import Recorder
@@ -46,21 +47,6 @@ TAKING = ("dispatcher", "follower")
 FOLLOW_PERIOD = 2.0
 
 log = structlog.get_logger("foliot.engine")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
-    """How fast the engine's clockwork turns; `scale` below 1 makes faults heal sooner, for tests that cause them."""
-
-    tick: float = 1.0
-    batch: int = 1000
-    lease: float = 30.0
-    heartbeat: float = 10.0
-    sweep: float = 5.0
-    scale: float = 1.0
-    gather: float = 0.015
-    """How long little work waits for company, when it comes in quick succession."""
-    retention: timedelta | None = timedelta(days=30)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -173,7 +159,7 @@ class Engine:
         if self.broker is not None:
             await self.broker.close()
         if self.role is not Role.WORKER:
-            await self._chain_the_rest()
+            await Chainer(store=self.store, period=CHAIN_PERIOD).chain_all()
         await self._leave()
         log.info("the engine has stopped", action="engine_stopped", node=self.node_id, handed_back=handed_back)
 
@@ -203,15 +189,6 @@ class Engine:
         """Somebody wishes something of this process."""
         if self.heard is not None:
             self.heard(wish)
-
-    async def _chain_the_rest(self) -> None:
-        """What was logged in the last second has its place before the process ends."""
-        chainer = Chainer(store=self.store, period=CHAIN_PERIOD)
-        try:
-            while (await chainer.run_once()).entries == chainer.batch:
-                pass
-        except Unavailable as error:
-            log.warning("could not chain the last entries", action="chain_failed", node=self.node_id, error=str(error))
 
     async def _leave(self) -> None:
         """A process that stopped on purpose is not missed."""

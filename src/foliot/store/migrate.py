@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from foliot import __version__
 from foliot.domain.errors import Conflict, Unavailable
+from foliot.ports.threads import WORK
 from foliot.store import backup
 from foliot.store.wall import raise_wall
 
@@ -67,7 +67,7 @@ async def _keep(engine: AsyncEngine, before: str | None) -> None:
     """SQLite's file as it was: a migration that goes wrong, or a version that does, costs nothing."""
     file = engine.url.database
     if before is not None and engine.dialect.name == "sqlite" and file and file != ":memory:":
-        kept = await asyncio.to_thread(backup.keep, Path(file), before)
+        kept = await WORK.run(backup.keep, Path(file), before)
         log.info("kept a copy before migrating", action="copy_kept", path=str(kept), revision=before)
 
 

@@ -17,9 +17,10 @@ from foliot.domain.schedule import ManagedBy, Schedule, Status
 from foliot.domain.timing import Standing
 from foliot.domain.visible import check_prose
 from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Actions, Clock, Feed, Page, RunView, Store, Transaction
-from foliot.ports.tasks import HasDefaults, PerTenant
+from foliot.ports.tasks import PerTenant
 from foliot.usecases.again import again
 from foliot.usecases.changes import Held, hold, turn
+from foliot.usecases.defaults import with_defaults
 from foliot.usecases.examining import copied, objection
 from foliot.usecases.limits import Limiter
 from foliot.usecases.once import EACH_TIME, Once
@@ -328,20 +329,7 @@ class Schedules:
         return action.check_for(tenant_id, config) if isinstance(action, PerTenant) else action.check(config)
 
     def _defaulted(self, caller: Caller, raw: object) -> object:
-        """The request, with what its action says where it says nothing itself."""
-        config = raw.get("action") if isinstance(raw, Mapping) else None
-        if not isinstance(raw, Mapping) or not isinstance(config, Mapping):
-            return raw
-        action = self.actions.get(str(config.get("kind")))
-        if not isinstance(action, HasDefaults):
-            return raw
-        given = {name: value for name, value in raw.items() if value is not None}
-        defaults = action.defaults(caller.tenant_id, config)
-        made = {**defaults, **given}
-        for name, value in defaults.items():
-            if isinstance(value, Mapping) and isinstance(given.get(name), Mapping):
-                made[name] = {**value, **given[name]}
-        return made
+        return with_defaults(self.actions, caller.tenant_id, raw)
 
     async def _objection_to_patch(self, caller: Caller, schedule_id: str, raw: object) -> Invalid | None:
         """Whoever leaves the action alone is not asked about it."""

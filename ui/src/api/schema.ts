@@ -1449,6 +1449,31 @@ export interface WholeArticle {
   previous: PreviousText | null;
 }
 
+export interface WholeJob {
+  job_id: string;
+  kind: string;
+  status: JobStatus | ArticleJobStatus;
+  state: RunState | null;
+  run_id: string | null;
+  created_at: string;
+  updated_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  completed_at: string | null;
+  spider_job_id: string | null;
+  scrapyd_job_id: string | null;
+  next_run: string | null;
+  total_articles: number | null;
+  completed: number | null;
+  cached: number | null;
+  failed: number | null;
+  pending: number | null;
+  cancelled: number | null;
+  progress: Record<string, unknown> | null;
+  error: Failure | null;
+  article_ids: (string)[] | null;
+}
+
 export type Why = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
 
 export type Wish = "drain" | "restart";

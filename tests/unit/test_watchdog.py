@@ -155,7 +155,7 @@ async def test_slots_that_many_hosts_hold_are_told_as_such() -> None:
         (House(broker="refused"), Why.BROKER),
         (House(takers=(0, 0)), Why.NO_WORKER),
         (House(takers=(2, 0)), Why.SLOTS),
-        (House(takers=(2, 5)), Why.UNKNOWN),
+        (House(takers=(2, 5)), Why.BROKER),
         (House(free=3), Why.UNKNOWN),
         (House(free=0), Why.SLOTS),
     ],

@@ -182,8 +182,9 @@ class Watchdog:
             return Standstill(why=Why.NO_WORKER, told="runs wait, and no worker is there to take them", seconds=waits)
         if not free:
             return Standstill(why=Why.SLOTS, told="runs wait, and no worker has a free slot", seconds=waits)
-        told = "runs wait, though workers have free slots"
-        return Standstill(why=Why.UNKNOWN, told=told, seconds=waits)
+        # They live and report, so their way to the database is good: what they miss is what the broker should bring.
+        told = "runs wait, though workers have free slots: the broker brings them nothing"
+        return Standstill(why=Why.BROKER, told=told, seconds=waits)
 
     def _busy(self, waits: float) -> Standstill:
         found = list(self.held())

@@ -142,9 +142,15 @@ class Stage:
 
 def skewed(seconds: float) -> dict[str, str]:
     """Lets a process see a wall clock that is ahead by so much; its monotonic clock stays true."""
-    for library in Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"):
-        return {"LD_PRELOAD": str(library), "FAKETIME": f"{seconds:+g}s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    raise FileNotFoundError("libfaketime is not installed (Debian: apt-get install faketime), and --skew needs it")
+    library = fake_clock()
+    if library is None:
+        raise FileNotFoundError("libfaketime is not installed (Debian: apt-get install faketime), and --skew needs it")
+    return {"LD_PRELOAD": str(library), "FAKETIME": f"{seconds:+g}s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
+def fake_clock() -> Path | None:
+    """libfaketime, where it is installed."""
+    return next(iter(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), None)
 
 
 def free_port() -> int:

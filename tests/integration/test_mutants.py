@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.run import ROOT, Copy, Fate, apply
 from tests.mutants.table import GUARANTEES, MUTANTS, Edit, Mutant
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *CAMPAIGNS], ids=lambda one: one.name)
 def test_a_mutant_still_applies_and_names_a_test_that_exists(mutant: Mutant) -> None:
     originals = {edit.file: (ROOT / edit.file).read_text() for edit in mutant.edits}
 

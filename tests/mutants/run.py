@@ -23,6 +23,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from tests.mutants.campaigns import CAMPAIGNS  # noqa: E402 -- a script finds its siblings only now
 from tests.mutants.table import MUTANTS, Mutant  # noqa: E402 -- a script finds its siblings only now
 
 COPIED = ("src", "tests", "chaos", "pyproject.toml")
@@ -173,10 +174,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--fast", action="store_true", help="only those that need no server")
     parser.add_argument("--suite", action="store_true", help="only the few that the test suite tries")
-    parser.add_argument("--only", default="", help="only those whose name contains this")
+    parser.add_argument("only", nargs="?", default="", help="only those whose name contains this")
     parser.add_argument("--tree", type=Path, default=ROOT, help="the tree to copy and break")
     options = parser.parse_args(arguments)
-    chosen = [one for one in MUTANTS if options.only in one.name and (one.fast or not options.fast)]
+    chosen = [one for one in (*MUTANTS, *CAMPAIGNS) if options.only in one.name and (one.fast or not options.fast)]
     chosen = [one for one in chosen if one.suite or not options.suite]
     if not chosen:
         parser.error(f"no mutant's name contains {options.only!r}")

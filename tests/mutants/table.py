@@ -9,7 +9,6 @@ RACES = "tests/integration/test_races.py::"
 LIMITS = "tests/contract/test_store_limits.py::"
 CRAWLS = "tests/contract/test_crawls.py::"
 PARKED = "tests/contract/test_store_parked.py::"
-CHAOS = "tests/acceptance/test_chaos.py::test_nothing_is_lost_or_doubled_whatever_breaks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -567,15 +566,5 @@ MUTANTS = (
         "SQLite answers before the disk does",
         (Edit("src/foliot/store/dialects.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
         "tests/integration/test_durability.py::test_what_was_committed_survives_a_power_cut",
-    ),
-    # --- the same faults, seen from outside by a campaign ------------------------------------------------------------
-    Mutant("chaos: no row lock, no unique constraint, no cursor check", _NO_GUARD, CHAOS, fast=False),
-    Mutant("chaos: no fence", (_NO_FENCE,), CHAOS, fast=False),
-    Mutant("chaos: claim without state check, and without a lock", _CLAIM_BLINDLY, CHAOS, fast=False),
-    Mutant(
-        "chaos: the janitor never reclaims",
-        (Edit(_JANITOR, "lost = await self._reclaim()", "lost = 0"),),
-        CHAOS,
-        fast=False,
     ),
 )

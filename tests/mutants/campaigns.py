@@ -1,0 +1,105 @@
+"""Ways to break each guarantee that a campaign of `chaos/` must notice from outside: `make mutants ARGS=chaos`."""
+
+from __future__ import annotations
+
+from tests.mutants.table import MUTANTS, Edit, Mutant
+
+CAMPAIGN = "tests/acceptance/test_chaos.py::test_nothing_is_lost_or_doubled_whatever_breaks"
+ISOLATION = (
+    "tests/acceptance/test_isolation.py::test_a_hostile_tenant_delays_a_good_one_by_nothing_and_refuses_it_nothing"
+)
+
+_EDITS = {mutant.name: mutant.edits for mutant in MUTANTS}
+
+
+def _seen(guarantee: str, name: str, *edits: Edit, killer: str = CAMPAIGN) -> Mutant:
+    """Without edits, those of the mutant of this name that a test of the suite notices."""
+    return Mutant(f"chaos {guarantee}: {name}", edits or _EDITS[name], killer, fast=False)
+
+
+CAMPAIGNS = (
+    _seen("G1", "race: no row lock, no unique constraint, no cursor check"),
+    _seen("G2", "the ledger forgets missed instants"),
+    _seen("G3", "catch-up ignores the window"),
+    _seen("G4", "publish without sweep: the janitor never reclaims"),
+    _seen("G5", "the janitor reclaims before the lease ends"),
+    _seen("G5", "race: claim is read, then write"),
+    _seen("G6", "no fence"),
+    _seen(
+        "G7",
+        "each attempt has an id of its own",
+        Edit(
+            "src/foliot/actions/webhook/action.py",
+            '"webhook-id": ctx.run_id,',
+            '"webhook-id": f"{ctx.run_id}.{ctx.attempt}",',
+        ),
+    ),
+    _seen(
+        "G8",
+        "the ticker rests as long as it may",
+        Edit(
+            "src/foliot/engine/ticker.py",
+            "        return min(max(wanted, SHORTEST), self.longest_rest)\n",
+            "        return wanted + 6\n",
+        ),
+    ),
+    _seen("G10", "retry counts one too many"),
+    _seen(
+        "G11",
+        "a cancel of a waiting run is only noted",
+        Edit("src/foliot/store/endings.py", "runs.c.state.in_(sorted(OPEN)))\n", "runs.c.state == RunState.RUNNING)\n"),
+    ),
+    _seen("G12", "a resumed schedule catches up its pause"),
+    _seen("G13", "overlap skip ignores open runs"),
+    _seen(
+        "G13",
+        "buffered runs do not wait",
+        Edit(
+            "src/foliot/store/firing.py",
+            '"lane": [None if run.buffered else spec.queue for _, spec, run in made],\n'
+            '        "buffered_of": [due.id if run.buffered else None for due, _, run in made],',
+            '"lane": [spec.queue for _, spec, run in made],\n        "buffered_of": [None for _ in made],',
+        ),
+    ),
+    _seen(
+        "G14",
+        "a repeated request has its effect again",
+        Edit(
+            "src/foliot/usecases/once.py", "        if earlier is None:\n", "        if earlier is None or self.key:\n"
+        ),
+    ),
+    _seen(
+        "G15",
+        "lists of schedules are everybody's",
+        Edit(
+            "src/foliot/store/schedules.py",
+            "        query = select(schedules).where(schedules.c.tenant_id == tenant_id)\n        if page.cursor",
+            "        query = select(schedules)\n        if page.cursor",
+        ),
+        killer=ISOLATION,
+    ),
+    _seen(
+        "G16",
+        "each process believes its own clock",
+        Edit("src/foliot/engine/timekeeper.py", "        self.clock.adjust(moment, monotonic)\n", ""),
+        Edit("src/foliot/store/firing.py", "schedules.c.next_at <= clock)", "schedules.c.next_at <= now)"),
+    ),
+    _seen(
+        "G17",
+        "a target may hold every slot",
+        Edit("src/foliot/engine/slots.py", "    share: float = 0.5\n", "    share: float = 1.0\n"),
+        Edit("src/foliot/engine/slots.py", "STALL = 3.0\n", "STALL = 3000.0\n"),
+        Edit("src/foliot/engine/slots.py", "    failures: int = FAILURES\n", "    failures: int = 0\n"),
+        killer=ISOLATION,
+    ),
+    _seen(
+        "G18",
+        "a target that is not allowed is called",
+        Edit(
+            "src/foliot/egress/guard.py",
+            "        if not self.rules.allows_port(target.host, target.port):\n",
+            "        if not target.port:\n",
+        ),
+        killer=ISOLATION,
+    ),
+)

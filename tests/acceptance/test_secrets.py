@@ -209,10 +209,10 @@ def test_the_commands_set_list_rekey_and_delete(house: House) -> None:
     put(house, "TOKEN", SECRET)
     (seen,) = house.foliot("secret", "list")["items"]
     assert (seen["name"], seen["version"]) == ("TOKEN", 1)
-    assert house.foliot("secret", "rekey") == {"ok": True, "done": 0, "shut": []}
+    assert house.foliot("secret", "rekey") == {"ok": True, "done": 0, "shut": [], "actions": 0}
 
     house.environ["FOLIOT_SECRET_KEY"] = secrets.token_urlsafe(48)
-    assert house.foliot("secret", "rekey") == {"ok": True, "done": 1, "shut": []}
+    assert house.foliot("secret", "rekey") == {"ok": True, "done": 1, "shut": [], "actions": 0}
 
     house.environ["FOLIOT_SECRET_KEY"] = secrets.token_urlsafe(48)
     done = house.run("secret", "rekey")

@@ -62,7 +62,7 @@ def test_a_token_opens_the_page_that_was_wanted(secured: House, tab: Open) -> No
         "JSON.stringify([{...localStorage}, {...sessionStorage}])"
     )
     page.get_by_role("button", name="Signed in as a-admin").click()
-    page.get_by_role("menuitem", name="Sign out").click()
+    page.get_by_role("menuitem", name="Sign out", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in to foliot")
 
 

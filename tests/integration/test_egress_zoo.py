@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from foliot.egress import HttpEgress, allow
+from foliot.egress.interfaces import Interfaces
 from foliot.ports import EgressFailed, EgressRefused
 from tests.integration.island import NEVER, Unavailable, island, visit
 from tests.integration.outside import Server, get, names, serving
@@ -119,6 +120,7 @@ async def test_the_listener_records_a_name_that_leads_inside_when_the_guard_is_o
 ) -> None:
     monkeypatch.setattr(allow, "is_public", lambda _: True)
     monkeypatch.setattr(allow, "is_forbidden", lambda _: False)
+    monkeypatch.setattr(Interfaces, "__call__", lambda _: frozenset())
     async with listening() as (four, six), HttpEgress(ports=[four.port], resolver=names([inside])) as egress:
         with contextlib.suppress(EgressFailed):
             await egress.send(get(f"http://hooks.test:{four.port}/"))

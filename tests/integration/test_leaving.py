@@ -21,8 +21,8 @@ from foliot.ports.threads import WORK
 process.MARGIN, process.LEAVE = 1.0, 0.5
 
 class App:
-    settings = SimpleNamespace(shutdown_seconds=0.0)
-    engine = asgi = None
+    settings = SimpleNamespace(shutdown_seconds=0.0, health_file=None)
+    engine = asgi = store = None
 
     async def start(self):
         loop = asyncio.get_running_loop()
@@ -50,6 +50,7 @@ def test_sigterm_ends_a_process_whose_threads_do_not(stuck: str, code: int) -> N
         said, complained = started.communicate(timeout=30)
     finally:
         started.kill()
+        started.communicate()
 
     assert started.returncode == code, complained
     assert said == ("drained\n" if stuck == "threads" else "")

@@ -80,12 +80,12 @@ async def test_an_unknown_secret_answers_404(client: Client) -> None:
 @pytest.mark.parametrize(
     ("body", "field", "rule"),
     [
-        (None, "body", "one field"),
-        ("hush-hush-hush", "body", "one field"),
-        (["hush-hush-hush"], "body", "one field"),
-        ({}, "body", "one field"),
-        ({"value": "one-value", "hush-hush-hush": 1}, "body", "one field"),
-        ({"valeu": "hush-hush-hush"}, "body", "one field"),
+        (None, "body", "the field"),
+        ("hush-hush-hush", "body", "the field"),
+        (["hush-hush-hush"], "body", "the field"),
+        ({}, "body", "the field"),
+        ({"value": "one-value", "hush-hush-hush": 1}, "body", "the field"),
+        ({"valeu": "hush-hush-hush"}, "body", "the field"),
         ({"value": None}, "value", "text"),
         ({"value": {"hush-hush-hush": 1}}, "value", "text"),
         ({"value": "hush-hu"}, "value", "8 characters"),

@@ -133,6 +133,7 @@ async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, mo
     await world.end(dead.id, RunState.DEAD_LETTER, BOOM)
     group = (await world.cases.runs.get(ADA, dead.id)).fingerprint or ""
     before = await world.cases.runs.list(ADA, Page())
+    one = await schedules.get(ADA, one.id)
 
     with monkeypatch.context() as patch:
         patch.setattr("foliot.store.trail.entry_columns", unwritable)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
 from foliot.domain.access import LOCAL, Caller, Role
 from foliot.domain.attention import Kind
+from foliot.domain.fingerprint import host_in
 from foliot.domain.standstill import Holder, Standstill, Why
 from foliot.doors.rest import create_app, models_health
 from foliot.engine.watchdog import LOOK
+from foliot.ports import Target
 from foliot.store.database import Database
 from tests.asgi import Client
-from tests.contract.test_engine import Bench, hangs, recording
+from tests.contract.test_engine import Bench, Probe, hangs, recording
 from tests.givens import NOON, ask, request
 from tests.world import EVERY_MINUTE, World
 
@@ -127,8 +130,16 @@ async def watch(bench: Bench, seconds: float) -> list[Standstill]:
     return bench.engine.watchdog.standstills()
 
 
+class Aimed(Probe):
+    """An action that says for which host it waits, and keeps its slot meanwhile."""
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        return Target(host_in(config["url"]) or "")
+
+
 async def test_a_host_that_hangs_and_holds_every_slot_is_named_within_half_a_minute(store: Database) -> None:
-    bench = Bench(store, hangs())
+    bench = Bench(store, Aimed(hangs().does))
+    bench.engine.slots.share = 1.0
     slow = {"kind": "probe", "url": "https://slow.test/hook"}
     good = {"kind": "probe", "url": "https://good.test/hook"}
     await ask(store, NOON, *(request(action=slow) for _ in range(10)))

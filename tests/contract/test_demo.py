@@ -237,6 +237,7 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
         "versions": 1,
         "spans": 1,
         "runs": 1,
+        "stored": 1,
     }
     assert (proof.schedules, proof.holes) == (1, [])
     assert who.demo is not None

@@ -33,7 +33,8 @@ def kept(directory: Path, *events: Mapping[str, Any], runs: int = 1) -> Path:
     scribe.close()
     at = START.isoformat()
     row = {"id": "run_1", "schedule": "sch_1", "at": at, "state": "success", "attempt": 1, "max_attempts": 4}
-    history.write(directory / history.RUNS, [row | {"created": at}] * runs)
+    row |= {"created": at, "kind": "webhook", "parent": None, "fills": None}
+    history.write(directory / history.RUNS, [row] * runs)
     tried = {
         "run": "run_1",
         "epoch": 1,

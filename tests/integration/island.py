@@ -179,7 +179,7 @@ def main() -> None:
     assert [name for _, name in socket.if_nameindex()] == ["lo"], "this is no island: requests could leave it"
     if sys.argv[1] == "off":
         vars(allow).update(is_public=lambda _: True, is_forbidden=lambda _: False)
-        Interfaces.__call__ = lambda _: frozenset()  # type: ignore[method-assign]
+        setattr(Interfaces, "__call__", lambda _: frozenset())  # noqa: B010 -- a type checker forbids the plain way
     print(json.dumps(asyncio.run(stay(json.load(sys.stdin)))))
 
 

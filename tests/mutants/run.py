@@ -33,7 +33,7 @@ OPTIONS = ("-q", "-rs", "--tb=line", "-W", _KNOWN, *(f"-pno:{name}" for name in 
 LIBRARIES = ("sqlalchemy.ext.asyncio", "aiosqlite", "alembic.command", "fastapi", "pydantic", "uvicorn", "structlog")
 """What a fork need not import again."""
 
-LIMIT = 120
+LIMIT = 300
 FAILED = 1
 """What pytest answers when a test failed; anything else but 0 means that it could not run."""
 

@@ -14,7 +14,7 @@ from foliot.domain.limits import Limits
 from foliot.store import stored
 from foliot.store.database import Database
 from foliot.store.tables import spans, versions
-from foliot.store.thinning import KEPT
+from foliot.store.version_pruner import KEPT
 from foliot.usecases import UseCases
 from foliot.usecases.limits import Limiter
 from tests.world import EVERY_MINUTE, KEYRING, URL, OneAction, World

@@ -15,8 +15,8 @@ from foliot.domain.errors import Contended
 from foliot.ports import Sealed, SecretView
 from foliot.ports.secrets import Resealed
 from foliot.store.access_tables import secrets
+from foliot.store.credential_rekey import Resealer
 from foliot.store.dialects import Dialect
-from foliot.store.resealing import Resealer
 from foliot.store.sealed import Sealer
 
 

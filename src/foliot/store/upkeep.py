@@ -27,7 +27,7 @@ from foliot.store.crawls import forget_expired
 from foliot.store.dialects import Dialect
 from foliot.store.pipelines import forget_runs
 from foliot.store.tables import attempts, ledger, log_chunks, nodes, requests, runs, schedules, versions
-from foliot.store.thinning import Thinner
+from foliot.store.version_pruner import VersionPruner
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class SqlUpkeep:
         return len(old)
 
     async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
-        return await Thinner(self.conn, self.dialect).thin(after, limit)
+        return await VersionPruner(self.conn, self.dialect).thin(after, limit)
 
     async def recount(self, after: str, limit: int) -> str | None:
         query = select(schedules.c.tenant_id).distinct().where(schedules.c.tenant_id > after)

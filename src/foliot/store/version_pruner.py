@@ -1,4 +1,4 @@
-"""Versions that nothing refers to any more are taken out, oldest first."""
+"""Prunes versions of schedules that no instant, run or span refers to, the oldest first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EACH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Thinner:
+class VersionPruner:
     """Spans in which no instant lies tell nothing: they go with their versions."""
 
     conn: AsyncConnection

@@ -59,10 +59,10 @@ class Report:
         }
 
 
-def token(tenant: str, role: str = "admin") -> str:
+def token(tenant: str, **changes: Any) -> str:
     now = int(time.time())
-    said = {"sub": f"{tenant} user", "tenant_id": tenant, "role": role, "aud": "foliot", "iat": now, "exp": now + 7200}
-    return jwt.encode(said, SECRET, algorithm="HS256")
+    said = {"sub": f"{tenant} user", "tenant_id": tenant, "role": "admin", "aud": "foliot", "iat": now}
+    return jwt.encode({**said, "exp": now + 7200, **changes}, SECRET, algorithm="HS256")
 
 
 def memory(pid: int) -> int:

@@ -40,7 +40,7 @@ CAMPAIGNS = (
         Edit(
             "src/foliot/engine/ticker.py",
             "        return min(max(wanted, SHORTEST), self.longest_rest)\n",
-            "        return wanted + 6\n",
+            "        return wanted + 30\n",
         ),
     ),
     _seen("G10", "retry counts one too many"),

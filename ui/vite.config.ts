@@ -4,14 +4,14 @@ import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
-import { early } from "./early.ts";
+import { prefetch } from "./prefetch.ts";
 
 /** Where the API listens while one works on the pages (`make ui`). */
 const api = process.env.FOLIOT_UI_API ?? "http://127.0.0.1:8000";
 const proxied = ["/api", "/jobs", "/crawl", "/docs", "/openapi.json", "/metrics", "/health", "/ws"];
 
 export default defineConfig({
-  plugins: [react(), tailwind(), early()],
+  plugins: [react(), tailwind(), prefetch()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
   server: {
     host: "127.0.0.1",

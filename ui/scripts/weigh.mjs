@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 const LIMIT = 250 * 1024;
 const out = process.env.FOLIOT_UI_OUT ?? "../src/foliot/web/dist";
 const manifest = JSON.parse(readFileSync(join(out, ".vite/manifest.json"), "utf8"));
-const first = ["index.html", "src/pages/Overview.tsx"];
+const first = ["index.html", "src/features/insights/OverviewPage.tsx"];
 
 const files = new Set();
 const visit = (key) => {

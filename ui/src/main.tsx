@@ -5,18 +5,18 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 
-import { whenIdle } from "./api/loading";
+import { preloadWhenIdle } from "./api/lazyImport";
 import { ProblemError } from "./api/problem";
 import { startPrefs } from "./prefs";
 import { LOADERS, router } from "./routes";
-import { headStart } from "./start";
+import { prefetch } from "./frame/prefetch";
 
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 5000,
-      // Only what passes by itself is asked again: a 404 stays a 404.
-      retry: (failures, error) => failures < 2 && error instanceof ProblemError && error.passing,
+      // Only transient failures are retried: a 404 stays a 404.
+      retry: (failures, error) => failures < 2 && error instanceof ProblemError && error.retryable,
       retryDelay: (failures) => Math.min(500 * 2 ** failures, 5000),
       refetchOnWindowFocus: true,
       networkMode: "always",
@@ -26,7 +26,7 @@ const queries = new QueryClient({
 });
 
 startPrefs();
-headStart(queries, window.location);
+prefetch(queries, window.location);
 createRoot(document.getElementById("root") as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={queries}>
@@ -35,5 +35,5 @@ createRoot(document.getElementById("root") as HTMLElement).render(
   </StrictMode>,
 );
 
-// After what the first page needs itself.
-window.addEventListener("load", () => window.setTimeout(() => whenIdle(LOADERS), 4000));
+// After the chunks of the first page itself.
+window.addEventListener("load", () => window.setTimeout(() => preloadWhenIdle(LOADERS), 4000));

@@ -1,4 +1,4 @@
-/** What one person likes on this machine: zone, theme, density. Kept in the browser, never on the server. */
+/** Preferences of this browser: zone, theme, density. Never sent to the server. */
 import { useSyncExternalStore } from "react";
 
 import { browserZone, knownZone } from "./time/zone";
@@ -42,7 +42,7 @@ export const themeNow = (): "light" | "dark" =>
 function apply(): void {
   document.documentElement.dataset.theme = themeNow();
   document.documentElement.style.setProperty("--row", `${ROWS[current.density]}px`);
-  for (const tell of listeners) tell();
+  for (const listener of listeners) listener();
 }
 
 export function setPrefs(change: Partial<Prefs>): void {
@@ -57,7 +57,7 @@ export function setPrefs(change: Partial<Prefs>): void {
 
 export function startPrefs(): void {
   dark.addEventListener("change", apply);
-  // Another tab may have chosen.
+  // Changed in another tab.
   window.addEventListener("storage", (event) => {
     if (event.key === KEY) {
       current = read();
@@ -76,7 +76,7 @@ export const usePrefs = (): Prefs => useSyncExternalStore(subscribe, () => curre
 
 export const useTheme = (): "light" | "dark" => useSyncExternalStore(subscribe, themeNow);
 
-/** The zone in which this person reads every clock. */
+/** The display zone. */
 export function useZone(): string {
   const { zone } = usePrefs();
   return zone !== "browser" && knownZone(zone) ? zone : browserZone();

@@ -1,9 +1,9 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 
-import { loading } from "./api/loading";
+import { lazyImport } from "./api/lazyImport";
+import { Crashed } from "./frame/Crashed";
 import { Frame } from "./frame/Frame";
-import { Crashed } from "./pages/Crashed";
-import { NotFound } from "./pages/NotFound";
+import { NotFound } from "./frame/NotFound";
 
 /** Every value of the URL is plain text: no JSON, so that people can read and write it. */
 export function parseSearch(text: string): Record<string, string> {
@@ -27,33 +27,33 @@ type Loader = () => Promise<{ default: React.ComponentType }>;
 export const LOADERS: Loader[] = [];
 const page = (path: string, load: Loader) => {
   LOADERS.push(load);
-  const component = lazyRouteComponent(loading(load));
+  const component = lazyRouteComponent(lazyImport(load));
   return createRoute({ getParentRoute: () => root, path, component, errorComponent: Crashed });
 };
 
 /** One line per page; each is loaded when it is first opened. */
 const tree = root.addChildren([
-  page("/", () => import("./pages/Overview")),
-  page("/login", () => import("./pages/Login")),
-  page("/welcome", () => import("./pages/Welcome")),
-  page("/schedules", () => import("./pages/Schedules")),
-  page("/schedules/new", () => import("./pages/ScheduleEditor")),
-  page("/schedules/$id", () => import("./pages/Schedule")),
-  page("/schedules/$id/edit", () => import("./pages/ScheduleEditor")),
-  page("/calendar", () => import("./pages/Calendar")),
-  page("/runs", () => import("./pages/Runs")),
-  page("/runs/$id", () => import("./pages/Run")),
-  page("/crawls", () => import("./pages/Crawls")),
-  page("/crawls/$id", () => import("./pages/Crawl")),
-  page("/pipelines", () => import("./pages/Pipelines")),
-  page("/pipelines/$name", () => import("./pages/Pipeline")),
-  page("/dead-letters", () => import("./pages/DeadLetters")),
-  page("/bulk/$id", () => import("./pages/Bulk")),
-  page("/endpoints", () => import("./pages/Endpoints")),
-  page("/queues", () => import("./pages/Queues")),
-  page("/activity", () => import("./pages/Activity")),
-  page("/settings", () => import("./pages/Settings")),
-  page("/settings/$part", () => import("./pages/Settings")),
+  page("/", () => import("./features/insights/OverviewPage")),
+  page("/login", () => import("./features/sessions/LoginPage")),
+  page("/welcome", () => import("./features/welcome/WelcomePage")),
+  page("/schedules", () => import("./features/schedules/SchedulesPage")),
+  page("/schedules/new", () => import("./features/schedules/ScheduleEditorPage")),
+  page("/schedules/$id", () => import("./features/schedules/SchedulePage")),
+  page("/schedules/$id/edit", () => import("./features/schedules/ScheduleEditorPage")),
+  page("/calendar", () => import("./features/insights/CalendarPage")),
+  page("/runs", () => import("./features/runs/RunsPage")),
+  page("/runs/$id", () => import("./features/runs/RunPage")),
+  page("/crawls", () => import("./features/jobs/JobsPage")),
+  page("/crawls/$id", () => import("./features/jobs/JobPage")),
+  page("/pipelines", () => import("./features/pipelines/PipelinesPage")),
+  page("/pipelines/$name", () => import("./features/pipelines/PipelinePage")),
+  page("/dead-letters", () => import("./features/dead_letters/DeadLettersPage")),
+  page("/bulk/$id", () => import("./features/bulk/BulkPage")),
+  page("/endpoints", () => import("./features/endpoints/EndpointsPage")),
+  page("/queues", () => import("./features/queues/QueuesPage")),
+  page("/activity", () => import("./features/audit_log/AuditLogPage")),
+  page("/settings", () => import("./features/settings/SettingsPage")),
+  page("/settings/$part", () => import("./features/settings/SettingsPage")),
 ]);
 
 export const router = createRouter({

@@ -1,129 +1,138 @@
-import { type Asked, offline, ProblemError, problemOf } from "./problem";
+import { offline, ProblemError, problemOf, type SentRequest } from "./problem";
+
+/** One page of a list; `next_cursor` asks for the next one. */
+export interface CursorPage<T> {
+  items: T[];
+  next_cursor: string | null;
+}
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-export interface Asking {
+export interface RequestOptions {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   query?: Query;
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** The same key for the same press of a button: a repeated request then does nothing twice. */
-  once?: string;
+  /** The `Idempotency-Key` of a POST: a request that is sent again under the same key takes effect once. */
+  idempotencyKey?: string;
 }
 
 let csrf: string | null = null;
-const listeners = new Set<() => void>();
-const answered = new Set<() => void>();
-const reached = new Set<() => void>();
-let away = false;
+const signedOutListeners = new Set<() => void>();
+const answerListeners = new Set<() => void>();
+const reachabilityListeners = new Set<() => void>();
+let unreachable = false;
 
-/** The session tells which token changes must carry. */
-export function carryCsrf(token: string | null): void {
+/** The session answers the CSRF token that every change must send. */
+export function setCsrfToken(token: string | null): void {
   csrf = token;
 }
 
-/** Called when the server says that nobody is signed in any more. */
+/** Called when a request is refused because the session has ended. */
 export function onSignedOut(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
+  signedOutListeners.add(listener);
+  return () => signedOutListeners.delete(listener);
 }
 
-/** Called when the server answers, whatever it says: it is there. */
+/** Called on every answer, also on a refusal: the server is reachable. */
 export function onAnswer(listener: () => void): () => void {
-  answered.add(listener);
-  return () => answered.delete(listener);
+  answerListeners.add(listener);
+  return () => answerListeners.delete(listener);
 }
 
-/** Whether the last request found nobody. A socket that is cut says less: something between may let no sockets through. */
-export const isAway = (): boolean => away;
+/** Whether the last request got no answer. A closed WebSocket is no sign of that: a proxy may refuse sockets alone. */
+export const isUnreachable = (): boolean => unreachable;
 
-/** Called when that changes. */
-export function onReach(listener: () => void): () => void {
-  reached.add(listener);
-  return () => reached.delete(listener);
+/** Called when reachability changes. */
+export function onReachabilityChange(listener: () => void): () => void {
+  reachabilityListeners.add(listener);
+  return () => reachabilityListeners.delete(listener);
 }
 
-function found(there: boolean): void {
-  if (away === !there) return;
-  away = !there;
-  for (const tell of reached) tell();
+function setReachable(there: boolean): void {
+  if (unreachable === !there) return;
+  unreachable = !there;
+  for (const listener of reachabilityListeners) listener();
 }
 
 /** `crypto.randomUUID` is missing on plain http, so the key is made by hand. */
-export function freshKey(): string {
+export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export function pathOf(path: string, query?: Query): string {
-  const given = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined && value !== null && value !== "") given.set(name, String(value));
+    if (value !== undefined && value !== null && value !== "") params.set(name, String(value));
   }
-  const text = given.toString();
+  const text = params.toString();
   return text ? `${path}?${text}` : path;
 }
 
 declare global {
   interface Window {
-    /** What `early.js` has asked already. */
-    foliotEarly?: Record<string, Promise<Response>>;
+    /** Requests that `prefetch.js` sent before the scripts were loaded, by their path. */
+    foliotPrefetched?: Record<string, Promise<Response>>;
   }
 }
 
-/** The answer to a question that was asked before this code was there; each is used once. */
-function taken(path: string): Promise<Response> | undefined {
-  const early = globalThis.window?.foliotEarly;
-  const answer = early?.[path];
-  if (early) delete early[path];
+/** Takes the answer of a request that `prefetch.js` has sent; each is used once. */
+function takePrefetched(path: string): Promise<Response> | undefined {
+  const prefetched = globalThis.window?.foliotPrefetched;
+  const answer = prefetched?.[path];
+  if (prefetched) delete prefetched[path];
   return answer;
 }
 
-async function send(path: string, asking: Asking): Promise<Response> {
-  const method = asking.method ?? "GET";
-  const asked: Asked = { method, path: pathOf(path, asking.query), body: asking.body };
-  const headers: Record<string, string> = { Accept: "application/json", ...asking.headers };
-  if (asking.body !== undefined) headers["Content-Type"] ??= "application/json";
+async function send(path: string, options: RequestOptions): Promise<Response> {
+  const method = options.method ?? "GET";
+  const sent: SentRequest = { method, path: pathOf(path, options.query), body: options.body };
+  const headers: Record<string, string> = { Accept: "application/json", ...options.headers };
+  if (options.body !== undefined) headers["Content-Type"] ??= "application/json";
   if (method !== "GET") {
     if (csrf) headers["X-CSRF-Token"] = csrf;
-    if (method === "POST") headers["Idempotency-Key"] = asking.once ?? freshKey();
+    if (method === "POST") headers["Idempotency-Key"] = options.idempotencyKey ?? newIdempotencyKey();
   }
   let answer: Response;
   try {
-    const early = method === "GET" ? taken(asked.path) : undefined;
-    answer = await (early ??
-      fetch(asked.path, {
+    const prefetched = method === "GET" ? takePrefetched(sent.path) : undefined;
+    answer = await (prefetched ??
+      fetch(sent.path, {
         method,
         headers,
-        body: asking.body === undefined ? undefined : JSON.stringify(asking.body),
-        signal: asking.signal,
+        body: options.body === undefined ? undefined : JSON.stringify(options.body),
+        signal: options.signal,
         credentials: "same-origin",
       }));
   } catch (error) {
-    if (asking.signal?.aborted) throw error;
-    found(false);
-    throw offline(asked);
+    if (options.signal?.aborted) throw error;
+    setReachable(false);
+    throw offline(sent);
   }
-  // A proxy answers 502 to 504 for a server that is away.
+  // A proxy answers 502 to 504 for a server that it cannot reach.
   const there = answer.status < 502 || answer.status > 504;
-  found(there);
-  if (there) for (const tell of answered) tell();
+  setReachable(there);
+  if (there) for (const listener of answerListeners) listener();
   if (answer.ok) return answer;
   const problem = problemOf(answer.status, await answer.text().catch(() => ""));
-  if (answer.status === 401 && !path.startsWith("/api/session")) for (const tell of listeners) tell();
-  throw new ProblemError(problem, asked, answer.headers.get("X-Request-ID"));
+  if (answer.status === 401 && !path.startsWith("/api/session")) for (const listener of signedOutListeners) listener();
+  throw new ProblemError(problem, sent, answer.headers.get("X-Request-ID"));
 }
 
-/** Asks the API and answers its JSON; every refusal is a `ProblemError`. */
-export async function ask<T>(path: string, asking: Asking = {}): Promise<T> {
-  const answer = await send(path, asking);
+/** Sends a request and returns the JSON of its answer; every refusal is thrown as a `ProblemError`. */
+export async function ask<T>(path: string, options: RequestOptions = {}): Promise<T> {
+  const answer = await send(path, options);
   if (answer.status === 204) return undefined as T;
   return (await answer.json()) as T;
 }
 
-/** The same, with the headers that matter (`ETag`). */
-export async function askWithTag<T>(path: string, asking: Asking = {}): Promise<{ body: T; etag: string | null }> {
-  const answer = await send(path, asking);
+/** The same, with the `ETag` of the answer. */
+export async function askWithEtag<T>(
+  path: string,
+  options: RequestOptions = {},
+): Promise<{ body: T; etag: string | null }> {
+  const answer = await send(path, options);
   return { body: (await answer.json()) as T, etag: answer.headers.get("ETag") };
 }

@@ -1,10 +1,7 @@
 import type { Complaint, Problem } from "./schema";
 
-/** What the API says when it refuses: RFC 9457, with what a person needs to put it right. */
-export type { Complaint, Problem };
-
-/** What was asked, so that an error can be copied as a curl command. */
-export interface Asked {
+/** The request that failed, so that it can be copied as a curl command. */
+export interface SentRequest {
   method: string;
   path: string;
   body?: unknown;
@@ -13,7 +10,7 @@ export interface Asked {
 export class ProblemError extends Error {
   constructor(
     readonly problem: Problem,
-    readonly asked: Asked,
+    readonly request: SentRequest,
     readonly requestId: string | null = null,
     readonly at: Date = new Date(),
   ) {
@@ -31,7 +28,7 @@ export class ProblemError extends Error {
 
   /** The complaint about one field, if there is one; `q` finds `q`, `action` finds `action.url`. */
   about(field: string): Complaint | undefined {
-    return this.problem.errors?.find((one) => one.field === field || one.field.startsWith(`${field}.`));
+    return this.problem.errors?.find((error) => error.field === field || error.field.startsWith(`${field}.`));
   }
 
   /** The server was not reached at all. */
@@ -39,13 +36,13 @@ export class ProblemError extends Error {
     return this.problem.code === "offline";
   }
 
-  /** Asking again may help. */
-  get passing(): boolean {
+  /** Sending the request again may succeed. */
+  get retryable(): boolean {
     return this.offline || this.status >= 500 || this.status === 429;
   }
 }
 
-export const offline = (asked: Asked): ProblemError =>
+export const offline = (request: SentRequest): ProblemError =>
   new ProblemError(
     {
       type: "about:blank",
@@ -54,16 +51,16 @@ export const offline = (asked: Asked): ProblemError =>
       detail: "The server could not be reached. It may be restarting; this page tries again by itself.",
       code: "offline",
     },
-    asked,
+    request,
   );
 
-/** The problem of an answer, even when something between us and the server wrote it. */
+/** The problem that an answer carries, also when a proxy wrote the answer. */
 export function problemOf(status: number, text: string): Problem {
   try {
     const read: unknown = JSON.parse(text);
     if (read && typeof read === "object" && "detail" in read && "code" in read) return read as Problem;
   } catch {
-    // Not ours: a proxy's page, or nothing.
+    // Not a problem document: a proxy's page, or an empty body.
   }
   return {
     type: "about:blank",
@@ -73,3 +70,6 @@ export function problemOf(status: number, text: string): Problem {
     code: status === 401 ? "unauthenticated" : status === 404 ? "not_found" : "unknown",
   };
 }
+
+/** The message of whatever was thrown, for a toast or a line of text. */
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

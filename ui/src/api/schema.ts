@@ -234,10 +234,10 @@ export interface CancelledJob {
 }
 
 export interface Catchup {
-  mode?: CatchupMode;
-  window_seconds?: number;
-  max_runs?: number;
-  grace_seconds?: number;
+  mode: CatchupMode;
+  window_seconds: number;
+  max_runs: number;
+  grace_seconds: number;
 }
 
 export type CatchupMode = "none" | "latest" | "all";
@@ -976,12 +976,12 @@ export interface Results {
 }
 
 export interface RetryPolicy {
-  strategy?: Strategy;
-  max_retries?: number;
-  delay_seconds?: number;
-  max_delay_seconds?: number;
-  jitter?: number;
-  dead_letter?: boolean;
+  strategy: Strategy;
+  max_retries: number;
+  delay_seconds: number;
+  max_delay_seconds: number;
+  jitter: number;
+  dead_letter: boolean;
 }
 
 export type Role = "viewer" | "operator" | "admin" | "system";
@@ -1128,9 +1128,9 @@ export interface ScheduleRequest {
   tags?: (string)[] | null;
   action?: Action | null;
   payload?: WebhookPayload | null;
-  retry_policy?: RetryPolicy | null;
+  retry_policy?: Partial<RetryPolicy> | null;
   overlap?: Overlap | null;
-  catchup?: Catchup | null;
+  catchup?: Partial<Catchup> | null;
   queue?: string | null;
   priority?: number | null;
   timeout_seconds?: number | null;

@@ -1,14 +1,14 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 
-import type { Session } from "./calls";
-import { ask, carryCsrf } from "./client";
-import { keys } from "./keys";
+import { ask, setCsrfToken } from "./client";
+import { queryKeys } from "./queryKeys";
+import type { Session } from "./schema";
 
 export const sessionQuery = queryOptions({
-  queryKey: keys.session,
+  queryKey: queryKeys.session,
   queryFn: async ({ signal }) => {
     const session = await ask<Session>("/api/session", { signal });
-    carryCsrf(session.csrf ?? null);
+    setCsrfToken(session.csrf ?? null);
     return session;
   },
   staleTime: 60_000,
@@ -16,8 +16,11 @@ export const sessionQuery = queryOptions({
 
 export const useSession = (): Session | undefined => useQuery(sessionQuery).data;
 
-/** Whether this person may, e.g. `useMay("run:schedule")`. Buttons that would be refused are not shown as if they worked. */
-export function useMay(what: string): boolean {
+/**
+ * Whether the session has a permission, e.g. `usePermission("run:schedule")`. Buttons that the server would refuse are
+ * not offered.
+ */
+export function usePermission(what: string): boolean {
   const session = useSession();
   if (!session) return false;
   return session.mode === "local" || (session.may ?? []).includes(what);

@@ -5,36 +5,36 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { Toaster, toast } from "sonner";
 
 import { onSignedOut } from "@/api/client";
-import { keys } from "@/api/keys";
-import { loading, whenIdle } from "@/api/loading";
+import { lazyImport, preloadWhenIdle } from "@/api/lazyImport";
+import { queryKeys } from "@/api/queryKeys";
 import { sessionQuery } from "@/api/session";
-import { live, useFreshness } from "@/live/live";
+import { DemoBanner } from "@/features/demo/DemoBanner";
+import { SessionEnded } from "@/features/sessions/SessionEnded";
+import { live, useLiveRefresh } from "@/live/live";
 import { ErrorCard } from "@/parts/ErrorCard";
-import { useGo } from "@/parts/useUrl";
+import { useKeys } from "@/parts/useKeys";
+import { useNavigateTo } from "@/parts/useUrl";
+import { loadZones } from "@/parts/zone/ZonePicker";
 import { setPrefs, themeNow, useTheme } from "@/prefs";
 
-import { DemoStrip } from "./DemoStrip";
-import { useKeys } from "./keyboard";
 import { Nav } from "./Nav";
-import { PLACES } from "./places";
-import { SignedOut } from "./SignedOut";
+import { PAGES } from "./navigation";
 import { TopBar } from "./TopBar";
-import { loadZones } from "./ZonePicker";
 
-const CODE = { palette: () => import("./Palette"), shortcuts: () => import("./Shortcuts") };
+const CODE = { palette: () => import("./CommandPalette"), shortcuts: () => import("./Shortcuts") };
 const Palette = lazy(CODE.palette);
 const Shortcuts = lazy(CODE.shortcuts);
 
-/** What is around every page. */
+/** The frame around every page: navigation, top bar, dialogs. */
 export function Frame() {
-  // What is shown, not what is on its way: until the page to sign in is loaded, the outlet still holds the one before.
+  // The matched route, not the pending one: until the login page is loaded, the outlet still holds the previous page.
   const login = useRouterState({ select: (state) => state.matches.at(-1)?.pathname === "/login" });
   const session = useQuery(sessionQuery);
   const theme = useTheme();
-  const go = useGo();
+  const go = useNavigateTo();
   const out = session.data?.mode === "secured" && !session.data.signed_in;
   useEffect(() => {
-    // Only somebody who arrives is sent to sign in; whoever was here keeps the page, see SignedOut.
+    // Only a new visitor is redirected to the login page; after an expired session the page stays, see SessionEnded.
     if (out && !login && !everSignedIn)
       go(`/login?to=${encodeURIComponent(window.location.pathname + window.location.search)}`, true);
   }, [out, login, go]);
@@ -44,7 +44,7 @@ export function Frame() {
         <Outlet />
       ) : session.data ? (
         out && !everSignedIn ? null : (
-          <Inside out={out} />
+          <SignedIn out={out} />
         )
       ) : session.error ? (
         <div className="mx-auto max-w-2xl p-6">
@@ -62,28 +62,28 @@ export function Frame() {
 
 let everSignedIn = false;
 
-function Inside({ out }: { out: boolean }) {
+function SignedIn({ out }: { out: boolean }) {
   const [open, setOpen] = useState<"palette" | "shortcuts" | "nav" | null>(null);
-  const go = useGo();
+  const go = useNavigateTo();
   const queries = useQueryClient();
   const close = (): void => setOpen(null);
-  // Opened once it is there: a page is not lost because this cannot be loaded.
+  // Opened only once it is loaded, so that a failed import does not replace the page.
   const show = (what: keyof typeof CODE): void =>
-    void loading(CODE[what])().then(
+    void lazyImport(CODE[what])().then(
       () => setOpen(what),
       () => toast.error("The server does not answer; this was not opened before it went away"),
     );
-  useEffect(() => whenIdle([...Object.values(CODE), loadZones]), []);
+  useEffect(() => preloadWhenIdle([...Object.values(CODE), loadZones]), []);
   everSignedIn ||= !out;
-  useFreshness();
-  useEffect(() => (out ? live.rest() : live.wake()), [out]);
-  useEffect(() => onSignedOut(() => void queries.invalidateQueries({ queryKey: keys.session })), [queries]);
+  useLiveRefresh();
+  useEffect(() => (out ? live.pause() : live.resume()), [out]);
+  useEffect(() => onSignedOut(() => void queries.invalidateQueries({ queryKey: queryKeys.session })), [queries]);
   useKeys({
     "mod+k": () => (open === "palette" ? close() : show("palette")),
     "?": () => show("shortcuts"),
     t: () => setPrefs({ theme: themeNow() === "dark" ? "light" : "dark" }),
     n: () => go("/schedules/new"),
-    ...Object.fromEntries(PLACES.map((place) => [`g ${place.key}`, () => go(place.to)])),
+    ...Object.fromEntries(PAGES.map((place) => [`g ${place.key}`, () => go(place.to)])),
   });
   return (
     <div className="flex h-full">
@@ -95,7 +95,7 @@ function Inside({ out }: { out: boolean }) {
       </div>
       <div className="flex min-w-0 flex-1 flex-col">
         <TopBar onPalette={() => show("palette")} onShortcuts={() => show("shortcuts")} onNav={() => setOpen("nav")} />
-        <DemoStrip />
+        <DemoBanner />
         <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-auto outline-none">
           <Suspense fallback={null}>
             <Outlet />
@@ -115,7 +115,7 @@ function Inside({ out }: { out: boolean }) {
         {open === "palette" ? <Palette open onClose={close} /> : null}
         {open === "shortcuts" ? <Shortcuts open onClose={close} /> : null}
       </Suspense>
-      {out ? <SignedOut /> : null}
+      {out ? <SessionEnded /> : null}
     </div>
   );
 }

@@ -2,26 +2,26 @@ import { useQuery } from "@tanstack/react-query";
 import { useLocation } from "@tanstack/react-router";
 import { BellOff, BookOpen, Keyboard, PanelLeftClose, PanelLeftOpen } from "lucide-react";
 
-import type { RunCount } from "@/api/calls";
 import { ask } from "@/api/client";
-import { keys } from "@/api/keys";
+import { queryKeys } from "@/api/queryKeys";
+import type { Count } from "@/api/schema";
 import { useSession } from "@/api/session";
 import { cx } from "@/parts/cx";
-import { Go } from "@/parts/Go";
+import { Link } from "@/parts/Link";
+import { Logo } from "@/parts/Logo";
 import { setPrefs, usePrefs, useZone } from "@/prefs";
 import { brief } from "@/time/format";
 import { clock, mark } from "@/time/moment";
 import { useNow } from "@/time/useNow";
 
-import { Mark } from "./Mark";
-import { PLACES, type Place } from "./places";
+import { type PageLink, PAGES } from "./navigation";
 
-/** What the numbers beside the names count: what runs, and letters that nobody has settled or muted; */
+/** The counts beside the names: running runs, and dead letters that are neither resolved nor muted; */
 const OPEN = "state:running,dead_letter -resolved:true -muted:true";
 /** muted ones are counted apart. */
 const MUTED = "muted:true -resolved:true";
 
-/** The pages, what waits there, and the time. */
+/** The navigation: pages with their counts, version and clock. */
 export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; narrow?: boolean; onGo?: () => void }) {
   const { navFolded } = usePrefs();
   const folded = navFolded && !narrow;
@@ -34,17 +34,17 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
       aria-label="Pages"
       className={cx("flex h-full shrink-0 flex-col border-r bg-surface", folded ? "w-14" : "w-[220px]")}
     >
-      <Go
+      <Link
         to="/"
         onClick={onGo}
         className={cx("flex h-12 items-center gap-2 font-semibold", folded ? "justify-center" : "px-4")}
         aria-label="foliot, overview"
       >
-        <Mark />
+        <Logo />
         {folded ? null : <span className="text-base">foliot</span>}
-      </Go>
+      </Link>
       <ul className="flex flex-1 flex-col gap-0.5 overflow-y-auto px-2 py-2">
-        {PLACES.map((place) => (
+        {PAGES.map((place) => (
           <li key={place.to}>
             <Item
               place={place}
@@ -91,10 +91,10 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
   );
 }
 
-function useCount(q: string): RunCount | undefined {
+function useCount(q: string): Count | undefined {
   return useQuery({
-    queryKey: keys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
+    queryKey: queryKeys.runsCount({ q }),
+    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { query: { q }, signal }),
     retry: false,
   }).data;
 }
@@ -107,7 +107,7 @@ function Item({
   muted,
   onGo,
 }: {
-  place: Place;
+  place: PageLink;
   folded: boolean;
   here: boolean;
   count?: number;
@@ -116,7 +116,7 @@ function Item({
 }) {
   const Icon = place.icon;
   return (
-    <Go
+    <Link
       to={place.to}
       onClick={onGo}
       aria-current={here ? "page" : undefined}
@@ -150,7 +150,7 @@ function Item({
           {brief(muted)}
         </span>
       ) : null}
-    </Go>
+    </Link>
   );
 }
 

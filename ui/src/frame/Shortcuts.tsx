@@ -1,7 +1,7 @@
 import { Modal } from "@/parts/Confirm";
-import { Key } from "@/parts/Key";
+import { Kbd } from "@/parts/Kbd";
 
-import { PLACES, SHORTCUTS } from "./places";
+import { PAGES, SHORTCUTS } from "./navigation";
 
 /** All keys on one sheet. */
 export default function Shortcuts({ open, onClose }: { open: boolean; onClose: () => void }) {
@@ -10,7 +10,7 @@ export default function Shortcuts({ open, onClose }: { open: boolean; onClose: (
       <div className="gap-x-8 sm:columns-2">
         {[
           ...SHORTCUTS,
-          ["Pages", PLACES.map((place) => [`g ${place.key}`, place.label] as [string, string])] as const,
+          ["Pages", PAGES.map((place) => [`g ${place.key}`, place.label] as [string, string])] as const,
         ].map(([heading, keys]) => (
           <section key={heading} className="mb-4 break-inside-avoid">
             <h3 className="mb-1 text-sm font-semibold">{heading}</h3>
@@ -18,7 +18,7 @@ export default function Shortcuts({ open, onClose }: { open: boolean; onClose: (
               {keys.map(([key, what]) => (
                 <div key={key} className="contents">
                   <dt>
-                    <Key>{key}</Key>
+                    <Kbd>{key}</Kbd>
                   </dt>
                   <dd className="text-muted">{what}</dd>
                 </div>

@@ -3,13 +3,13 @@ import { CircleHelp, LogOut, Menu as Burger, Moon, Search, Sun } from "lucide-re
 import { ask } from "@/api/client";
 import { useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
-import { Key } from "@/parts/Key";
+import { Kbd } from "@/parts/Kbd";
 import { Menu } from "@/parts/Menu";
+import { ZonePicker } from "@/parts/zone/ZonePicker";
 import { setPrefs, useTheme } from "@/prefs";
 
-import { LiveDot } from "./LiveDot";
-import { MOD_K } from "./places";
-import { ZonePicker } from "./ZonePicker";
+import { LiveStatus } from "./LiveStatus";
+import { MOD_K } from "./navigation";
 
 export function TopBar({
   onPalette,
@@ -37,9 +37,9 @@ export function TopBar({
       >
         <Search size={14} aria-hidden />
         <span className="flex-1 truncate max-md:sr-only">Search or run a command…</span>
-        <Key>{MOD_K}</Key>
+        <Kbd>{MOD_K}</Kbd>
       </button>
-      <LiveDot />
+      <LiveStatus />
       <ZonePicker />
       <Button
         kind="quiet"

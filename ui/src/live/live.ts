@@ -1,9 +1,9 @@
 import { type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef, useSyncExternalStore } from "react";
 
-import { isAway, onAnswer, onReach } from "@/api/client";
+import { isUnreachable, onAnswer, onReachabilityChange } from "@/api/client";
 
-import { Live, type LiveState, type Told } from "./socket";
+import { Live, type LiveMessage, type LiveState } from "./socket";
 
 export const live = new Live(() => {
   const secure = window.location.protocol === "https:";
@@ -14,36 +14,45 @@ const subscribe = (listener: () => void): (() => void) => live.onState(listener)
 
 export const useLiveState = (): LiveState => useSyncExternalStore(subscribe, () => live.state);
 
-/** Why nothing can be asked of the server now, in words for a button; null when it can. */
+/** The tooltip of buttons while the server is unreachable; null otherwise. */
 export function useOffline(): string | null {
   const state = useLiveState();
-  const away = useSyncExternalStore(onReach, isAway);
-  return away && state.kind !== "live" ? "Offline – the server does not answer. This works again when it does." : null;
+  const unreachable = useSyncExternalStore(onReachabilityChange, isUnreachable);
+  return unreachable && state.kind !== "live"
+    ? "Offline – the server does not answer. This works again when it does."
+    : null;
 }
 
-/** Hear a topic while this component is shown; null hears nothing. */
-export function useTopic(topic: string | null, hear: (told: Told) => void, after?: number): void {
-  const latest = useRef(hear);
-  latest.current = hear;
+/** Subscribes to a topic while the component is mounted; null subscribes to nothing. */
+export function useTopic(topic: string | null, listener: (message: LiveMessage) => void, after?: number): void {
+  const latest = useRef(listener);
+  latest.current = listener;
   const start = useRef(after);
   start.current = after;
   useEffect(() => {
     if (!topic) return undefined;
-    return live.follow(topic, (told) => latest.current(told), start.current);
+    return live.follow(topic, (message) => latest.current(message), start.current);
   }, [topic]);
 }
 
-/** A hidden tab asks at most this often, */
+/** A hidden tab refetches at most this often, */
 const HIDDEN_PACE = 10_000;
-/** a shown one this often, however much happens, */
+/** a visible one this often, however much changes, */
 const SHOWN_PACE = 1000;
-/** and what is dear to answer less often. */
-const DEAR_PACE = 5000;
-const DEAR: ReadonlySet<unknown> = new Set(["series", "points", "view", "timeline", "calendar", "dead-letter-groups"]);
-/** A server that takes long is asked less: it rests so many times as long as it worked. */
+/** and expensive queries less often. */
+const EXPENSIVE_PACE = 5000;
+const EXPENSIVE: ReadonlySet<unknown> = new Set([
+  "series",
+  "points",
+  "view",
+  "timeline",
+  "calendar",
+  "dead-letter-groups",
+]);
+/** Back-off for a slow server: the pause is this many times the duration of the last refetch. */
 const REST = 4;
 
-/** Asks the queries of a topic again when it changed: soon, but never in a hurry. */
+/** Invalidates the queries of a changed topic, throttled. */
 class Refresher {
   private readonly due = new Map<string, number>();
   private readonly restUntil = new Map<string, number>();
@@ -52,11 +61,11 @@ class Refresher {
 
   mark(topic: string): void {
     this.plan(topic, SHOWN_PACE, false);
-    this.plan(topic, DEAR_PACE, true);
+    this.plan(topic, EXPENSIVE_PACE, true);
   }
 
-  private plan(topic: string, pace: number, dear: boolean): void {
-    const key = `${topic} ${dear}`;
+  private plan(topic: string, pace: number, expensive: boolean): void {
+    const key = `${topic} ${expensive}`;
     if (this.due.has(key)) return;
     const rest = (this.restUntil.get(key) ?? 0) - Date.now();
     const wait = Math.max(document.hidden ? HIDDEN_PACE : pace, rest);
@@ -66,7 +75,10 @@ class Refresher {
         this.due.delete(key);
         const began = Date.now();
         void this.queries
-          .invalidateQueries({ queryKey: [topic], predicate: (query) => DEAR.has(query.queryKey[1]) === dear })
+          .invalidateQueries({
+            queryKey: [topic],
+            predicate: (query) => EXPENSIVE.has(query.queryKey[1]) === expensive,
+          })
           .finally(() => this.restUntil.set(key, Date.now() + (Date.now() - began) * REST));
       }, wait),
     );
@@ -78,35 +90,35 @@ class Refresher {
   }
 }
 
-const HURRY = 3000;
+const RECONNECT_PACE = 3000;
 const TOPICS = ["runs", "schedules", "queues", "attention"] as const;
 
-/** Mounted once, by the frame: what changed is asked again, and after a gap everything is. */
-export function useFreshness(): void {
+/** Mounted once, by the frame: invalidates what changed, and everything after a reconnect. */
+export function useLiveRefresh(): void {
   const queries = useQueryClient();
   useEffect(() => {
     const refresher = new Refresher(queries);
     const ends = TOPICS.map((topic) => live.follow(topic, () => refresher.mark(topic)));
-    const end = live.onReturn(() => void queries.invalidateQueries());
-    // Who answers a question can be spoken to: no need to wait any longer.
-    let hurried = 0;
-    const heard = onAnswer(() => {
-      // But not with every answer: sockets alone may be shut out.
-      if (live.state.kind === "live" || Date.now() - hurried < HURRY) return;
-      hurried = Date.now();
-      live.hurry();
+    const end = live.onReconnect(() => void queries.invalidateQueries());
+    // A server that answers a request can be reconnected to without waiting.
+    let lastReconnect = 0;
+    const stopOnAnswer = onAnswer(() => {
+      // But not with every answer: a proxy may refuse sockets alone.
+      if (live.state.kind === "live" || Date.now() - lastReconnect < RECONNECT_PACE) return;
+      lastReconnect = Date.now();
+      live.reconnectNow();
     });
-    // Without a live line, what is shown is asked for now and then.
+    // Without a live connection, queries are polled.
     const poll = window.setInterval(() => {
       if (live.state.kind !== "live" && !document.hidden) for (const topic of TOPICS) refresher.mark(topic);
     }, HIDDEN_PACE);
     const wake = (): void => {
-      if (!document.hidden) live.hurry();
+      if (!document.hidden) live.reconnectNow();
     };
     document.addEventListener("visibilitychange", wake);
     window.addEventListener("online", wake);
     return () => {
-      for (const stop of [...ends, end, heard]) stop();
+      for (const stop of [...ends, end, stopOnAnswer]) stop();
       refresher.stop();
       window.clearInterval(poll);
       document.removeEventListener("visibilitychange", wake);

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { Live, type Told } from "./socket";
+import { Live, type LiveMessage } from "./socket";
 
-/** What the browser gives, reduced to what is asked of it; the far side is the test. */
+/** A fake WebSocket with the members that are used; the test plays the server. */
 class Line {
   static readonly OPEN = 1;
   static all: Line[] = [];
@@ -30,8 +30,8 @@ class Line {
     this.onopen?.();
   }
 
-  tell(told: Partial<Told>): void {
-    this.onmessage?.({ data: JSON.stringify(told) });
+  tell(message: Partial<LiveMessage>): void {
+    this.onmessage?.({ data: JSON.stringify(message) });
   }
 }
 
@@ -51,10 +51,10 @@ afterEach(() => {
 
 test("one line carries every topic, and each hears only its own", () => {
   const live = new Live(() => "ws://x");
-  const heard: string[] = [];
-  live.follow("runs", () => heard.push("runs"));
+  const received: string[] = [];
+  live.follow("runs", () => received.push("runs"));
   last().open();
-  live.follow("log:run_1", (told) => heard.push(`log ${told.seq}`), 17);
+  live.follow("log:run_1", (message) => received.push(`log ${message.seq}`), 17);
   last().tell({ topic: "log:run_1", type: "lines", seq: 18 });
   last().tell({ type: "event" });
 
@@ -63,13 +63,13 @@ test("one line carries every topic, and each hears only its own", () => {
     { op: "subscribe", topics: ["runs"], after: {} },
     { op: "subscribe", topics: ["log:run_1"], after: { "log:run_1": 17 } },
   ]);
-  expect(heard).toEqual(["log 18"]);
+  expect(received).toEqual(["log 18"]);
 });
 
-test("a lost line comes back with the last number it heard, and says how long it was away", () => {
+test("a lost connection resumes after the last number that it received, and reports the length of the gap", () => {
   const live = new Live(() => "ws://x");
   const away: number[] = [];
-  live.onReturn((ms) => away.push(ms));
+  live.onReconnect((ms) => away.push(ms));
   live.follow("log:run_1", () => undefined, 3);
   last().open();
   last().tell({ topic: "log:run_1", type: "lines", seq: 9 });
@@ -94,7 +94,7 @@ test("after some tries it is offline, and hurrying does not wait", () => {
   last().close();
   expect(live.state.kind).toBe("offline");
   const before = Line.all.length;
-  live.hurry();
+  live.reconnectNow();
   expect(Line.all.length).toBe(before + 1);
 });
 
@@ -114,11 +114,11 @@ test("who rests does not knock, and takes up everything again", () => {
   const live = new Live(() => "ws://x");
   live.follow("runs", () => undefined);
   last().open();
-  live.rest();
+  live.pause();
   live.follow("queues", () => undefined);
   vi.advanceTimersByTime(60_000);
   expect(Line.all.length).toBe(1);
-  live.wake();
+  live.resume();
   last().open();
   expect(last().sent).toEqual([{ op: "subscribe", topics: ["runs", "queues"], after: {} }]);
 });

@@ -1,8 +1,8 @@
 /**
- * One WebSocket per tab, all topics on it. Browsers allow six connections to an HTTP/1.1 server, so a stream per page
- * would leave the seventh tab hanging; sockets do not count.
+ * One WebSocket per tab for all topics. Browsers allow six connections to an HTTP/1.1 server, so a stream per page
+ * would block the seventh tab; sockets do not count.
  */
-export interface Told {
+export interface LiveMessage {
   topic: string;
   type: "snapshot" | "changed" | "event" | "lines" | "end" | "gone";
   seq?: number | null;
@@ -16,58 +16,58 @@ export type LiveState =
   | { kind: "reconnecting"; at: number; since: number }
   | { kind: "offline"; at: number; since: number };
 
-type Hear = (told: Told) => void;
+type Listener = (message: LiveMessage) => void;
 
 interface Topic {
-  heard: Set<Hear>;
+  listeners: Set<Listener>;
   after: number | undefined;
 }
 
-/** Silence of more than this means that the line is dead, whatever the socket says: a beat comes every 15 s. */
+/** The connection counts as dead after this much silence, for the server sends a heartbeat every 15 s. */
 const SILENCE = 40_000;
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 8000;
-/** After so many failed tries it is not a blink any more. */
+/** After so many failed attempts the state is `offline`. */
 const OFFLINE_AFTER = 3;
 
 export class Live {
   private socket: WebSocket | undefined;
   private readonly topics = new Map<string, Topic>();
   private readonly listeners = new Set<() => void>();
-  private readonly returned = new Set<(away: number) => void>();
+  private readonly reconnected = new Set<(away: number) => void>();
   private tries = 0;
   private lostAt = 0;
   private retry: number | undefined;
-  private watch: number | undefined;
-  private heardAt = 0;
-  private resting = false;
+  private silenceTimer: number | undefined;
+  private receivedAt = 0;
+  private paused = false;
   state: LiveState = { kind: "connecting" };
 
   constructor(private readonly address: () => string) {}
 
-  /** Hear a topic until the returned function is called. `after` is the last number already known. */
-  follow(name: string, hear: Hear, after?: number): () => void {
+  /** Subscribes until the returned function is called. `after` is the last sequence number already known. */
+  follow(name: string, listener: Listener, after?: number): () => void {
     let topic = this.topics.get(name);
-    const fresh = !topic;
+    const added = !topic;
     if (!topic) {
-      topic = { heard: new Set(), after };
+      topic = { listeners: new Set(), after };
       this.topics.set(name, topic);
     }
-    topic.heard.add(hear);
-    if (!this.socket && !this.resting && this.retry === undefined) this.open();
-    else if (fresh) this.say("subscribe", [name]);
+    topic.listeners.add(listener);
+    if (!this.socket && !this.paused && this.retry === undefined) this.open();
+    else if (added) this.send("subscribe", [name]);
     return () => {
-      topic.heard.delete(hear);
-      if (topic.heard.size > 0 || this.topics.get(name) !== topic) return;
+      topic.listeners.delete(listener);
+      if (topic.listeners.size > 0 || this.topics.get(name) !== topic) return;
       this.topics.delete(name);
-      this.say("unsubscribe", [name]);
+      this.send("unsubscribe", [name]);
     };
   }
 
-  /** Called after a gap with its length, when the line is back. */
-  onReturn(listener: (away: number) => void): () => void {
-    this.returned.add(listener);
-    return () => this.returned.delete(listener);
+  /** Called after a reconnect, with the length of the gap. */
+  onReconnect(listener: (away: number) => void): () => void {
+    this.reconnected.add(listener);
+    return () => this.reconnected.delete(listener);
   }
 
   onState(listener: () => void): () => void {
@@ -75,20 +75,20 @@ export class Live {
     return () => this.listeners.delete(listener);
   }
 
-  /** Try at once instead of waiting: a person pressed the button, or the machine woke up. */
-  hurry(): void {
+  /** Reconnects at once instead of waiting: on a press of the button, or when the machine wakes up. */
+  reconnectNow(): void {
     if (this.state.kind === "live" || !this.retry) return;
     window.clearTimeout(this.retry);
     this.retry = undefined;
     this.open();
   }
 
-  /** Nobody is signed in: knocking would only be refused. What is followed is kept for later. */
-  rest(): void {
-    if (this.resting) return;
-    this.resting = true;
+  /** Closes the connection while the session has ended; subscriptions are kept for later. */
+  pause(): void {
+    if (this.paused) return;
+    this.paused = true;
     window.clearTimeout(this.retry);
-    window.clearInterval(this.watch);
+    window.clearInterval(this.silenceTimer);
     this.retry = undefined;
     if (this.socket) {
       this.socket.onclose = null;
@@ -96,12 +96,12 @@ export class Live {
       this.socket = undefined;
     }
     this.lostAt ||= Date.now();
-    this.become({ kind: "paused" });
+    this.setState({ kind: "paused" });
   }
 
-  wake(): void {
-    if (!this.resting) return;
-    this.resting = false;
+  resume(): void {
+    if (!this.paused) return;
+    this.paused = false;
     this.tries = 0;
     this.open();
   }
@@ -110,63 +110,63 @@ export class Live {
     this.retry = undefined;
     const socket = new WebSocket(this.address());
     this.socket = socket;
-    this.heardAt = Date.now();
-    window.clearInterval(this.watch);
-    this.watch = window.setInterval(() => this.listen(socket), 5000);
+    this.receivedAt = Date.now();
+    window.clearInterval(this.silenceTimer);
+    this.silenceTimer = window.setInterval(() => this.checkSilence(socket), 5000);
     socket.onopen = () => {
-      if (this.socket === socket) this.arrived();
+      if (this.socket === socket) this.onOpen();
     };
     socket.onmessage = (message) => {
-      if (this.socket === socket) this.hear(String(message.data));
+      if (this.socket === socket) this.receive(String(message.data));
     };
     socket.onclose = () => {
-      if (this.socket === socket) this.lost();
+      if (this.socket === socket) this.onLost();
     };
   }
 
-  private arrived(): void {
+  private onOpen(): void {
     const away = this.lostAt ? Date.now() - this.lostAt : 0;
     this.tries = 0;
     this.lostAt = 0;
-    this.become({ kind: "live" });
-    this.say("subscribe", [...this.topics.keys()]);
-    if (away) for (const tell of this.returned) tell(away);
+    this.setState({ kind: "live" });
+    this.send("subscribe", [...this.topics.keys()]);
+    if (away) for (const listener of this.reconnected) listener(away);
   }
 
-  private listen(socket: WebSocket): void {
-    if (Date.now() - this.heardAt <= SILENCE) return;
+  private checkSilence(socket: WebSocket): void {
+    if (Date.now() - this.receivedAt <= SILENCE) return;
     socket.onclose = null;
     socket.close();
-    this.lost();
+    this.onLost();
   }
 
-  private lost(): void {
-    window.clearInterval(this.watch);
+  private onLost(): void {
+    window.clearInterval(this.silenceTimer);
     this.socket = undefined;
     this.lostAt ||= Date.now();
     this.tries += 1;
-    // Not all at the same moment: a restarted server would meet every tab at once.
+    // Jitter: otherwise all tabs would reconnect to a restarted server at once.
     const wait = Math.min(FIRST_WAIT * 2 ** (this.tries - 1), LONGEST_WAIT) * (0.75 + Math.random() / 2);
     const kind = this.tries > OFFLINE_AFTER ? "offline" : "reconnecting";
-    this.become({ kind, at: Date.now() + wait, since: this.lostAt });
+    this.setState({ kind, at: Date.now() + wait, since: this.lostAt });
     this.retry = window.setTimeout(() => this.open(), wait);
   }
 
-  private hear(text: string): void {
-    this.heardAt = Date.now();
-    let told: Told;
+  private receive(text: string): void {
+    this.receivedAt = Date.now();
+    let message: LiveMessage;
     try {
-      told = JSON.parse(text) as Told;
+      message = JSON.parse(text) as LiveMessage;
     } catch {
       return;
     }
-    const topic = told.topic ? this.topics.get(told.topic) : undefined;
+    const topic = message.topic ? this.topics.get(message.topic) : undefined;
     if (!topic) return;
-    if (typeof told.seq === "number") topic.after = told.seq;
-    for (const hear of topic.heard) hear(told);
+    if (typeof message.seq === "number") topic.after = message.seq;
+    for (const listener of topic.listeners) listener(message);
   }
 
-  private say(op: "subscribe" | "unsubscribe", topics: string[]): void {
+  private send(op: "subscribe" | "unsubscribe", topics: string[]): void {
     if (!topics.length || this.socket?.readyState !== WebSocket.OPEN) return;
     const after: Record<string, number> = {};
     for (const name of topics) {
@@ -176,8 +176,8 @@ export class Live {
     this.socket.send(JSON.stringify(op === "subscribe" ? { op, topics, after } : { op, topics }));
   }
 
-  private become(state: LiveState): void {
+  private setState(state: LiveState): void {
     this.state = state;
-    for (const tell of this.listeners) tell();
+    for (const listener of this.listeners) listener();
   }
 }

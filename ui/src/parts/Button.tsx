@@ -3,18 +3,18 @@ import type { ButtonHTMLAttributes, ReactNode, Ref } from "react";
 import { useOffline } from "@/live/live";
 
 import { cx } from "./cx";
-import { Key } from "./Key";
+import { Kbd } from "./Kbd";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: "plain" | "primary" | "danger" | "quiet";
   size?: "small" | "normal";
   icon?: ReactNode;
-  /** The key that does the same. */
+  /** The keyboard shortcut of the button. */
   hotkey?: string;
   busy?: boolean;
   /**
-   * It asks something of the server: off while that is not there, and says so. Taken for granted of one that can be busy
-   * or that sends a form.
+   * It sends a request: disabled with a tooltip while the server is unreachable. The default for buttons that can be
+   * busy or that submit a form.
    */
   acts?: boolean;
   ref?: Ref<HTMLButtonElement>;
@@ -58,7 +58,7 @@ export function Button({
     >
       {icon}
       {children}
-      {hotkey ? <Key inverse={kind === "primary"}>{hotkey}</Key> : null}
+      {hotkey ? <Kbd inverse={kind === "primary"}>{hotkey}</Kbd> : null}
     </button>
   );
 }

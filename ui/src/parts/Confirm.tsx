@@ -11,16 +11,16 @@ export interface ConfirmProps {
   /** A verb and its number: "Cancel 31 runs". */
   action: string;
   danger?: boolean;
-  /** What must be typed first: the number, or the name. */
+  /** The text that must be typed to confirm: the number, or the name. */
   type?: string;
-  /** False when nothing is asked of the server. */
+  /** False when no request is sent. */
   acts?: boolean;
-  /** False while it is not known what would happen, or nothing would. */
+  /** False while the effect is unknown, or there would be none. */
   ready?: boolean;
   children?: ReactNode;
 }
 
-/** Asks once more, and says what will happen. */
+/** A confirmation dialog that names the effect. */
 export function Confirm({
   open,
   onClose,
@@ -118,7 +118,7 @@ export function Modal({
           }}
           onCloseAutoFocus={(event) => {
             event.preventDefault();
-            // Back to the button that opened it; what is gone by then (a menu, a page) leaves it to the page.
+            // Focus returns to the button that opened the dialog, or to the page when that is gone.
             const back = before.current?.isConnected ? before.current : document.getElementById("main");
             (back as HTMLElement | null)?.focus({ preventScroll: true });
           }}

@@ -1,7 +1,7 @@
 import { duration, millis } from "@/time/format";
 import { useNow } from "@/time/useNow";
 
-/** How long something took; with `since` it counts on. */
+/** A duration; with `since` it is counted live. */
 export function Duration({ ms, since }: { ms?: number | null; since?: string | null }) {
   return since ? <Counting since={since} /> : <Fixed ms={ms} />;
 }

@@ -1,7 +1,7 @@
 import type { LucideIcon } from "lucide-react";
 import type { ReactNode } from "react";
 
-/** Nothing here, why, and what to do about it. */
+/** An empty state: why there is nothing, and what to do about it. */
 export function Empty({
   icon: Icon,
   title,

@@ -1,25 +1,25 @@
 import { CloudOff, RefreshCw, TriangleAlert } from "lucide-react";
 
-import { useSession } from "@/api/session";
 import { ProblemError } from "@/api/problem";
+import { useSession } from "@/api/session";
 import { useZone } from "@/prefs";
 import { clock, mark } from "@/time/moment";
-import { curl } from "@/words/copying";
 
 import { Button } from "./Button";
-import { CopyButton } from "./CopyButton";
+import { CopyButton } from "./copy/CopyButton";
+import { curl } from "./copy/snippets";
 import { cx } from "./cx";
 
 export interface ErrorCardProps {
   error: unknown;
-  /** What could not be had: "The runs could not be read". */
+  /** What failed: "The runs could not be read". */
   what?: string;
   onRetry?: () => void;
-  /** One line, above data that is old but still shown. */
+  /** One line, above stale data that is still shown. */
   bar?: boolean;
 }
 
-/** Says what, when, which request, and what to do next. */
+/** An error with its time, its request, and ways to go on. */
 export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
   const zone = useZone();
   const secured = useSession()?.mode === "secured";
@@ -41,7 +41,7 @@ export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
         <p className="break-words">{detail}</p>
         {known && !bar ? (
           <p className="mt-1 font-mono text-xs text-muted">
-            {known.asked.method} {known.asked.path.slice(0, 120)} · {known.status || "no answer"} ·{" "}
+            {known.request.method} {known.request.path.slice(0, 120)} · {known.status || "no answer"} ·{" "}
             {clock(known.at.getTime(), zone, "second")} {mark(known.at.getTime(), zone)}
             {known.requestId ? ` · ${known.requestId}` : ""}
           </p>
@@ -54,7 +54,7 @@ export function ErrorCard({ error, what, onRetry, bar }: ErrorCardProps) {
           </Button>
         ) : null}
         {known && !bar ? (
-          <CopyButton text={curl(known.asked, window.location.origin, secured)} label="Copy as curl" />
+          <CopyButton text={curl(known.request, window.location.origin, secured)} label="Copy as curl" />
         ) : null}
       </div>
     </div>

@@ -1,9 +1,8 @@
 import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 
-import { copyText } from "@/words/clipboard";
-
-import { Go } from "./Go";
+import { copyText } from "./copy/clipboard";
+import { Link } from "./Link";
 
 /** run_01a1…0ef9e9: the middle is cut out, the whole is on hover and in the clipboard. */
 export const shortId = (id: string): string => (id.length <= 16 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`);
@@ -14,9 +13,9 @@ export function Id({ id, to }: { id: string; to?: string }) {
   return (
     <span className="group/id inline-flex items-center gap-1 whitespace-nowrap" title={id}>
       {to ? (
-        <Go to={to} className="hover:underline">
+        <Link to={to} className="hover:underline">
           {text}
-        </Go>
+        </Link>
       ) : (
         text
       )}

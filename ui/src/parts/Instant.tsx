@@ -15,7 +15,7 @@ export interface InstantProps {
   none?: string;
 }
 
-/** A moment, as the time rule wants it: its zone is marked, and hovering tells the rest. */
+/** An instant by the time rule: with the label of its zone, and the exact time as a tooltip. */
 export function Instant({ at, as = "humane", precision = "minute", zone, none = "–" }: InstantProps) {
   const viewer = useZone();
   const far = at === null || at === undefined || Math.abs(millis(at) - Date.now()) > 3_600_000;

@@ -1,16 +1,16 @@
 import { useState } from "react";
 
 import { bytes } from "@/time/format";
-import { saveText } from "@/words/saving";
 
 import { Button } from "./Button";
-import { CopyButton } from "./CopyButton";
+import { CopyButton } from "./copy/CopyButton";
+import { downloadText } from "./copy/download";
 
-/** More than this is not drawn until somebody asks: a result may be very large. */
+/** Larger values are truncated until "Show more" is pressed. */
 const FIRST = 64 * 1024;
 const MOST = 2 * 1024 * 1024;
 
-/** A value as it is, to read and to copy. */
+/** A value as JSON, to read and to copy. */
 export function Json({ value, name = "value" }: { value: unknown; name?: string }) {
   const [all, setAll] = useState(false);
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
@@ -36,7 +36,7 @@ export function Json({ value, name = "value" }: { value: unknown; name?: string 
               Show more
             </Button>
           )}
-          <Button size="small" onClick={() => saveText(text, `${name}.json`)}>
+          <Button size="small" onClick={() => downloadText(text, `${name}.json`)}>
             Download
           </Button>
         </p>

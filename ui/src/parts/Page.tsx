@@ -2,7 +2,7 @@ import { ChevronRight } from "lucide-react";
 import { Fragment, type ReactNode, useEffect } from "react";
 
 import { cx } from "./cx";
-import { Go } from "./Go";
+import { Link } from "./Link";
 import { useTitle } from "./useTitle";
 
 export interface Crumb {
@@ -12,7 +12,7 @@ export interface Crumb {
 
 export interface PageProps {
   title: string;
-  /** What the tab says instead of the title: `nightly-prices · failed`. */
+  /** The title of the browser tab, when it differs: `nightly-prices · failed`. */
   tab?: string;
   /** The state whose colour the tab's icon shows. */
   state?: string;
@@ -25,7 +25,7 @@ export interface PageProps {
   children: ReactNode;
 }
 
-/** Every page: its heading, its actions, its tab. */
+/** The layout of a page: heading, actions, tab title. */
 export function Page({ title, tab, state, crumbs = [], aside, actions, fill, children }: PageProps) {
   useTitle(tab ?? title, state);
   useEffect(() => {
@@ -41,9 +41,9 @@ export function Page({ title, tab, state, crumbs = [], aside, actions, fill, chi
         <h1 className="flex min-w-0 flex-wrap items-center gap-x-1.5 text-xl font-semibold">
           {crumbs.map((crumb) => (
             <Fragment key={crumb.to}>
-              <Go to={crumb.to} className="text-muted hover:text-ink">
+              <Link to={crumb.to} className="text-muted hover:text-ink">
                 {crumb.label}
-              </Go>
+              </Link>
               <ChevronRight size={16} className="text-muted" aria-hidden />
             </Fragment>
           ))}

@@ -1,6 +1,6 @@
 import { cx } from "./cx";
 
-/** A few choices side by side, one of them taken. */
+/** A segmented control: a few choices side by side, one of them selected. */
 export function Segments<T extends string>({
   label,
   value,

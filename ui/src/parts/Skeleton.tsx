@@ -1,6 +1,6 @@
 import { cx } from "./cx";
 
-/** The place of what is still coming, in its size, so that nothing jumps. */
+/** A placeholder of the final size, so that the layout does not shift. */
 export function Skeleton({ className }: { className?: string }) {
   return <div aria-hidden className={cx("animate-pulse-soft rounded-sm bg-line", className ?? "h-3 w-24")} />;
 }

@@ -1,6 +1,6 @@
 import { type RefObject, useLayoutEffect, useRef, useState, useSyncExternalStore } from "react";
 
-/** The width of an element, followed. */
+/** The width of an element, updated on resize. */
 export function useWidth<T extends Element>(): [RefObject<T | null>, number] {
   const ref = useRef<T>(null);
   const [width, setWidth] = useState(0);
@@ -26,8 +26,8 @@ export function useMedia(query: string): boolean {
   );
 }
 
-/** A finger, which hits less exactly than a mouse and cannot hover. */
-export const useFinger = (): boolean => useMedia("(pointer: coarse)");
+/** A touch screen: less exact than a mouse, and without hover. */
+export const useCoarsePointer = (): boolean => useMedia("(pointer: coarse)");
 
-/** A telephone: tables become cards. */
+/** A narrow screen: tables become cards. */
 export const useNarrow = (): boolean => useMedia("(max-width: 767px)");

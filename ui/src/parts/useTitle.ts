@@ -1,8 +1,8 @@
 import { useEffect } from "react";
 
-import { lookOf } from "@/words/states";
+import { lookOf } from "./state/states";
 
-/** The tab's words and, when the page has a state, a dot in its colour on the icon. */
+/** Sets the title of the tab and, when the page has a state, a dot in its colour on the icon. */
 export function useTitle(title: string, state?: string): void {
   useEffect(() => {
     document.title = `${title} – foliot`;

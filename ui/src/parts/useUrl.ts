@@ -1,7 +1,7 @@
 import { useNavigate, useParams, useRouter, useSearch } from "@tanstack/react-router";
 import { useCallback } from "react";
 
-/** One value that lives in the URL (`?q=…`), so that every view can be sent to somebody else. */
+/** State in a query parameter (`?q=…`), so that every view has a link. */
 export function useUrl(name: string, fallback = ""): [string, (value: string, push?: boolean) => void] {
   const search = useSearch({ strict: false }) as Record<string, string | undefined>;
   const navigate = useNavigate();
@@ -22,8 +22,8 @@ export function useUrl(name: string, fallback = ""): [string, (value: string, pu
   return [search[name] ?? fallback, set];
 }
 
-/** Go somewhere from code. */
-export function useGo(): (to: string, replace?: boolean) => void {
+/** Navigates to a path of the dashboard. */
+export function useNavigateTo(): (to: string, replace?: boolean) => void {
   const router = useRouter();
   return useCallback(
     (to, replace = false) => (replace ? router.history.replace(to) : router.history.push(to)),

@@ -14,7 +14,7 @@ const STEPS: readonly number[] = [1 / 60, 5 / 60, 10 / 60, 15 / 60, 0.5, 1, 2, 3
 
 export function ticks(from: number, to: number, zone: string, wanted: number): Tick[] {
   const hours = (to - from) / HOUR;
-  const step = STEPS.find((one) => hours / one <= wanted);
+  const step = STEPS.find((step) => hours / step <= wanted);
   return step === undefined ? daily(from, to, zone, wanted) : hourly(from, to, zone, step);
 }
 

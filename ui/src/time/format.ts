@@ -1,4 +1,4 @@
-/** The time rule: no clock time without its zone, relative below a day, durations as people say them. */
+/** The time rule: no clock time without its zone, relative below a day, durations in two units. */
 import { format, mark, wall } from "./zone";
 
 const SECOND = 1000;
@@ -80,7 +80,7 @@ export function humane(at: string | number, zone: string, now: number): string {
   return Math.abs(millis(at) - now) < DAY ? relative(at, now) : absolute(at, zone, now);
 }
 
-/** What a pointer that rests on a time is told: ISO 8601, and how far away. */
+/** The tooltip of a time: ISO 8601, and the distance from now. */
 export function exact(at: string | number, now: number): string {
   return `${new Date(millis(at)).toISOString()} · ${relative(at, now)}`;
 }

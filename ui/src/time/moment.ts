@@ -1,3 +1,3 @@
-/** What components most often want of time, in one import. */
+/** The functions of `time/` that components use most, in one import. */
 export { absolute, clock, day, duration, exact, humane, millis, number, percent, relative, short } from "./format";
 export { mark } from "./zone";

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** One clock for the whole page: as many watches as wanted, one timer per pace. Hidden tabs do not tick. */
+/** One clock for the whole page: one timer per interval, however many subscribers. Hidden tabs do not tick. */
 class Pace {
   private now = Date.now();
   private timer: number | undefined;
@@ -10,7 +10,7 @@ class Pace {
 
   readonly read = (): number => this.now;
 
-  // The same function at every rendering: otherwise React would leave and come back each time.
+  // Stable functions: otherwise React would resubscribe at every render.
   readonly subscribe = (listener: () => void): (() => void) => {
     this.listeners.add(listener);
     this.timer ??= window.setInterval(() => this.tick(), this.every);
@@ -26,13 +26,13 @@ class Pace {
   private tick(): void {
     if (document.hidden) return;
     this.now = Date.now();
-    for (const tell of this.listeners) tell();
+    for (const listener of this.listeners) listener();
   }
 }
 
 const paces = new Map<number, Pace>();
 
-/** Now, renewed every so many milliseconds (1 s unless told). */
+/** The current time, updated every so many milliseconds (1 s by default). */
 export function useNow(every = 1000): number {
   let pace = paces.get(every);
   if (!pace) {

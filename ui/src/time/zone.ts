@@ -23,7 +23,7 @@ export function knownZone(zone: string): boolean {
 
 let browsers: string | undefined;
 
-/** The zone of this machine; asked once, for asking is slow. */
+/** The zone of this machine; read once, for reading it is slow. */
 export function browserZone(): string {
   if (browsers === undefined) {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -53,7 +53,7 @@ const PARTS: Intl.DateTimeFormatOptions = {
   second: "2-digit",
 };
 
-/** What the clock on the wall says there and then. */
+/** The wall-clock time of an instant in a zone. */
 export function wall(at: number, zone: string): Wall {
   const made: Record<string, number> = {};
   for (const part of format(zone, PARTS).formatToParts(at)) {
@@ -62,13 +62,13 @@ export function wall(at: number, zone: string): Wall {
   return made as unknown as Wall;
 }
 
-/** How far ahead of UTC the zone is then, in milliseconds. */
+/** The zone's offset from UTC at an instant, in milliseconds. */
 export function offset(at: number, zone: string): number {
   const { year, month, day, hour, minute, second } = wall(at, zone);
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;
 }
 
-/** The instant at which the wall shows this; of an hour that happens twice the first, of one that does not, what follows. */
+/** The instant of a wall-clock time; the first one of a repeated hour, the next existing one of a skipped hour. */
 export function fromWall(zone: string, year: number, month: number, day: number, hour = 0, minute = 0): number {
   const wanted = Date.UTC(year, month - 1, day, hour, minute);
   const guesses = [wanted - offset(wanted - 86_400_000, zone), wanted - offset(wanted + 86_400_000, zone)];
@@ -81,7 +81,7 @@ export function startOfDay(at: number, zone: string): number {
   return fromWall(zone, year, month, day);
 }
 
-/** The day `days` later on the wall's calendar: 23 or 25 hours on when the clocks change. */
+/** The same wall-clock time `days` later: 23 or 25 hours on when the clocks change. */
 export function addDays(at: number, days: number, zone: string): number {
   const { year, month, day, hour, minute } = wall(at, zone);
   return fromWall(zone, year, month, day + days, hour, minute);
@@ -89,7 +89,7 @@ export function addDays(at: number, days: number, zone: string): number {
 
 const NUMERIC = /^(GMT|UTC)?[+-]/;
 
-/** The zone's mark as people know it: CET, PST, UTC; where there is none, UTC+3. */
+/** The abbreviation of a zone at an instant: CET, PST, UTC; where there is none, UTC+3. */
 export function mark(at: number, zone: string): string {
   for (const locale of ["en-GB", "en-US", "en-AU", "en-CA", "en-IN"]) {
     const name = format(zone, { timeZoneName: "short" }, locale)

@@ -1,0 +1,54 @@
+import { Undo2 } from "lucide-react";
+import { useState } from "react";
+import { toast } from "sonner";
+
+import { ask } from "@/api/client";
+import { messageOf } from "@/api/problem";
+import type { Schedule, TrailEntry } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { useNavigateTo } from "@/parts/useUrl";
+
+/** Reverts an edit of a schedule; when the server refuses, shows the reason and a link to the schedule. */
+export function RevertButton({
+  entry,
+  name,
+  onReverted,
+}: {
+  entry: TrailEntry;
+  name: string;
+  onReverted?: () => void;
+}) {
+  const [asking, setAsking] = useState(false);
+  const go = useNavigateTo();
+  const mayWrite = usePermission("write:schedule");
+  const look = { label: "Look at it", onClick: () => go(`/schedules/${entry.thing_id}`) };
+  const revert = async (): Promise<void> => {
+    try {
+      const now = await ask<Schedule>(`/api/audit/${entry.id}/revert`, { method: "POST" });
+      toast.success(`${now.name} is as it was before`, { action: look });
+      onReverted?.();
+    } catch (error) {
+      toast.error(`Nothing was put back: ${messageOf(error)}`, { action: look, duration: 15_000 });
+    }
+  };
+  if (!mayWrite) return null;
+  return (
+    <div className="mt-2">
+      <Button size="small" acts icon={<Undo2 size={12} aria-hidden />} onClick={() => setAsking(true)}>
+        Revert…
+      </Button>
+      <Confirm
+        open={asking}
+        onClose={() => setAsking(false)}
+        title={`Revert this edit of ${name}?`}
+        action="Revert"
+        onConfirm={revert}
+      >
+        What stood before it stands again from now on, as a new version. Refused if somebody has edited the schedule
+        since.
+      </Confirm>
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Pause, Play, Square } from "lucide-react";
+
+import { queryKeys } from "@/api/queryKeys";
+import type { Bulk } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { useCommand } from "@/parts/useCommand";
+
+import { isOver } from "./useBulk";
+
+/** Pause, resume and stop; items that are done stay done. */
+export function Controls({ bulk, size }: { bulk: Bulk; size?: "small" }) {
+  const queries = useQueryClient();
+  const [act, busy] = useCommand();
+  if (!usePermission("write:bulk") || isOver(bulk)) return null;
+  const ask = async (verb: "pause" | "resume" | "stop"): Promise<void> => {
+    const now = await act<Bulk>(`/api/bulk/${bulk.id}/${verb}`);
+    if (now) queries.setQueryData(queryKeys.bulk(bulk.id), now);
+  };
+  return (
+    <>
+      {bulk.state === "paused" ? (
+        <Button size={size} busy={busy} icon={<Play size={14} aria-hidden />} onClick={() => void ask("resume")}>
+          Go on
+        </Button>
+      ) : (
+        <Button size={size} busy={busy} icon={<Pause size={14} aria-hidden />} onClick={() => void ask("pause")}>
+          Pause
+        </Button>
+      )}
+      <Button
+        size={size}
+        kind="danger"
+        busy={busy}
+        icon={<Square size={13} aria-hidden />}
+        onClick={() => void ask("stop")}
+      >
+        Stop
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import { useCallback } from "react";
+import { toast } from "sonner";
+
+import { ask } from "@/api/client";
+import { messageOf } from "@/api/problem";
+import type { Bulk, BulkRequest } from "@/api/schema";
+import { useNavigateTo } from "@/parts/useUrl";
+
+/** Starts a bulk action and shows a toast with a link to it. A refusal is shown as a toast and thrown again. */
+export function useStartBulk(): (request: BulkRequest) => Promise<Bulk> {
+  const go = useNavigateTo();
+  return useCallback(
+    async (request) => {
+      try {
+        const bulk = await ask<Bulk>("/api/bulk", { method: "POST", body: request });
+        toast.success(`${verb(request.action)} ${bulk.total.toLocaleString("en-US")}: under way`, {
+          action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+        });
+        return bulk;
+      } catch (error) {
+        toast.error(messageOf(error));
+        throw error;
+      }
+    },
+    [go],
+  );
+}
+
+const verb = (action: string): string => action.charAt(0).toUpperCase() + action.slice(1);

@@ -1,0 +1,216 @@
+import { useQuery, type UseQueryResult } from "@tanstack/react-query";
+import { BellOff, CircleCheck, Download } from "lucide-react";
+import { useCallback, useState } from "react";
+
+import { ask, pathOf } from "@/api/client";
+import { ProblemError } from "@/api/problem";
+import { queryKeys } from "@/api/queryKeys";
+import type { LetterGroup, LetterGroups } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { useStartBulk } from "@/features/bulk/useStartBulk";
+import { RUN_FIELDS } from "@/features/filters/fields";
+import { FilterBox } from "@/features/filters/FilterBox";
+import { MuteDialog } from "@/features/mutes/MuteDialog";
+import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { CopyAs } from "@/parts/copy/CopyAs";
+import { shellQuoted } from "@/parts/copy/snippets";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Link } from "@/parts/Link";
+import { Menu } from "@/parts/Menu";
+import { Page } from "@/parts/Page";
+import { Skeleton } from "@/parts/Skeleton";
+import { useUrl } from "@/parts/useUrl";
+import { number } from "@/time/moment";
+
+import { Backlog } from "./Backlog";
+import { DeadLetterGroup, filterOf, type GroupActions } from "./DeadLetterGroup";
+import { ReplayDialog, type ReplayTarget } from "./ReplayDialog";
+
+const ALL = "state:dead_letter -resolved:true";
+const UNMUTED = "-muted:true";
+
+/** Dead letters grouped by their cause, with replay, discard and mute. */
+export default function DeadLettersPage() {
+  const [q, setQ] = useUrl("q");
+  const [replaying, setReplaying] = useState<ReplayTarget | null>(null);
+  const [discarding, setDiscarding] = useState<LetterGroup | null>(null);
+  const [muting, setMuting] = useState<LetterGroup | null>(null);
+  const filter = useCallback((next: string) => setQ(next, true), [setQ]);
+  const groups = useGroups(q, UNMUTED);
+  const muted = useGroups(q, "muted:true");
+  const bulk = useStartBulk();
+  const mayRun = usePermission("run:dead_letter");
+  const actions: GroupActions = { q, onReplay: setReplaying, onDiscard: setDiscarding, onMute: setMuting };
+  const deadLetters = groups.data?.letters ?? 0;
+  const everything = `${ALL} ${UNMUTED} ${q}`.trim();
+  return (
+    <Page
+      title="Dead letters"
+      state={deadLetters ? "dead_letter" : undefined}
+      aside={
+        groups.data && deadLetters ? (
+          <Link to={`/runs?q=${encodeURIComponent(everything)}`} className="text-muted hover:text-ink">
+            {number(deadLetters)} in {number(groups.data.total)} {groups.data.total === 1 ? "group" : "groups"}
+          </Link>
+        ) : null
+      }
+      actions={
+        <>
+          {mayRun && deadLetters ? (
+            <Button
+              kind="primary"
+              acts
+              onClick={() => setReplaying({ filter: everything, sample: groups.data?.items[0]?.sample })}
+            >
+              Replay all {number(deadLetters)}…
+            </Button>
+          ) : null}
+          {deadLetters ? <Export q={everything} /> : null}
+          <CopyAs
+            call={{
+              method: "GET",
+              path: pathOf("/api/dead-letters/groups", { q }),
+              cli: q ? `dead-letter groups -q ${shellQuoted(q)}` : "dead-letter groups",
+            }}
+          />
+        </>
+      }
+    >
+      <FilterBox
+        value={q}
+        onChange={filter}
+        fields={RUN_FIELDS}
+        error={groups.error}
+        placeholder='schedule:partner-sync kind:webhook since:24h "text"'
+      />
+      {groups.data ? <Backlog found={groups.data} /> : null}
+      <Groups found={groups} q={q} onClear={() => filter("")} mutedCount={muted.data?.letters ?? 0} actions={actions} />
+      <MutedGroups found={muted.data} actions={actions} />
+      <ReplayDialog target={replaying} onClose={() => setReplaying(null)} />
+      <MuteDialog group={muting} onClose={() => setMuting(null)} />
+      <Confirm
+        open={discarding !== null}
+        onClose={() => setDiscarding(null)}
+        danger
+        type={discarding ? String(discarding.count) : undefined}
+        title={`Discard ${number(discarding?.count ?? 0)} letters?`}
+        action={`Discard ${number(discarding?.count ?? 0)}`}
+        onConfirm={() =>
+          discarding
+            ? bulk({ action: "discard", filter: filterOf(discarding, q), expect: discarding.count, rate: 50 })
+            : undefined
+        }
+      >
+        They stay on record as runs and leave this list for good. Nothing is sent. Who did it is written to the audit
+        log.
+      </Confirm>
+    </Page>
+  );
+}
+
+function useGroups(q: string, narrowed: string): UseQueryResult<LetterGroups> {
+  const query = { q: `${q} ${narrowed}`.trim(), limit: 100 };
+  return useQuery({
+    queryKey: queryKeys.deadLetterGroups(query),
+    queryFn: ({ signal }) => ask<LetterGroups>("/api/dead-letters/groups", { query, signal }),
+    placeholderData: (before) => before,
+    retry: false,
+  });
+}
+
+function Groups({
+  found,
+  q,
+  onClear,
+  mutedCount,
+  actions,
+}: {
+  found: UseQueryResult<LetterGroups>;
+  q: string;
+  onClear: () => void;
+  mutedCount: number;
+  actions: GroupActions;
+}) {
+  const [open, setOpen] = useUrl("group");
+  const items = found.data?.items ?? [];
+  if (found.error && !(found.error instanceof ProblemError && found.error.about("q"))) {
+    return (
+      <ErrorCard error={found.error} what="The dead letters could not be read" onRetry={() => void found.refetch()} />
+    );
+  }
+  if (found.isPending) {
+    return (
+      <div role="status" aria-label="Loading" aria-busy className="flex flex-col gap-3">
+        {[0, 1, 2].map((row) => (
+          <Skeleton key={row} className="h-16 w-full" />
+        ))}
+      </div>
+    );
+  }
+  if (!items.length && found.error) return null;
+  if (!items.length && q) {
+    return (
+      <Empty title="No dead letter matches this filter" actions={<Button onClick={onClear}>Clear the filter</Button>}>
+        <code className="font-mono">{q}</code>
+      </Empty>
+    );
+  }
+  if (!items.length) {
+    return (
+      <Empty icon={CircleCheck} title={mutedCount ? "No dead letter that is not muted" : "No dead letters"}>
+        Runs land here after their last attempt fails.
+      </Empty>
+    );
+  }
+  return items.map((group) => (
+    <DeadLetterGroup
+      key={group.fingerprint}
+      group={group}
+      open={open === group.fingerprint || items.length === 1}
+      onToggle={() => setOpen(open === group.fingerprint ? "" : group.fingerprint)}
+      {...actions}
+    />
+  ));
+}
+
+/** The muted groups, folded at the end of the page. */
+function MutedGroups({ found, actions }: { found?: LetterGroups; actions: GroupActions }) {
+  const [open, setOpen] = useState("");
+  if (!found?.items.length) return null;
+  return (
+    <details className="rounded-lg border border-dashed px-3 py-2">
+      <summary className="cursor-pointer text-sm text-muted">
+        <BellOff size={13} aria-hidden className="mr-1.5 inline" />
+        {number(found.total)} muted {found.total === 1 ? "group" : "groups"}, {number(found.letters)}{" "}
+        {found.letters === 1 ? "letter" : "letters"}
+      </summary>
+      <div className="mt-3 flex flex-col gap-3">
+        {found.items.map((group) => (
+          <DeadLetterGroup
+            key={group.fingerprint}
+            group={group}
+            open={open === group.fingerprint}
+            onToggle={() => setOpen(open === group.fingerprint ? "" : group.fingerprint)}
+            {...actions}
+          />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+/** Downloads all dead letters that match. */
+function Export({ q }: { q: string }) {
+  const save = (format: string): void => window.location.assign(pathOf("/api/runs/export", { q, format }));
+  return (
+    <Menu
+      trigger={<Button icon={<Download size={14} aria-hidden />}>Export</Button>}
+      items={[
+        { label: "NDJSON, a letter a line", onSelect: () => save("ndjson") },
+        { label: "CSV, a table", onSelect: () => save("csv") },
+      ]}
+    />
+  );
+}

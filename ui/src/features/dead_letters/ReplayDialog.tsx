@@ -1,0 +1,175 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { ask } from "@/api/client";
+import type { Bulk, BulkRequest, Run, Trial } from "@/api/schema";
+import { BulkDialog, type Rate, RATES, useStartRequest } from "@/features/bulk/BulkDialog";
+import { Button } from "@/parts/Button";
+import { Modal } from "@/parts/Confirm";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { parseObject } from "@/parts/form/json";
+import { Segments } from "@/parts/Segments";
+import { Skeleton } from "@/parts/Skeleton";
+import { useDebounced } from "@/parts/useDebounced";
+import { number } from "@/time/moment";
+
+import { DryRunSummary } from "./DryRunSummary";
+import { PatchInput } from "./PatchInput";
+
+export interface ReplayTarget {
+  filter?: string;
+  ids?: string[];
+  /** A run of the selection, to show its payload. */
+  sample?: Run;
+  /** Whether the payload is edited before the replay. */
+  edit?: boolean;
+}
+
+/** Replays dead letters: dry run, start at a bounded rate, progress. */
+export function ReplayDialog({ target, onClose }: { target: ReplayTarget | null; onClose: () => void }) {
+  return (
+    <Modal
+      open={target !== null}
+      onClose={onClose}
+      title={target?.edit ? "Edit and replay dead letters" : "Replay dead letters"}
+      wide
+    >
+      {target ? (
+        <BulkDialog onClose={onClose}>
+          {(onStarted) => <ReplayForm target={target} onClose={onClose} onStarted={onStarted} />}
+        </BulkDialog>
+      ) : null}
+    </Modal>
+  );
+}
+
+function ReplayForm({
+  target,
+  onClose,
+  onStarted,
+}: {
+  target: ReplayTarget;
+  onClose: () => void;
+  onStarted: (bulk: Bulk) => void;
+}) {
+  const [rate, setRate] = useState<Rate>("5");
+  const [order, setOrder] = useState<"oldest" | "newest">("oldest");
+  const [stopAfter, setStopAfter] = useState("3");
+  const [asOf, setAsOf] = useState<"now" | "then">("now");
+  const [text, setText] = useState("");
+  const written = parseObject(text);
+  const patch = target.edit && written.value && Object.keys(written.value).length ? written.value : null;
+  const chosen = target.filter === undefined ? { ids: target.ids } : { filter: target.filter };
+  const request: BulkRequest = {
+    action: "replay",
+    ...chosen,
+    rate: Number(rate),
+    order,
+    stop_after: Number.parseInt(stopAfter, 10) || null,
+    as_of: asOf,
+    patch,
+  };
+  const settled = useDebounced(JSON.stringify({ ...chosen, as_of: asOf, patch }));
+  const current = settled === JSON.stringify({ ...chosen, as_of: asOf, patch });
+  const rehearsal = useQuery({
+    queryKey: ["rehearsal", settled],
+    queryFn: ({ signal }) =>
+      ask<Trial>("/api/bulk", {
+        method: "POST",
+        body: { action: "replay", ...(JSON.parse(settled) as object), dry_run: true },
+        signal,
+      }),
+    placeholderData: (before) => before,
+    staleTime: 0,
+    retry: false,
+  });
+  const count = rehearsal.data?.count;
+  const ready =
+    current &&
+    !rehearsal.isPlaceholderData &&
+    Boolean(count) &&
+    rehearsal.data?.rehearsal?.refused !== count &&
+    !written.error &&
+    (!target.edit || patch !== null);
+  const { start, busy, error } = useStartRequest("/api/bulk", onStarted);
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (ready) void start({ ...request, ...(target.filter === undefined ? {} : { expect: count }) });
+      }}
+    >
+      {target.edit ? <PatchInput text={text} onText={setText} error={written.error} sample={target.sample} /> : null}
+      <div className="flex flex-wrap items-center gap-x-6 gap-y-3 text-sm">
+        <span className="flex items-center gap-2">
+          Settings
+          <Segments
+            label="By which settings of their schedules"
+            value={asOf}
+            onChange={setAsOf}
+            choices={[
+              ["now", "Of now"],
+              ["then", "Of then"],
+            ]}
+          />
+        </span>
+        <span className="flex items-center gap-2">
+          A second{" "}
+          <Segments
+            label="How many a second"
+            value={rate}
+            onChange={setRate}
+            choices={RATES.map((rate) => [rate, rate] as const)}
+          />
+        </span>
+        <span className="flex items-center gap-2">
+          Order
+          <Segments
+            label="Order"
+            value={order}
+            onChange={setOrder}
+            choices={[
+              ["oldest", "Oldest first"],
+              ["newest", "Newest first"],
+            ]}
+          />
+        </span>
+        <label
+          className="flex items-center gap-2"
+          title="Looked at once a second: what is on its way by then still arrives."
+        >
+          Stop after
+          <input
+            inputMode="numeric"
+            value={stopAfter}
+            onChange={(event) => setStopAfter(event.target.value.replace(/\D/g, ""))}
+            className="h-7 w-14 rounded border bg-bg px-2 text-right"
+          />
+          have failed
+        </label>
+      </div>
+      {rehearsal.error ? (
+        <ErrorCard error={rehearsal.error} what="The rehearsal failed" onRetry={() => void rehearsal.refetch()} />
+      ) : null}
+      {error ? <ErrorCard error={error} what="Nothing was replayed" bar /> : null}
+      {rehearsal.data ? (
+        <div className={rehearsal.isPlaceholderData || !current ? "opacity-60" : undefined}>
+          <DryRunSummary trial={rehearsal.data} asOf={asOf} edited={patch !== null} />
+        </div>
+      ) : rehearsal.error ? null : (
+        <Skeleton className="h-16 w-full" />
+      )}
+      <p className="text-xs text-muted">
+        Failures are counted once a second, when runs have ended: what is on its way by then still arrives. A slow pace
+        keeps that little.
+      </p>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Leave as they are</Button>
+        <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
+          Replay {count === undefined ? "" : number(count)}
+        </Button>
+      </div>
+    </form>
+  );
+}

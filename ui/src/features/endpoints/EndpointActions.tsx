@@ -1,0 +1,117 @@
+import { useQuery } from "@tanstack/react-query";
+import { Ellipsis } from "lucide-react";
+import { useState } from "react";
+import { toast } from "sonner";
+
+import { ask } from "@/api/client";
+import { messageOf } from "@/api/problem";
+import type { EndpointModel, Run, Trial } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { useStartBulk } from "@/features/bulk/useStartBulk";
+import { ReplayDialog, type ReplayTarget } from "@/features/dead_letters/ReplayDialog";
+import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { Menu } from "@/parts/Menu";
+import { useNavigateTo } from "@/parts/useUrl";
+import { number } from "@/time/moment";
+
+import { RecoverDialog } from "./RecoverDialog";
+import { targetFilter } from "./target";
+
+export interface ChosenAction {
+  endpoint: EndpointModel;
+  act: "recover" | "disable";
+}
+
+/** The menu of one endpoint. */
+export function EndpointMenu({
+  endpoint,
+  onChoose,
+}: {
+  endpoint: EndpointModel;
+  onChoose: (chosen: ChosenAction) => void;
+}) {
+  const go = useNavigateTo();
+  const [mayRun, mayWrite, mayBulk] = [
+    usePermission("run:schedule"),
+    usePermission("write:schedule"),
+    usePermission("write:bulk"),
+  ];
+  const test = async (): Promise<void> => {
+    try {
+      const run = await ask<Run>("/api/endpoints/test", { method: "POST", body: { url: endpoint.url } });
+      toast.success("A test is on its way", {
+        action: { label: "Open run", onClick: () => go(`/runs/${run.id}`) },
+      });
+    } catch (error) {
+      toast.error(`No test was sent: ${messageOf(error)}`);
+    }
+  };
+  return (
+    <Menu
+      trigger={<Button size="small" kind="quiet" aria-label={`Act on ${endpoint.url}`} icon={<Ellipsis size={16} />} />}
+      items={[
+        { label: "Send a test", disabled: !mayRun, onSelect: () => void test() },
+        { label: "Recover what failed…", disabled: !mayBulk, onSelect: () => onChoose({ endpoint, act: "recover" }) },
+        { label: "Its runs", onSelect: () => go(`/runs?q=${encodeURIComponent(targetFilter(endpoint.url))}`) },
+        {
+          label: "Disable…",
+          danger: true,
+          disabled: !mayWrite || !mayBulk,
+          onSelect: () => onChoose({ endpoint, act: "disable" }),
+        },
+      ]}
+    />
+  );
+}
+
+/** The dialog of the chosen menu item. */
+export function EndpointDialogs({ chosen, onClose }: { chosen: ChosenAction | null; onClose: () => void }) {
+  const [target, setTarget] = useState<ReplayTarget | null>(null);
+  return (
+    <>
+      <RecoverDialog
+        endpoint={chosen?.act === "recover" ? chosen.endpoint : null}
+        onClose={onClose}
+        onReplay={(filter) => {
+          onClose();
+          setTarget({ filter });
+        }}
+      />
+      <ReplayDialog target={target} onClose={() => setTarget(null)} />
+      <DisableDialog endpoint={chosen?.act === "disable" ? chosen.endpoint : null} onClose={onClose} />
+    </>
+  );
+}
+
+function DisableDialog({ endpoint, onClose }: { endpoint: EndpointModel | null; onClose: () => void }) {
+  const bulk = useStartBulk();
+  const filter = targetFilter(endpoint?.url ?? "");
+  const trial = useQuery({
+    queryKey: ["rehearsal", "pause", filter],
+    queryFn: ({ signal }) =>
+      ask<Trial>("/api/bulk", { method: "POST", body: { action: "pause", filter, dry_run: true }, signal }),
+    enabled: endpoint !== null,
+    staleTime: 0,
+    retry: false,
+  });
+  const count = trial.data?.count;
+  const named = count === undefined ? "schedules" : `${number(count)} ${count === 1 ? "schedule" : "schedules"}`;
+  return (
+    <Confirm
+      open={endpoint !== null}
+      onClose={onClose}
+      danger
+      title={count === 0 ? "No active schedule calls it" : `Pause ${named}?`}
+      action={`Pause ${named}`}
+      ready={Boolean(count)}
+      onConfirm={() => bulk({ action: "pause", filter, expect: count })}
+    >
+      <span className="font-mono text-xs break-all">{endpoint?.url}</span>
+      <br />
+      {trial.error
+        ? messageOf(trial.error)
+        : "Every active schedule that calls this target is paused until somebody resumes it. What passes meanwhile is never caught up; runs that have begun go on."}
+    </Confirm>
+  );
+}

@@ -1,0 +1,197 @@
+import { useQuery } from "@tanstack/react-query";
+import { Webhook } from "lucide-react";
+import { useMemo, useState } from "react";
+
+import { ask } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import type { EndpointList, EndpointModel } from "@/api/schema";
+import { CopyAs } from "@/parts/copy/CopyAs";
+import { Empty } from "@/parts/Empty";
+import { Instant } from "@/parts/Instant";
+import { Link } from "@/parts/Link";
+import { Page } from "@/parts/Page";
+import { StateBadge } from "@/parts/state/StateBadge";
+import { type Column, DataTable } from "@/parts/table/DataTable";
+import { duration, number } from "@/time/moment";
+
+import { BreakerBadge, Breakers } from "./Breakers";
+import { type ChosenAction, EndpointDialogs, EndpointMenu } from "./EndpointActions";
+
+const PACE = 10_000;
+const rowId = (endpoint: EndpointModel): string => endpoint.url;
+
+/** The endpoints that webhooks call, with their success rate and circuit breakers. */
+export default function EndpointsPage() {
+  const list = useQuery({
+    queryKey: queryKeys.endpoints,
+    queryFn: ({ signal }) => ask<EndpointList>("/api/endpoints", { signal }),
+    refetchInterval: PACE,
+  });
+  const [chosen, setChosen] = useState<ChosenAction | null>(null);
+  const items = list.data?.items ?? [];
+  const failing = items.filter((item) => item.failing_since).length;
+  const columns = useMemo<Column<EndpointModel>[]>(
+    () => [
+      {
+        id: "url",
+        header: "Target",
+        width: "minmax(200px, 6fr)",
+        card: "lead",
+        sort: (endpoint) => endpoint.url,
+        cell: (endpoint) => <Address url={endpoint.url} />,
+      },
+      {
+        id: "state",
+        header: "Now",
+        width: "165px",
+        card: "side",
+        sort: (endpoint) => endpoint.failing_since ?? "",
+        cell: (endpoint) =>
+          endpoint.breaker ? (
+            <BreakerBadge breaker={endpoint.breaker} />
+          ) : endpoint.failing_since ? (
+            <span className="flex items-center gap-1.5" title={endpoint.last_error ?? undefined}>
+              <StateBadge state="failed" note="since" />
+              <Instant at={endpoint.failing_since} />
+            </span>
+          ) : (
+            <StateBadge state="success" />
+          ),
+      },
+      {
+        id: "ratio",
+        header: "Succeeded",
+        width: "110px",
+        right: true,
+        card: "meta",
+        sort: (endpoint) => endpoint.success_ratio,
+        cell: (endpoint) => `${successShare(endpoint)} of ${number(endpoint.calls)}`,
+      },
+      {
+        id: "took",
+        header: "p50 · p95",
+        width: "130px",
+        right: true,
+        card: "none",
+        sort: (endpoint) => endpoint.p95_ms,
+        cell: (endpoint) => `${duration(endpoint.p50_ms)} · ${duration(endpoint.p95_ms)}`,
+      },
+      {
+        id: "codes",
+        header: "How calls ended",
+        width: "minmax(120px, 3fr)",
+        card: "none",
+        cell: (endpoint) => (
+          <span className="truncate text-muted">
+            {Object.entries(endpoint.codes)
+              .map(([code, times]) => `${code} × ${number(times)}`)
+              .join(", ")}
+          </span>
+        ),
+      },
+      {
+        id: "by",
+        header: "Called by",
+        width: "minmax(90px, 1.5fr)",
+        card: "none",
+        cell: (endpoint) => <Callers endpoint={endpoint} />,
+      },
+      {
+        id: "secret",
+        header: "Secret since",
+        width: "100px",
+        card: "none",
+        sort: (endpoint) => endpoint.secrets?.[0]?.since ?? "",
+        cell: (endpoint) => <Secrets endpoint={endpoint} />,
+      },
+      {
+        id: "acts",
+        header: <span className="sr-only">Actions</span>,
+        width: "28px",
+        card: "meta",
+        cell: (endpoint) => <EndpointMenu endpoint={endpoint} onChoose={setChosen} />,
+      },
+    ],
+    [],
+  );
+  return (
+    <Page
+      title="Endpoints"
+      state={failing ? "failed" : undefined}
+      aside={list.data ? <span className="text-muted">{summaryOf(list.data, failing)}</span> : null}
+      actions={<CopyAs call={{ method: "GET", path: "/api/endpoints", cli: "endpoints" }} />}
+    >
+      {list.data?.breakers.length ? <Breakers open={list.data.breakers} /> : null}
+      <DataTable
+        label="Endpoints"
+        columns={columns}
+        rows={items}
+        rowId={rowId}
+        href={(endpoint) => `/runs/${endpoint.last_run_id}`}
+        loading={list.isPending}
+        error={list.error}
+        onRetry={() => void list.refetch()}
+        fill={false}
+        empty={
+          <Empty icon={Webhook} title="No webhook was called within the last 24 hours">
+            Targets stand here by themselves, once a schedule has called them.
+          </Empty>
+        }
+      />
+      <EndpointDialogs chosen={chosen} onClose={() => setChosen(null)} />
+    </Page>
+  );
+}
+
+/** URLs of one host differ at their end, so the host is truncated first. */
+function Address({ url }: { url: string }) {
+  const [host, path] = [url.replace(/^(\w+:\/\/[^/]*).*$/, "$1"), url.replace(/^\w+:\/\/[^/]*/, "")];
+  return (
+    <span className="flex min-w-0 font-mono text-xs" title={url}>
+      <span className="min-w-0 shrink-[999] truncate text-muted">{host}</span>
+      <span className="min-w-0 truncate">{path}</span>
+    </span>
+  );
+}
+
+/** Never 100 % while something failed. */
+function successShare(endpoint: EndpointModel): string {
+  const exact = endpoint.success_ratio * 100;
+  return `${endpoint.failed ? Math.min(exact, 99.9).toFixed(1) : 100} %`;
+}
+
+function summaryOf(list: EndpointList, failing: number): string {
+  const most = list.total > list.items.length ? `, the worst ${number(list.items.length)} shown` : "";
+  const newest = list.whole ? "" : ", by the newest 2,000 runs";
+  return `${number(failing)} of ${number(list.total)} failing now${most} · last 24 hours${newest}`;
+}
+
+function Callers({ endpoint }: { endpoint: EndpointModel }) {
+  const [first] = endpoint.schedules;
+  if (!first) return <span className="text-muted">no schedule</span>;
+  return (
+    <span className="truncate">
+      <Link to={`/schedules/${first.id}`} className="hover:underline">
+        {first.name}
+      </Link>
+      {endpoint.schedule_count > 1 ? (
+        <span className="text-muted"> and {number(endpoint.schedule_count - 1)} more</span>
+      ) : null}
+    </span>
+  );
+}
+
+/** The age of the secret that signs the calls, or of the one that a header refers to. */
+function Secrets({ endpoint }: { endpoint: EndpointModel }) {
+  if (!endpoint.secrets) return <span className="text-muted">not for your role</span>;
+  const [first] = endpoint.secrets;
+  if (!first) return <span className="text-muted">none</span>;
+  return (
+    <span className="truncate" title={endpoint.secrets.map((each) => each.name).join(", ")}>
+      <Instant at={first.since} none="age unknown" />
+      {endpoint.secrets.length > 1 ? (
+        <span className="text-muted"> and {number(endpoint.secrets.length - 1)} more</span>
+      ) : null}
+    </span>
+  );
+}

@@ -1,0 +1,169 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { ask } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import { usePermission, useSession } from "@/api/session";
+import { Card } from "@/parts/Card";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Skeleton } from "@/parts/Skeleton";
+import { StateIcon } from "@/parts/state/StateBadge";
+import { bytes } from "@/time/format";
+import { number } from "@/time/moment";
+
+interface Health {
+  status: "ok" | "degraded" | "down";
+  version: string;
+  problems: string[];
+  database: {
+    status: string;
+    latency_ms: number | null;
+    error: string | null;
+    disk: { path?: string; bytes?: number; free?: number } | null;
+  };
+  feed: { kind: string; connected: boolean; error: string | null } | null;
+  broker: { url: string; publishing: boolean; error: string | null } | null;
+  scrapyd: { url: string; status: string; running: number | null; pending: number | null; error: string | null }[];
+}
+
+interface InUse {
+  limits: Record<string, number | null>;
+  used: Record<string, number>;
+}
+
+const LIMITS: Record<string, string> = {
+  schedules: "Schedules",
+  concurrent_runs: "Runs at once",
+  streams: "Open streams",
+};
+
+/** Version, settings, limits and health of this server. */
+export function System() {
+  const session = useSession();
+  const mayReadSystem = usePermission("read:house");
+  const health = useQuery({
+    queryKey: queryKeys.health,
+    queryFn: ({ signal }) => ask<Health>("/health/detailed", { signal }),
+    refetchInterval: 10_000,
+    enabled: mayReadSystem,
+    retry: false,
+  });
+  const use = useQuery({
+    queryKey: ["limits"],
+    queryFn: ({ signal }) => ask<InUse>("/api/limits", { signal }),
+    retry: false,
+  });
+  return (
+    <>
+      <Card title="You">
+        <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-1 text-sm">
+          <Fact name="Name">{session?.user_id ?? "–"}</Fact>
+          <Fact name="Tenant">{session?.tenant_id ?? "–"}</Fact>
+          <Fact name="Role">{session?.role ?? "–"}</Fact>
+          <Fact name="Signed in by">
+            {session?.mode === "local" ? "being on this machine" : "a token or an API key"}
+          </Fact>
+        </dl>
+      </Card>
+      <Card title="Limits of the tenant">
+        {use.data ? (
+          <dl className="flex flex-col gap-3 text-sm">
+            {Object.entries(LIMITS).map(([name, label]) => {
+              const most = use.data.limits[name] ?? null;
+              const used = use.data.used[name] ?? 0;
+              return (
+                <div key={name} className="flex flex-wrap items-center gap-x-4 gap-y-1">
+                  <dt className="w-36 text-muted">{label}</dt>
+                  <dd className="flex flex-1 items-center gap-3">
+                    <span className="w-40">
+                      {number(used)} {most === null ? "· no limit" : `of ${number(most)}`}
+                    </span>
+                    {most === null ? null : (
+                      <span aria-hidden className="h-1.5 max-w-60 flex-1 overflow-hidden rounded-full bg-line">
+                        <span
+                          className="block h-full bg-accent"
+                          style={{ width: `${Math.min((used / Math.max(most, 1)) * 100, 100)}%` }}
+                        />
+                      </span>
+                    )}
+                  </dd>
+                </div>
+              );
+            })}
+          </dl>
+        ) : use.error ? (
+          <ErrorCard error={use.error} what="The limits could not be read" onRetry={() => void use.refetch()} />
+        ) : (
+          <Skeleton className="h-16 w-full" />
+        )}
+      </Card>
+      {mayReadSystem ? (
+        <Card title="System" aside={health.data ? `Foliot ${health.data.version}` : null}>
+          {health.data ? (
+            <ul className="flex flex-col gap-2 text-sm">
+              <Line good={health.data.database.status === "ok"} name="Database">
+                {health.data.database.error ?? `answers in ${health.data.database.latency_ms?.toFixed(1) ?? "–"} ms`}
+                {health.data.database.disk?.bytes
+                  ? ` · ${bytes(health.data.database.disk.bytes)}, ${bytes(health.data.database.disk.free ?? 0)} free`
+                  : ""}
+              </Line>
+              {health.data.feed ? (
+                <Line good={health.data.feed.connected} name="Wake-ups">
+                  {health.data.feed.error ?? `by ${health.data.feed.kind}`}
+                </Line>
+              ) : null}
+              {health.data.broker ? (
+                <Line good={health.data.broker.publishing} name="Broker">
+                  {health.data.broker.error ?? health.data.broker.url}
+                </Line>
+              ) : null}
+              {health.data.scrapyd.map((node) => (
+                <Line key={node.url} good={node.status === "ok"} name="Scrapyd">
+                  {node.url} ·{" "}
+                  {node.error ?? `${number(node.running ?? 0)} running, ${number(node.pending ?? 0)} waiting`}
+                </Line>
+              ))}
+              {health.data.problems.map((problem) => (
+                <li key={problem} className="text-attention-ink">
+                  {problem}
+                </li>
+              ))}
+            </ul>
+          ) : health.error ? (
+            <ErrorCard error={health.error} what="The health could not be read" onRetry={() => void health.refetch()} />
+          ) : (
+            <Skeleton className="h-16 w-full" />
+          )}
+          <p className="mt-4 text-xs text-muted">
+            For Prometheus:{" "}
+            <a className="underline hover:text-ink" href="/metrics">
+              /metrics
+            </a>{" "}
+            · every call:{" "}
+            <a className="underline hover:text-ink" href="/docs">
+              /docs
+            </a>
+          </p>
+        </Card>
+      ) : null}
+    </>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}
+
+function Line({ good, name, children }: { good: boolean; name: string; children: React.ReactNode }) {
+  return (
+    <li className="flex flex-wrap items-center gap-2">
+      <StateIcon state={good ? "success" : "failed"} />
+      <span className="w-24 font-medium">{name}</span>
+      <span className="min-w-0 break-words text-muted">{children}</span>
+    </li>
+  );
+}

@@ -1,0 +1,120 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import type { CursorPage } from "@/api/client";
+import { ask } from "@/api/client";
+import { ProblemError } from "@/api/problem";
+import { queryKeys } from "@/api/queryKeys";
+import type { TimelineModel, WorkerModel } from "@/api/schema";
+import { Button } from "@/parts/Button";
+import { Chart } from "@/parts/chart/Chart";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Skeleton } from "@/parts/Skeleton";
+import { lookOf } from "@/parts/state/states";
+import { useZone } from "@/prefs";
+import { absolute, clock, mark, millis, number } from "@/time/moment";
+
+import { nearestFreeMinute, startsPerMinute } from "./aggregate";
+import { Gantt } from "./Gantt";
+import type { Range } from "./range";
+
+/** A day or a week as a Gantt chart, with the starts per minute above it. */
+export function GanttView({
+  range,
+  by,
+  q,
+  onZoom,
+  onNext,
+}: {
+  range: Range;
+  by: string;
+  q: string;
+  onZoom: (from: number, to: number) => void;
+  onNext: () => void;
+}) {
+  const zone = useZone();
+  const query = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString(), group_by: by, q };
+  const { data, error, refetch, isPlaceholderData } = useQuery({
+    queryKey: queryKeys.timeline(query),
+    queryFn: ({ signal }) => ask<TimelineModel>("/api/timeline", { query, signal }),
+    placeholderData: keepPreviousData,
+    retry: (count, problem) => count < 2 && problem instanceof ProblemError && problem.retryable,
+  });
+  const workers = useQuery({
+    queryKey: queryKeys.workers,
+    queryFn: ({ signal }) => ask<CursorPage<WorkerModel>>("/api/workers", { signal }),
+    staleTime: 30_000,
+    retry: false,
+  });
+  const slots = workers.data?.items.reduce((sum, one) => sum + (one.state === "live" ? one.slots : 0), 0);
+  const worst = useMemo(
+    () =>
+      data?.collisions.reduce<{ at: string; count: number } | null>(
+        (best, one) => (best === null || one.count > best.count ? one : best),
+        null,
+      ) ?? null,
+    [data],
+  );
+  const quiet = useMemo(
+    () =>
+      data && worst && millis(worst.at) > Date.now()
+        ? nearestFreeMinute(startsPerMinute(data.groups), millis(worst.at))
+        : null,
+    [data, worst],
+  );
+  const folded = data?.groups.filter((group) => group.folded) ?? [];
+  if (error && !data)
+    return error instanceof ProblemError && error.about("q") ? null : (
+      <ErrorCard error={error} what="The timeline could not be read" onRetry={() => void refetch()} />
+    );
+  if (!data) return <Skeleton className="h-96 w-full" />;
+  return (
+    <Chart
+      title={`What ran and what is planned (${mark(range.from, zone)})`}
+      aside={<span className="hidden sm:inline">drag above the rows to look closer</span>}
+      head={["Row", "At", "State", "Count"]}
+      rows={() =>
+        data.groups.flatMap((group) =>
+          group.marks.map((mark) => [
+            group.name || "without a schedule",
+            absolute(mark.at, zone, Date.now(), "second"),
+            lookOf(mark.state).label,
+            number(mark.count),
+          ]),
+        )
+      }
+    >
+      <div className={isPlaceholderData ? "opacity-50" : undefined}>
+        {data.groups.length ? (
+          <Gantt timeline={data} by={by} onZoom={onZoom} />
+        ) : (
+          <Empty title="No fires in this range" actions={<Button onClick={onNext}>Jump to the next fire</Button>}>
+            {q ? "The filter may leave out what you look for." : "Nothing ran here and nothing is planned."}
+          </Empty>
+        )}
+        <div className="flex flex-col gap-1 pt-3 text-xs text-muted">
+          {worst ? (
+            <p>
+              Most at once: {number(worst.count)} start at {clock(worst.at, zone)} {mark(millis(worst.at), zone)}
+              {slots ? `; the workers here can run ${number(slots)} at a time` : ""}.
+              {quiet ? ` Nothing starts at ${clock(quiet, zone)}.` : ""}
+            </p>
+          ) : null}
+          {folded.length ? (
+            <p>
+              {number(folded.reduce((sum, group) => sum + group.runs + group.planned, 0))} runs and instants of{" "}
+              {number(folded.length)} frequent {folded.length === 1 ? "row" : "rows"} are shown as density.
+            </p>
+          ) : null}
+          {data.dropped_groups ? (
+            <p>{number(data.dropped_groups)} further rows had no room: narrow the filter or group by tag.</p>
+          ) : null}
+          {data.complete ? null : (
+            <p>So much was missed or skipped that only the newest of it is shown: look at a shorter time.</p>
+          )}
+        </div>
+      </div>
+    </Chart>
+  );
+}

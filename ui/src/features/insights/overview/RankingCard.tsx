@@ -1,0 +1,145 @@
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+
+import { ask } from "@/api/client";
+import type { Ranked, Ranking } from "@/api/schema";
+import { Card } from "@/parts/Card";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Link } from "@/parts/Link";
+import { Segments } from "@/parts/Segments";
+import { Skeleton } from "@/parts/Skeleton";
+import { useUrl } from "@/parts/useUrl";
+import { duration, number, percent } from "@/time/moment";
+
+const runs = (q: string | null): string => `/runs?q=${encodeURIComponent(q ?? "")}`;
+
+/** The slowest and the most often failing schedules; every number links to the runs that it counts. */
+export function RankingCard() {
+  const [over, setOver] = useUrl("ranked", "24h");
+  const { data, error, refetch } = useQuery({
+    queryKey: ["schedules", "ranking", over],
+    queryFn: ({ signal }) => ask<Ranking>("/api/schedules/ranking", { query: { over, limit: 5 }, signal }),
+    placeholderData: (before) => before,
+    staleTime: 30_000,
+    refetchInterval: 60_000,
+  });
+  const choice = (
+    <Segments
+      label="How far back"
+      value={over === "7d" ? "7d" : "24h"}
+      onChange={setOver}
+      choices={[
+        ["24h", "24 h"],
+        ["7d", "7 days"],
+      ]}
+    />
+  );
+  if (error && !data) {
+    return (
+      <Card title="Slowest and flakiest schedules" aside={choice}>
+        <ErrorCard error={error} onRetry={() => void refetch()} />
+      </Card>
+    );
+  }
+  const partly = data && !data.whole ? `from the newest ${number(data.runs)} runs` : null;
+  return (
+    <div className="grid gap-4 lg:grid-cols-2">
+      <Card
+        flush
+        title="Slowest"
+        aside={
+          <>
+            {partly ?? "95 of 100 runs took no longer"}
+            {choice}
+          </>
+        }
+      >
+        <List
+          items={data?.slowest}
+          empty="No run has ended in this time."
+          bar={(entry) => (entry.p95_ms ?? 0) / Math.max(data?.slowest[0]?.p95_ms ?? 1, 1)}
+          tone="bg-accent/70"
+          figure={(entry) => (
+            <>
+              <Figure to={runs(entry.q.slow)} title="The runs that took this long or longer">
+                {duration(entry.p95_ms)}
+              </Figure>
+              <Figure quiet to={runs(entry.q.runs)} title="All of its runs in this time">
+                {number(entry.runs)} {entry.runs === 1 ? "run" : "runs"}
+              </Figure>
+            </>
+          )}
+        />
+      </Card>
+      <Card flush title="Flakiest" aside={partly ?? "share of runs that failed"}>
+        <List
+          items={data?.flakiest}
+          empty="No schedule failed in this time, of those with three runs or more."
+          bar={(entry) => entry.failure_ratio}
+          tone="bg-failed"
+          figure={(entry) => (
+            <>
+              <Figure to={runs(entry.q.failed)} title="The runs that failed">
+                {percent(entry.failure_ratio)}
+              </Figure>
+              <Figure quiet to={runs(entry.q.runs)} title="All of its runs in this time">
+                {number(entry.failed)} of {number(entry.runs)}
+              </Figure>
+            </>
+          )}
+        />
+      </Card>
+    </div>
+  );
+}
+
+function List({
+  items,
+  empty,
+  bar,
+  tone,
+  figure,
+}: {
+  items: readonly Ranked[] | undefined;
+  empty: string;
+  bar: (entry: Ranked) => number;
+  tone: string;
+  figure: (entry: Ranked) => ReactNode;
+}) {
+  if (!items) {
+    return (
+      <div className="flex flex-col gap-3 p-4">
+        <Skeleton className="h-4 w-2/3" />
+        <Skeleton className="h-4 w-1/2" />
+      </div>
+    );
+  }
+  if (!items.length) return <p className="px-4 py-3 text-muted">{empty}</p>;
+  return (
+    <ol className="divide-y">
+      {items.map((entry) => (
+        <li key={entry.schedule_id} className="flex items-center gap-3 px-4 py-1.5">
+          <Link to={`/schedules/${entry.schedule_id}`} className="min-w-0 flex-1 truncate hover:underline">
+            {entry.name}
+          </Link>
+          <span className="h-1.5 w-24 shrink-0 overflow-hidden rounded-full bg-line max-md:hidden" aria-hidden>
+            <span className={`block h-full ${tone}`} style={{ width: `${Math.max(100 * bar(entry), 2)}%` }} />
+          </span>
+          {figure(entry)}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Figure({ to, title, quiet, children }: { to: string; title: string; quiet?: boolean; children: ReactNode }) {
+  return (
+    <Link
+      to={to}
+      title={title}
+      className={`shrink-0 text-right hover:underline ${quiet ? "w-18 text-xs text-muted" : "w-16 font-medium"}`}
+    >
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,164 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import { ask, pathOf } from "@/api/client";
+import type { Job } from "@/api/schema";
+import { Button } from "@/parts/Button";
+import { CopyAs } from "@/parts/copy/CopyAs";
+import { Duration } from "@/parts/Duration";
+import { Empty } from "@/parts/Empty";
+import { Id } from "@/parts/Id";
+import { Instant } from "@/parts/Instant";
+import { Page } from "@/parts/Page";
+import { Segments } from "@/parts/Segments";
+import { Kind } from "@/parts/state/Kind";
+import { StateBadge } from "@/parts/state/StateBadge";
+import { type Column, DataTable } from "@/parts/table/DataTable";
+import { useUrl } from "@/parts/useUrl";
+import { millis, number } from "@/time/moment";
+
+import { JobProgress } from "./JobProgress";
+import { SubmitForm } from "./SubmitForm";
+
+const STEP = 50;
+const rowId = (job: Job): string => job.job_id;
+const CHOICES = [
+  ["", "All"],
+  ["running", "Running"],
+  ["finished", "Finished"],
+  ["error", "Failed"],
+  ["cancelled", "Cancelled"],
+] as const;
+
+const columns: Column<Job>[] = [
+  {
+    id: "state",
+    header: "State",
+    width: "120px",
+    card: "side",
+    cell: (job) => <StateBadge state={job.state ?? "planned"} />,
+  },
+  {
+    id: "job",
+    header: "Job",
+    width: "160px",
+    card: "lead",
+    cell: (job) => <Id id={job.job_id} to={`/crawls/${job.job_id}`} />,
+  },
+  { id: "kind", header: "Kind", width: "110px", card: "none", cell: (job) => <Kind kind={job.kind} /> },
+  { id: "began", header: "Asked for", width: "130px", card: "meta", cell: (job) => <Instant at={job.created_at} /> },
+  {
+    id: "took",
+    header: "Took",
+    width: "90px",
+    right: true,
+    card: "none",
+    cell: (job) =>
+      job.started_at ? (
+        job.finished_at ? (
+          <Duration ms={millis(job.finished_at) - millis(job.started_at)} />
+        ) : (
+          <Duration since={job.started_at} />
+        )
+      ) : (
+        "–"
+      ),
+  },
+  {
+    id: "band",
+    header: "Progress",
+    width: "minmax(180px, 2fr)",
+    card: "meta",
+    cell: (job) =>
+      job.total_articles === null ? <CrawlProgress job={job} /> : <JobProgress job={job} words={false} />,
+  },
+  {
+    id: "counts",
+    header: "Read",
+    width: "110px",
+    right: true,
+    card: "none",
+    cell: (job) =>
+      job.total_articles === null ? "–" : `${number(job.completed ?? 0)} / ${number(job.total_articles)}`,
+  },
+  {
+    id: "error",
+    header: "Error",
+    width: "minmax(120px, 1.5fr)",
+    card: "none",
+    cell: (job) => (
+      <span className="truncate text-failed-ink">
+        {job.error?.message ?? (job.failed ? `${number(job.failed)} failed` : "")}
+      </span>
+    ),
+  },
+];
+
+function CrawlProgress({ job }: { job: Job }) {
+  const progress = job.progress ?? {};
+  const counts = Object.entries(progress).filter(([, value]) => typeof value === "number");
+  return (
+    <span className="truncate text-muted">
+      {counts.map(([name, value]) => `${number(value as number)} ${name.replaceAll("_", " ")}`).join(" · ") || "–"}
+    </span>
+  );
+}
+
+/** Jobs: crawls and batches of articles. */
+export default function JobsPage() {
+  const [status, setStatus] = useUrl("status");
+  const [most, setMost] = useUrl("limit", String(STEP));
+  const query = useMemo(() => ({ status_filter: status, limit: Number(most) || STEP }), [status, most]);
+  const list = useQuery({
+    queryKey: ["runs", "jobs", query],
+    queryFn: ({ signal }) => ask<{ jobs: Job[]; total: number }>("/jobs/", { query, signal }),
+    placeholderData: (before) => before,
+  });
+  const jobs = list.data?.jobs ?? [];
+  const total = list.data?.total ?? 0;
+  return (
+    <Page
+      title="Crawls & articles"
+      aside={
+        list.data ? (
+          <span className="text-muted">
+            {number(total)} {status ? "matching" : total === 1 ? "job" : "jobs"}
+          </span>
+        ) : null
+      }
+      actions={<CopyAs call={{ method: "GET", path: pathOf("/jobs/", query), cli: "articles list" }} />}
+    >
+      <SubmitForm />
+      <div className="flex">
+        <Segments
+          label="State"
+          value={status as (typeof CHOICES)[number][0]}
+          choices={CHOICES}
+          onChange={(to) => setStatus(to, true)}
+        />
+      </div>
+      <DataTable
+        label="Jobs"
+        columns={columns}
+        rows={jobs}
+        rowId={rowId}
+        href={(job) => `/crawls/${job.job_id}`}
+        loading={list.isPending}
+        error={list.error}
+        onRetry={() => void list.refetch()}
+        hasMore={jobs.length < total && Number(most) < 500}
+        onMore={() => setMost(String(Math.min(Number(most) + STEP, 500)))}
+        fill={false}
+        empty={
+          status ? (
+            <Empty title="No job in this state" actions={<Button onClick={() => setStatus("")}>Show all</Button>} />
+          ) : (
+            <Empty title="Nothing was crawled yet">
+              Paste URLs above, or make a schedule that does it every morning.
+            </Empty>
+          )
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,17 @@
+import type { Job } from "@/api/schema";
+
+/** The parts of a job's progress bar, in their order. */
+export function progressParts(job: Job): { name: string; count: number; tone: string }[] {
+  const cached = job.cached ?? 0;
+  return [
+    { name: "done", count: Math.max((job.completed ?? 0) - cached, 0), tone: "success" },
+    { name: "cached", count: cached, tone: "running" },
+    { name: "failed", count: job.failed ?? 0, tone: "failed" },
+    { name: "pending", count: job.pending ?? 0, tone: "line" },
+  ];
+}
+
+/** The URLs of a pasted text, separated by blanks or commas, without duplicates. */
+export function parseUrls(text: string): string[] {
+  return [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+}

@@ -1,0 +1,126 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import type { CursorPage } from "@/api/client";
+import { ask } from "@/api/client";
+import type { Instant, Run, Schedule } from "@/api/schema";
+import { Button } from "@/parts/Button";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { SkeletonRows } from "@/parts/Skeleton";
+import { useZone } from "@/prefs";
+import { day, mark, millis } from "@/time/moment";
+import { useNow } from "@/time/useNow";
+
+import { groupInstants, spanFor } from "./instantGroups";
+import { InstantRow } from "./InstantRow";
+
+const WANTED = 60;
+const MOST_PAGES = 4;
+
+async function instantsOf(id: string, from: number, to: number, signal: AbortSignal): Promise<Instant[]> {
+  const found: Instant[] = [];
+  let cursor: string | null = null;
+  for (let turn = 0; turn < MOST_PAGES; turn += 1) {
+    const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
+    const page: CursorPage<Instant> = await ask<CursorPage<Instant>>(`/api/schedules/${id}/instants`, {
+      query: { ...span, limit: 500, cursor },
+      signal,
+    });
+    found.push(...page.items);
+    cursor = page.next_cursor;
+    if (!cursor) break;
+  }
+  return found;
+}
+
+/** The ledger of a schedule: every instant with its outcome and reason, also those without a run. */
+export function InstantsTab({
+  schedule,
+  next,
+  runs,
+}: {
+  schedule: Schedule;
+  next: readonly string[];
+  runs: readonly Run[];
+}) {
+  const zone = useZone();
+  const now = useNow(1000);
+  const stretch = spanFor(next, WANTED);
+  // The newest span ends after the next two instants, so that planned ones are visible.
+  const ahead = Math.min(Math.max(stretch / 20, 5000), 3 * 86_400_000);
+  const born = millis(schedule.created_at);
+  const list = useInfiniteQuery({
+    queryKey: ["runs", "instants", schedule.id, Math.round(stretch / 60_000)],
+    queryFn: async ({ pageParam, signal }) => {
+      const to = pageParam ?? Date.now() + ahead;
+      const from = Math.max(to - stretch, Math.min(born, to) - 1000);
+      return { from, items: await instantsOf(schedule.id, from, to, signal) };
+    },
+    initialPageParam: null as number | null,
+    getNextPageParam: (page) => (page.from <= born ? null : page.from),
+    retry: false,
+  });
+  const byId = useMemo(() => new Map(runs.map((run) => [run.id, run])), [runs]);
+  const ticks = useMemo(
+    () =>
+      groupInstants(
+        [...(list.data?.pages ?? [])].reverse().flatMap((page) => page.items),
+        now,
+      ),
+    [list.data, now],
+  );
+  const planned = ticks.filter((tick) => tick.first.outcome === "planned");
+  const past = ticks.filter((tick) => tick.first.outcome !== "planned");
+  if (list.isPending) return <SkeletonRows rows={6} />;
+  if (list.error && !ticks.length)
+    return <ErrorCard error={list.error} what="The instants could not be read" onRetry={() => void list.refetch()} />;
+  if (!ticks.length)
+    return (
+      <Empty title="It has not fired yet">
+        Every instant will stand here with what became of it, also those that make no run.
+      </Empty>
+    );
+  const shown = [...planned.slice(-3), ...past];
+  // A schedule that fires at most once a day needs no date headings: its rows have dates.
+  const dated = new Set(shown.map((tick) => day(tick.last.at, zone, now))).size > shown.length * 0.6;
+  let before = "";
+  return (
+    <div className="overflow-hidden rounded-lg border">
+      <div className="flex items-center border-b bg-surface px-3 py-1.5 text-xs font-medium text-muted">
+        <span className={dated ? "w-44 shrink-0" : "w-28 shrink-0"}>Instant ({mark(now, zone)})</span>
+        <span>What became of it</span>
+      </div>
+      <ul>
+        {shown.map((tick) => {
+          const date = day(tick.last.at, zone, now);
+          const fresh = date !== before && !dated;
+          before = date;
+          return (
+            <li key={tick.first.at} className="border-b border-line/70 last:border-b-0">
+              {fresh ? <p className="bg-surface px-3 py-1 text-xs text-muted">{date}</p> : null}
+              <InstantRow
+                tick={tick}
+                dated={dated}
+                zone={zone}
+                run={tick.first.run_id ? byId.get(tick.first.run_id) : undefined}
+                now={now}
+              />
+            </li>
+          );
+        })}
+      </ul>
+      {list.hasNextPage ? (
+        <div className="border-t p-2 text-center">
+          <Button size="small" kind="quiet" busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+            Show earlier instants
+          </Button>
+        </div>
+      ) : (
+        <p className="border-t px-3 py-2 text-center text-xs text-muted">
+          That is all: it was created {day(schedule.created_at, zone, now)}.
+        </p>
+      )}
+    </div>
+  );
+}

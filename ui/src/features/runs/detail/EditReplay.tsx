@@ -1,0 +1,113 @@
+import { useState } from "react";
+
+import type { Run, Schedule } from "@/api/schema";
+import { Button } from "@/parts/Button";
+import { Modal } from "@/parts/Confirm";
+import { CopyAs } from "@/parts/copy/CopyAs";
+import { useCommand } from "@/parts/useCommand";
+import { useNavigateTo } from "@/parts/useUrl";
+
+import { mergePatchOf } from "./mergePatch";
+import { isOpenDeadLetter, repeat } from "./repeat";
+
+type Config = Record<string, unknown>;
+
+/** Whether the action of a run is known, so that it can be edited. */
+export const editable = (run: Run, schedule?: Schedule): boolean =>
+  isOpenDeadLetter(run)
+    ? run.action !== null ||
+      (schedule !== undefined && schedule.status !== "deleted" && schedule.action.kind === run.kind)
+    : schedule !== undefined;
+
+/** Replays a run with other parameters, once; the schedule is not changed. */
+export function EditReplay({
+  run,
+  schedule,
+  open,
+  onClose,
+}: {
+  run: Run;
+  schedule?: Schedule;
+  open: boolean;
+  onClose: () => void;
+}) {
+  return (
+    <Modal open={open} onClose={onClose} title="Edit and replay" wide>
+      <Form key={`${run.id} ${schedule?.version}`} run={run} schedule={schedule} onClose={onClose} />
+    </Modal>
+  );
+}
+
+function Form({ run, schedule, onClose }: { run: Run; schedule?: Schedule; onClose: () => void }) {
+  const letter = isOpenDeadLetter(run);
+  const [shown] = useState(() => configOf(run, schedule, letter));
+  const [text, setText] = useState(JSON.stringify(shown, null, 2));
+  const [act, busy] = useCommand();
+  const go = useNavigateTo();
+  const payload = parsed(text);
+  // A dead letter with parameters of its own is edited from those.
+  const terms = { as_of: run.action ? "then" : "now", patch: payload && mergePatchOf(shown, payload) };
+  const call = letter
+    ? { path: "/api/dead-letters/replay", body: { ids: [run.id], ...terms } }
+    : { path: `/api/schedules/${schedule?.id}/run-now`, body: { payload: payload ?? {} } };
+  const send = async (): Promise<void> => {
+    const made = letter
+      ? await repeat(act, run, terms)
+      : await act<Run>(call.path, { body: call.body }, "Replayed with what you wrote");
+    if (!made) return;
+    onClose();
+    go(`/runs/${made.id}`);
+  };
+  return (
+    <form
+      className="flex flex-col gap-3"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <p className="text-sm text-muted">
+        What {run.schedule_name ?? schedule?.name ?? "it"} does, for one run more.{" "}
+        {letter ? "The letter is settled when that run succeeds. " : ""}
+        {schedule ? "The schedule stays as it is; secrets" : "Secrets"} are filled in by the server.
+      </p>
+      <textarea
+        aria-label="Parameters, as JSON"
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        rows={14}
+        spellCheck={false}
+        aria-invalid={payload === null ? true : undefined}
+        className="w-full rounded border bg-bg p-3 font-mono text-xs"
+      />
+      {payload === null ? (
+        <p role="alert" className="text-sm text-failed-ink">
+          This is not an object in JSON yet.
+        </p>
+      ) : null}
+      <div className="flex justify-end gap-2">
+        <CopyAs call={{ method: "POST", ...call }} />
+        <Button onClick={onClose}>Leave as it is</Button>
+        <Button acts type="submit" kind="primary" disabled={payload === null} busy={busy}>
+          Replay
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/** The parameters of the replay: those of the dead letter, or those of its schedule now. */
+function configOf(run: Run, schedule: Schedule | undefined, letter: boolean): Config {
+  const own = (run.action ?? {}) as Config;
+  const { kind: _, ...config } = letter && run.action ? own : { ...(schedule?.action as Config | undefined), ...own };
+  return config;
+}
+
+function parsed(text: string): Config | null {
+  try {
+    const read: unknown = JSON.parse(text);
+    return read && typeof read === "object" && !Array.isArray(read) ? (read as Config) : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,79 @@
+import { useQuery } from "@tanstack/react-query";
+import { ArchiveX, CircleX } from "lucide-react";
+
+import { ask } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import type { Count, Run } from "@/api/schema";
+import { Button } from "@/parts/Button";
+import { Link } from "@/parts/Link";
+import { number } from "@/time/moment";
+
+/** The error of a run, how often it occurred, and the actions on it. */
+export function Failure({ run, onJump, onEdit }: { run: Run; onJump: () => void; onEdit?: () => void }) {
+  const q = run.fingerprint ? `fingerprint:${run.fingerprint} since:7d` : null;
+  const { data } = useQuery({
+    queryKey: queryKeys.runsCount({ q: q ?? "" }),
+    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { query: { q }, signal }),
+    enabled: q !== null,
+  });
+  if (!run.error) return null;
+  const dead = run.state === "dead_letter";
+  const Icon = dead ? ArchiveX : CircleX;
+  return (
+    <section
+      aria-label="Why it failed"
+      className={`flex flex-wrap items-start gap-x-3 gap-y-2 rounded-lg border p-3 ${dead ? "border-dead/40 bg-dead-tint" : "border-failed/40 bg-failed-tint"}`}
+    >
+      <Icon size={18} className={dead ? "mt-0.5 text-dead-ink" : "mt-0.5 text-failed-ink"} aria-hidden />
+      <div className="min-w-0 flex-1 basis-56">
+        <p className={`font-medium [overflow-wrap:anywhere] ${dead ? "text-dead-ink" : "text-failed-ink"}`}>
+          {run.error.message}{" "}
+          <span className="font-normal">
+            (attempt {run.attempt} of {run.max_attempts})
+          </span>
+        </p>
+        <p className="text-sm text-muted">
+          <code className="font-mono text-xs">{run.error.code}</code>
+          {data && q && data.count > 1 ? (
+            <>
+              {" · "}
+              <Link to={`/runs?q=${encodeURIComponent(q)}`} className="underline">
+                same error in {number(data.count)} runs of the last 7 days
+              </Link>
+            </>
+          ) : null}
+          {run.resolved_by ? (
+            <>
+              {" · "}settled by{" "}
+              {run.resolved_by.startsWith("run_") ? (
+                <Link to={`/runs/${run.resolved_by}`} className="underline">
+                  a replay
+                </Link>
+              ) : (
+                run.resolved_by
+              )}
+            </>
+          ) : null}
+        </p>
+      </div>
+      <div className="flex flex-wrap gap-2">
+        <Button size="small" onClick={onJump}>
+          Jump to the error
+        </Button>
+        {dead && run.fingerprint ? (
+          <Link
+            to={`/dead-letters?q=${encodeURIComponent(`fingerprint:${run.fingerprint}`)}`}
+            className="inline-flex h-6 items-center rounded border bg-raised px-2 text-xs font-medium hover:bg-surface"
+          >
+            See the group
+          </Link>
+        ) : null}
+        {onEdit ? (
+          <Button acts size="small" onClick={onEdit}>
+            Edit & replay
+          </Button>
+        ) : null}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,54 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+
+import type { CursorPage } from "@/api/client";
+import { ask } from "@/api/client";
+import type { Run } from "@/api/schema";
+import { Empty } from "@/parts/Empty";
+import { DataTable } from "@/parts/table/DataTable";
+import { useZone } from "@/prefs";
+import { mark } from "@/time/moment";
+
+import { runColumns } from "../list/columns";
+
+const rowId = (run: Run): string => run.id;
+
+/** The repeats of a run, and runs with the same error fingerprint. */
+export function RelatedRuns({ run }: { run: Run }) {
+  const zone = useZone();
+  const q = run.fingerprint ? `fingerprint:${run.fingerprint}` : `parent:${run.id}`;
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ["runs", "related", run.id, q],
+    queryFn: async ({ signal }) => {
+      const [repeats, alike] = await Promise.all([
+        ask<CursorPage<Run>>("/api/runs", { query: { q: `parent:${run.id}`, limit: 20 }, signal }),
+        run.fingerprint
+          ? ask<CursorPage<Run>>("/api/runs", { query: { q, limit: 30 }, signal })
+          : Promise.resolve({ items: [], next_cursor: null }),
+      ]);
+      return [
+        ...repeats.items,
+        ...alike.items.filter((item) => item.id !== run.id && !repeats.items.some((other) => other.id === item.id)),
+      ];
+    },
+  });
+  const columns = useMemo(() => runColumns(mark(Date.now(), zone)), [zone]);
+  return (
+    <DataTable
+      label="Related runs"
+      fill={false}
+      columns={columns}
+      rows={data ?? []}
+      rowId={rowId}
+      href={(repeat) => `/runs/${repeat.id}`}
+      loading={isPending}
+      error={error}
+      onRetry={() => void refetch()}
+      empty={
+        <Empty title="No other run is related to this one">
+          Repeats of it, and runs that failed alike, are listed here.
+        </Empty>
+      }
+    />
+  );
+}

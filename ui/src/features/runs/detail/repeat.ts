@@ -1,0 +1,21 @@
+import type { RequestOptions } from "@/api/client";
+import type { Run } from "@/api/schema";
+import type { Replayed } from "@/api/schema";
+
+type Command = <T>(path: string, asking?: RequestOptions, done?: string) => Promise<T | null>;
+
+/** Whether the run is an unresolved dead letter. */
+export const isOpenDeadLetter = (run: Run): boolean => run.state === "dead_letter" && run.resolved_by === null;
+
+/** Repeats a run: a dead letter is replayed, which resolves it on success; any other run is retried. */
+export async function repeat(act: Command, run: Run, more: Record<string, unknown> = {}): Promise<Run | null> {
+  if (!isOpenDeadLetter(run)) return act<Run>(`/api/runs/${run.id}/retry`);
+  const sent = await act<Replayed>("/api/dead-letters/replay", { body: { ids: [run.id], ...more } });
+  return sent?.items[0] ?? null;
+}
+
+/** A note on the settings of the new run, where they differ from those of the old one. */
+export function settingsNote(old: Run, made: Run): string {
+  if (made.schedule_version === null || made.schedule_version === old.schedule_version) return "";
+  return `, with the settings of now: version ${made.schedule_version}; it failed under version ${old.schedule_version}`;
+}

@@ -1,0 +1,76 @@
+import { CirclePause, CircleSlash, FileText, TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+
+import type { Schedule } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { Instant } from "@/parts/Instant";
+import { toneBadge } from "@/parts/state/StateBadge";
+import type { Tone } from "@/parts/state/states";
+
+import { useScheduleActions } from "../useScheduleActions";
+
+/** Notices above a schedule: it is paused, damaged, deleted, or managed by a file. */
+export function Notices({ schedule }: { schedule: Schedule }) {
+  return (
+    <>
+      {schedule.status === "paused" ? <Paused schedule={schedule} /> : null}
+      {schedule.skips && schedule.status === "active" ? <Skips schedule={schedule} skips={schedule.skips} /> : null}
+      {schedule.fault ? (
+        <Notice tone="failed" icon={<TriangleAlert size={16} aria-hidden />}>
+          Silent although active: its record was damaged ({schedule.fault}). Resume or save it to mend it.
+        </Notice>
+      ) : null}
+      {schedule.managed_by === "file" ? (
+        <Notice tone="neutral" icon={<FileText size={16} aria-hidden />}>
+          Made from a pipelines file and edited there. Here it can be paused, resumed and run.
+        </Notice>
+      ) : null}
+      {schedule.status === "deleted" ? (
+        <Notice tone="neutral" icon={<TriangleAlert size={16} aria-hidden />}>
+          Deleted. It fires no more; what it did stays on record.
+        </Notice>
+      ) : null}
+    </>
+  );
+}
+
+function Skips({ schedule, skips }: { schedule: Schedule; skips: NonNullable<Schedule["skips"]> }) {
+  const acts = useScheduleActions();
+  const may = usePermission("write:schedule");
+  return (
+    <Notice tone="neutral" icon={<CircleSlash size={16} aria-hidden />}>
+      The instant <Instant at={skips.at} zone={schedule.timezone} /> makes no run: {skips.by ?? "somebody"} wants it
+      skipped.{" "}
+      {may ? (
+        <Button size="small" acts className="ml-1" onClick={() => void acts.unskip(schedule).catch(() => undefined)}>
+          Undo
+        </Button>
+      ) : null}
+    </Notice>
+  );
+}
+
+function Paused({ schedule }: { schedule: Schedule }) {
+  return (
+    <Notice tone="neutral" icon={<CirclePause size={16} aria-hidden />}>
+      Paused
+      {schedule.paused_at ? (
+        <>
+          {" "}
+          by {schedule.paused_by ?? "somebody"}, <Instant at={schedule.paused_at} />
+        </>
+      ) : null}
+      {schedule.paused_reason ? <> – “{schedule.paused_reason}”</> : null}. No instant fires until somebody resumes it.
+    </Notice>
+  );
+}
+
+function Notice({ tone, icon, children }: { tone: Tone; icon: ReactNode; children: ReactNode }) {
+  return (
+    <div role="note" className={`flex items-start gap-2 rounded-lg px-3 py-2 ${toneBadge(tone)}`}>
+      <span className="mt-0.5 shrink-0">{icon}</span>
+      <p className="min-w-0">{children}</p>
+    </div>
+  );
+}

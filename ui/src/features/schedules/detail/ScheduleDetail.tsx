@@ -1,0 +1,122 @@
+import { useQuery } from "@tanstack/react-query";
+
+import type { Schedule } from "@/api/schema";
+import { ScheduleAuditLog } from "@/features/audit_log/ScheduleAuditLog";
+import { YearHeatmap } from "@/features/insights/calendar/YearHeatmap";
+import { InstantsTab } from "@/features/ledger/InstantsTab";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Instant } from "@/parts/Instant";
+import { Link } from "@/parts/Link";
+import { type Crumb, Page } from "@/parts/Page";
+import { Kind } from "@/parts/state/Kind";
+import { StateBadge } from "@/parts/state/StateBadge";
+import { Tabs } from "@/parts/Tabs";
+import { number } from "@/time/moment";
+
+import { useHealth, useHealthUpdates } from "../health";
+import { previewQuery, runsOfQuery, triggerOf } from "../queries";
+import { ActionButtons } from "./ActionButtons";
+import { NextFires } from "./NextFires";
+import { Notices } from "./Notices";
+import { RunsTab } from "./RunsTab";
+import { SettingsTab } from "./SettingsTab";
+import { StatsCard } from "./StatsCard";
+import { useThrottledRefetch } from "./useThrottledRefetch";
+
+const RUNS_PACE = 2500;
+
+/** The page of one schedule. */
+export function ScheduleDetail({ schedule, error, crumbs }: { schedule: Schedule; error: unknown; crumbs: Crumb[] }) {
+  useHealthUpdates();
+  const health = useHealth(schedule.id);
+  const runs = useQuery(runsOfQuery(schedule.id));
+  useThrottledRefetch("runs", runsOfQuery(schedule.id).queryKey, RUNS_PACE);
+  const preview = useQuery({ ...previewQuery({ ...triggerOf(schedule), count: 20 }), staleTime: 60_000 });
+  const items = runs.data?.items ?? [];
+  const more = Boolean(runs.data?.next_cursor);
+  const newest = items[0]?.state;
+  return (
+    <Page
+      title={schedule.name}
+      tab={newest ? `${schedule.name} · ${newest.replace("_", " ")}` : schedule.name}
+      state={schedule.status === "active" ? newest : schedule.status}
+      crumbs={crumbs}
+      aside={
+        <>
+          <StateBadge state={schedule.status} />
+          {schedule.status === "active" && (health?.streak ?? 0) > 0 ? (
+            <StateBadge state="failed" note={`${health?.streak}× in a row`} />
+          ) : null}
+        </>
+      }
+      actions={<ActionButtons schedule={schedule} />}
+    >
+      {error ? <ErrorCard bar error={error} what="This could not be renewed; it may be old." /> : null}
+      <Notices schedule={schedule} />
+      <div className="-mt-1 flex flex-wrap items-center gap-x-4 gap-y-1">
+        <span className="text-base font-medium">{schedule.summary}</span>
+        {schedule.cron_expr ? (
+          <code className="rounded-sm bg-surface px-1.5 font-mono text-xs">{schedule.cron_expr}</code>
+        ) : null}
+        <Kind kind={schedule.action.kind} />
+        {schedule.tags.map((tag) => (
+          <Link
+            key={tag}
+            to={`/schedules?q=${encodeURIComponent(`tag:${tag}`)}`}
+            className="text-muted hover:text-ink hover:underline"
+          >
+            #{tag}
+          </Link>
+        ))}
+        <span className="text-muted">
+          last run <Instant at={schedule.last_run_at} none="never" />
+        </span>
+      </div>
+      {schedule.description ? (
+        <p className="max-w-[72ch] whitespace-pre-line text-muted">{schedule.description}</p>
+      ) : null}
+      <div className="grid items-start gap-4 lg:grid-cols-2">
+        <NextFires schedule={schedule} />
+        <StatsCard id={schedule.id} runs={items} health={health} more={more} loading={runs.isPending} />
+      </div>
+      <YearHeatmap id={schedule.id} />
+      <Tabs
+        tabs={[
+          {
+            id: "instants",
+            label: "Instants",
+            content: (
+              <InstantsTab schedule={schedule} next={preview.data?.next.map((fire) => fire.at) ?? []} runs={items} />
+            ),
+          },
+          {
+            id: "runs",
+            label: (
+              <>
+                Runs{" "}
+                {items.length ? (
+                  <span className="text-xs text-muted">
+                    {number(items.length)}
+                    {more ? "+" : ""}
+                  </span>
+                ) : null}
+              </>
+            ),
+            content: (
+              <RunsTab
+                id={schedule.id}
+                runs={items}
+                loading={runs.isPending}
+                error={runs.error}
+                more={more}
+                onRetry={() => void runs.refetch()}
+              />
+            ),
+          },
+          { id: "settings", label: "Payload & rules", content: <SettingsTab schedule={schedule} /> },
+          { id: "activity", label: "Activity", content: <ScheduleAuditLog id={schedule.id} /> },
+        ]}
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,328 @@
+import { useQuery } from "@tanstack/react-query";
+import { ChevronRight } from "lucide-react";
+import { type ReactNode, useContext } from "react";
+
+import type { CursorPage } from "@/api/client";
+import { ask } from "@/api/client";
+import { queryKeys } from "@/api/queryKeys";
+import type { QueueModel, RetryPolicy } from "@/api/schema";
+import { cx } from "@/parts/cx";
+import { Field, INPUT } from "@/parts/form/Field";
+import { FieldErrorsContext } from "@/parts/form/fieldErrors";
+import { duration } from "@/time/moment";
+
+import { CATCHUPS, type Choice, OVERLAPS } from "../policies";
+import { RetryTimeline } from "../RetryTimeline";
+import type { Form } from "./form";
+
+type Change = (change: Partial<Form>) => void;
+
+/** The policies of a schedule. The common ones are open, the others folded with a summary. */
+export function PolicySection({ form, onChange }: { form: Form; onChange: Change }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Radios
+        name="overlap"
+        label="If the one before still runs"
+        choices={OVERLAPS}
+        value={form.overlap}
+        onChange={(overlap) => onChange({ overlap })}
+      />
+      <Radios
+        name="catchup.mode"
+        label="If the scheduler was down"
+        choices={CATCHUPS}
+        value={form.catchup.mode}
+        onChange={(mode) => onChange({ catchup: { ...form.catchup, mode: mode as Form["catchup"]["mode"] } })}
+      />
+      <div className="divide-y rounded-lg border">
+        <Fold title="Retries" says={retrySays(form.retry)} fields={["retry_policy"]}>
+          <Retry policy={form.retry} onChange={(retry) => onChange({ retry })} />
+        </Fold>
+        <Fold
+          title="Queue & priority"
+          says={`${form.queue} · ${form.priority} (${band(form.priority)})`}
+          fields={["queue", "priority"]}
+        >
+          <QueueFields form={form} onChange={onChange} />
+        </Fold>
+        <Fold
+          title="Limits"
+          says={limitSays(form)}
+          fields={["timeout_seconds", "jitter_seconds", "start_at", "end_at", "max_runs", "catchup.window_seconds"]}
+        >
+          <Limits form={form} onChange={onChange} />
+        </Fold>
+      </div>
+    </div>
+  );
+}
+
+const band = (priority: number): string => (priority <= 3 ? "high" : priority <= 7 ? "medium" : "low");
+
+const retrySays = (policy: RetryPolicy): string =>
+  policy.max_retries
+    ? `${policy.max_retries + 1} attempts, ${policy.strategy} from ${duration(policy.delay_seconds * 1000)}`
+    : "one attempt only";
+
+function limitSays(form: Form): string {
+  const parts = [
+    form.timeout && `${form.timeout} s at most`,
+    form.jitter && `spread over ${form.jitter} s`,
+    form.startAt && "from a day on",
+    form.endAt && "until a day",
+    form.maxRuns && `${form.maxRuns} runs at most`,
+  ];
+  return parts.filter(Boolean).join(" · ") || "none";
+}
+
+function Radios({
+  name,
+  label,
+  choices,
+  value,
+  onChange,
+}: {
+  name: string;
+  label: string;
+  choices: readonly Choice[];
+  value: string;
+  onChange: (value: string) => void;
+}) {
+  const chosen = choices.find((choice) => choice.value === value);
+  return (
+    <Field name={name} label={label} hint={chosen ? `Then ${chosen.says}.` : undefined}>
+      {(wired) => (
+        <div
+          id={wired.id}
+          role="radiogroup"
+          aria-label={label}
+          className="flex flex-wrap self-start overflow-hidden rounded border"
+        >
+          {choices.map((choice) => (
+            <button
+              key={choice.value}
+              type="button"
+              role="radio"
+              aria-checked={choice.value === value}
+              title={choice.says}
+              onClick={() => onChange(choice.value)}
+              className={cx(
+                "h-8 border-r px-3 last:border-r-0",
+                choice.value === value ? "bg-accent-tint font-medium" : "text-muted hover:bg-surface",
+              )}
+            >
+              {choice.label}
+            </button>
+          ))}
+        </div>
+      )}
+    </Field>
+  );
+}
+
+function Fold({
+  title,
+  says,
+  fields,
+  children,
+}: {
+  title: string;
+  says: string;
+  fields: readonly string[];
+  children: ReactNode;
+}) {
+  const fieldErrors = useContext(FieldErrorsContext);
+  const wrong = fields.some((field) => fieldErrors.about(field).length > 0);
+  return (
+    <details open={wrong || undefined} className="group">
+      <summary className="flex list-none items-center gap-2 px-3 py-2 hover:bg-surface">
+        <ChevronRight size={14} className="shrink-0 text-muted group-open:rotate-90" aria-hidden />
+        <span className="font-medium">{title}</span>
+        <span className="truncate text-muted">{says}</span>
+      </summary>
+      <div className="flex flex-col gap-3 px-3 pt-1 pb-3">{children}</div>
+    </details>
+  );
+}
+
+function Retry({ policy, onChange }: { policy: RetryPolicy; onChange: (policy: RetryPolicy) => void }) {
+  const set = (change: Partial<RetryPolicy>): void => onChange({ ...policy, ...change });
+  return (
+    <>
+      <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
+        <Number
+          name="retry_policy.max_retries"
+          label="Retries"
+          value={policy.max_retries}
+          min={0}
+          max={100}
+          onChange={(max_retries) => set({ max_retries })}
+        />
+        <Field name="retry_policy.strategy" label="Growth">
+          {(wired) => (
+            <select
+              {...wired}
+              value={policy.strategy}
+              onChange={(event) => set({ strategy: event.target.value as RetryPolicy["strategy"] })}
+              className={INPUT}
+            >
+              {["exponential", "linear", "fixed"].map((one) => (
+                <option key={one}>{one}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Number
+          name="retry_policy.delay_seconds"
+          label="First delay, s"
+          value={policy.delay_seconds}
+          min={0}
+          onChange={(delay_seconds) => set({ delay_seconds })}
+        />
+        <Number
+          name="retry_policy.max_delay_seconds"
+          label="Longest delay, s"
+          value={policy.max_delay_seconds}
+          min={0}
+          onChange={(max_delay_seconds) => set({ max_delay_seconds })}
+        />
+      </div>
+      <label className="flex items-center gap-2">
+        <input
+          type="checkbox"
+          checked={policy.dead_letter}
+          onChange={(event) => set({ dead_letter: event.target.checked })}
+          className="size-3.5 accent-accent"
+        />
+        Keep what gave up among the dead letters, so that it can be replayed
+      </label>
+      <RetryTimeline policy={policy} />
+    </>
+  );
+}
+
+function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
+  const { data } = useQuery({
+    queryKey: queryKeys.queues,
+    queryFn: ({ signal }) => ask<CursorPage<QueueModel>>("/api/queues", { signal }),
+    staleTime: 30_000,
+    retry: false,
+  });
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      <Field name="queue" label="Queue" hint="A worker must serve it.">
+        {(wired) => (
+          <>
+            <input
+              {...wired}
+              list="queues"
+              value={form.queue}
+              onChange={(event) => onChange({ queue: event.target.value })}
+              autoComplete="off"
+              className={INPUT}
+            />
+            <datalist id="queues">
+              {data?.items.map((item) => (
+                <option key={item.name} value={item.name} />
+              ))}
+            </datalist>
+          </>
+        )}
+      </Field>
+      <Field name="priority" label="Priority" hint="1 is most urgent.">
+        {(wired) => (
+          <select
+            {...wired}
+            value={form.priority}
+            onChange={(event) => onChange({ priority: globalThis.Number(event.target.value) })}
+            className={INPUT}
+          >
+            {Array.from({ length: 10 }, (_, index) => (
+              <option key={index + 1} value={index + 1}>
+                {index + 1} – {band(index + 1)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+    </div>
+  );
+}
+
+function Limits({ form, onChange }: { form: Form; onChange: Change }) {
+  const text = (name: string, key: "timeout" | "jitter" | "maxRuns", label: string, hint: string): ReactNode => (
+    <Field name={name} label={label} hint={hint}>
+      {(wired) => (
+        <input
+          {...wired}
+          inputMode="numeric"
+          value={form[key]}
+          onChange={(event) => onChange({ [key]: event.target.value })}
+          className={INPUT}
+        />
+      )}
+    </Field>
+  );
+  const moment = (name: string, key: "startAt" | "endAt", label: string): ReactNode => (
+    <Field name={name} label={`${label} (${form.timezone})`}>
+      {(wired) => (
+        <input
+          {...wired}
+          type="datetime-local"
+          value={form[key]}
+          onChange={(event) => onChange({ [key]: event.target.value })}
+          className={INPUT}
+        />
+      )}
+    </Field>
+  );
+  return (
+    <div className="grid gap-3 sm:grid-cols-2">
+      {text("timeout_seconds", "timeout", "Time limit of an attempt, s", "Empty: that of its kind.")}
+      {text("jitter_seconds", "jitter", "Spread the starts over, s", "So that not all begin at once.")}
+      {moment("start_at", "startAt", "Not before")}
+      {moment("end_at", "endAt", "Not after")}
+      {text("max_runs", "maxRuns", "Runs at most", "Then it is completed.")}
+      <Number
+        name="catchup.window_seconds"
+        label="Catch up, at most so far back, s"
+        value={form.catchup.window_seconds}
+        min={0}
+        onChange={(window_seconds) => onChange({ catchup: { ...form.catchup, window_seconds } })}
+      />
+    </div>
+  );
+}
+
+function Number({
+  name,
+  label,
+  value,
+  min,
+  max,
+  onChange,
+}: {
+  name: string;
+  label: string;
+  value: number;
+  min?: number;
+  max?: number;
+  onChange: (value: number) => void;
+}) {
+  return (
+    <Field name={name} label={label}>
+      {(wired) => (
+        <input
+          {...wired}
+          type="number"
+          min={min}
+          max={max}
+          value={value}
+          onChange={(event) => onChange(event.target.valueAsNumber || 0)}
+          className={INPUT}
+        />
+      )}
+    </Field>
+  );
+}

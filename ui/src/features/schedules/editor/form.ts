@@ -1,0 +1,183 @@
+import type { Action, Catchup, RetryPolicy, Schedule } from "@/api/schema";
+import { shellQuoted } from "@/parts/copy/snippets";
+import { inputOf, instantOf } from "@/time/datetimeLocal";
+
+import { DEFAULT_RETRY } from "../policies";
+import { type ActionInputs, actionOf, blankAction, inputsOf } from "./action";
+import { fieldsOf, phraseOf } from "./cronFields";
+
+export type Type = Schedule["type"];
+
+export interface TriggerInputs {
+  type: Type;
+  /** Natural language, typed or generated from the other inputs. */
+  words: string;
+  cron: string;
+  seconds: number;
+  /** The value of a datetime-local input in the schedule's zone: 2027-01-01T09:00. */
+  runAt: string;
+  /** Which input was edited last: natural language has to be parsed by the server, a trigger does not. */
+  by: "words" | "trigger";
+}
+
+export interface Form {
+  /** The schedule that this is a copy of. */
+  source?: string;
+  name: string;
+  description: string;
+  tags: string[];
+  action: ActionInputs;
+  /** The inputs of other kinds, kept while the kind is switched. */
+  others: Record<string, ActionInputs>;
+  when: TriggerInputs;
+  timezone: string;
+  overlap: string;
+  catchup: Catchup;
+  retry: RetryPolicy;
+  queue: string;
+  priority: number;
+  timeout: string;
+  jitter: string;
+  startAt: string;
+  endAt: string;
+  maxRuns: string;
+}
+
+export const DEFAULT_CATCHUP: Catchup = { mode: "latest", window_seconds: 3600, max_runs: 10, grace_seconds: 60 };
+
+export function blankForm(kind: string, name: string, words: string, timezone: string, echoUrl: string | null): Form {
+  return {
+    name,
+    description: "",
+    tags: [],
+    action: blankAction(kind, echoUrl),
+    others: {},
+    when: { type: "cron", words, cron: "0 9 * * *", seconds: 3600, runAt: "", by: "words" },
+    timezone,
+    overlap: "skip",
+    catchup: DEFAULT_CATCHUP,
+    retry: DEFAULT_RETRY,
+    queue: kind === "crawl" ? "scraping" : "default",
+    priority: 5,
+    timeout: "",
+    jitter: "",
+    startAt: "",
+    endAt: "",
+    maxRuns: "",
+  };
+}
+
+export function formOf(schedule: Schedule): Form {
+  const cron = schedule.cron_expr ?? "0 9 * * *";
+  return {
+    name: schedule.name,
+    description: schedule.description,
+    tags: schedule.tags,
+    action: inputsOf(schedule.action),
+    others: {},
+    when: {
+      type: schedule.type,
+      words: schedule.type === "cron" ? phraseOf(fieldsOf(cron)) : "",
+      cron,
+      seconds: schedule.interval_seconds ?? 3600,
+      runAt: inputOf(schedule.run_at, schedule.timezone),
+      by: "trigger",
+    },
+    timezone: schedule.timezone,
+    overlap: schedule.overlap,
+    catchup: schedule.catchup,
+    retry: schedule.retry_policy,
+    queue: schedule.queue,
+    priority: schedule.priority,
+    timeout: schedule.timeout_seconds === null ? "" : String(schedule.timeout_seconds),
+    jitter: schedule.jitter_seconds ? String(schedule.jitter_seconds) : "",
+    startAt: inputOf(schedule.start_at, schedule.timezone),
+    endAt: inputOf(schedule.end_at, schedule.timezone),
+    maxRuns: schedule.max_runs === null ? "" : String(schedule.max_runs),
+  };
+}
+
+/** The trigger of the request, and of a preview that is not of natural language. */
+export function triggerOf(when: TriggerInputs, timezone: string): Record<string, unknown> {
+  switch (when.type) {
+    case "cron":
+      return { type: "cron", cron_expr: when.cron, timezone };
+    case "interval":
+      return { type: "interval", interval_seconds: when.seconds, timezone };
+    default:
+      return { type: "oneoff", run_at: instantOf(when.runAt, timezone), timezone };
+  }
+}
+
+export interface Document {
+  body: Record<string, unknown> & { action: Action };
+  errors: Record<string, string>;
+}
+
+const optional = (value: string): number | string | undefined =>
+  value.trim() === "" ? undefined : Number.isNaN(Number(value)) ? value : Number(value);
+
+/** The request that creates or replaces the schedule. */
+export function documentOf(form: Form): Document {
+  const { action, errors } = actionOf(form.action);
+  return {
+    errors,
+    body: {
+      name: form.name.trim(),
+      ...(form.description.trim() ? { description: form.description.trim() } : {}),
+      ...(form.tags.length ? { tags: form.tags } : {}),
+      ...triggerOf(form.when, form.timezone),
+      action,
+      retry_policy: form.retry,
+      overlap: form.overlap,
+      catchup: form.catchup,
+      queue: form.queue.trim() || undefined,
+      priority: form.priority,
+      timeout_seconds: optional(form.timeout),
+      jitter_seconds: optional(form.jitter),
+      start_at: instantOf(form.startAt, form.timezone),
+      end_at: instantOf(form.endAt, form.timezone),
+      max_runs: optional(form.maxRuns),
+    },
+  };
+}
+
+/** The same as a CLI command, for webhooks only: other kinds have no flags and are given as a file. */
+export function commandOf(form: Form): string | undefined {
+  const { action, errors } = actionOf(form.action);
+  if (action.kind !== "webhook" || Object.keys(errors).length) return undefined;
+  const trigger = {
+    cron: ["--cron", form.when.cron],
+    interval: ["--every", `${form.when.seconds}s`],
+    oneoff: ["--at", instantOf(form.when.runAt, form.timezone) ?? ""],
+  }[form.when.type];
+  const parts = [
+    "schedule",
+    "create",
+    form.name.trim() || "NAME",
+    ...trigger,
+    "--timezone",
+    form.timezone,
+    "--url",
+    String(action.url ?? ""),
+    "--method",
+    String(action.method ?? "POST"),
+  ];
+  for (const [name, value] of Object.entries((action.headers ?? {}) as Record<string, string>))
+    parts.push("--header", `${name}: ${value}`);
+  if (action.body !== undefined) parts.push("--body", JSON.stringify(action.body));
+  for (const tag of form.tags) parts.push("--tag", tag);
+  parts.push(
+    "--overlap",
+    form.overlap,
+    "--catchup",
+    form.catchup.mode,
+    "--retries",
+    String(form.retry.max_retries),
+    "--queue",
+    form.queue,
+    "--priority",
+    String(form.priority),
+  );
+  return parts.map(shellQuoted).join(" ");
+}

@@ -1,0 +1,61 @@
+import { ask } from "@/api/client";
+import type { Preview, Run, Schedule } from "@/api/schema";
+import { inputOf } from "@/time/datetimeLocal";
+
+import { previewRequest } from "../preview/usePreview";
+import { documentOf, type Form, type TriggerInputs } from "./form";
+
+/** Thrown for a form with inputs that cannot be sent. */
+export class Unsendable extends Error {
+  constructor(readonly errors: Readonly<Record<string, string>>) {
+    super("The form has faults");
+  }
+}
+
+/** The inputs for the trigger that a preview has parsed. */
+export const triggerInputsOf = (preview: Preview, timezone: string): Partial<TriggerInputs> => ({
+  type: preview.type,
+  ...(preview.cron_expr ? { cron: preview.cron_expr } : {}),
+  ...(preview.interval_seconds ? { seconds: preview.interval_seconds } : {}),
+  ...(preview.run_at ? { runAt: inputOf(preview.run_at, timezone) } : {}),
+});
+
+/** Parses natural language once more before saving, so that the stored trigger is that of the final text. */
+async function settled(form: Form): Promise<Form> {
+  if (form.when.by !== "words" || !form.when.words.trim()) return form;
+  const preview = await ask<Preview>("/api/schedules/preview", {
+    method: "POST",
+    body: { ...previewRequest(form.when, form.timezone), count: 1 },
+  });
+  return { ...form, when: { ...form.when, ...triggerInputsOf(preview, form.timezone), by: "trigger" } };
+}
+
+function sendable(form: Form): Record<string, unknown> {
+  const { body, errors } = documentOf(form);
+  if (Object.keys(errors).length) throw new Unsendable(errors);
+  return body;
+}
+
+export async function save(form: Form, existing: Schedule | null, idempotencyKey: string): Promise<Schedule> {
+  const body = sendable(await settled(form));
+  // A copy names its original, so that the server copies the sealed credentials.
+  const copied = form.source ? { ...body, id: form.source } : body;
+  if (!existing) return ask<Schedule>("/api/schedules", { method: "POST", body: copied, idempotencyKey });
+  return ask<Schedule>(`/api/schedules/${existing.id}`, {
+    method: "PUT",
+    body,
+    headers: { "If-Match": `"${existing.version}"` },
+  });
+}
+
+export const pause = (schedule: Schedule, reason: string): Promise<Schedule> =>
+  ask<Schedule>(`/api/schedules/${schedule.id}/pause`, { method: "POST", body: { reason } });
+
+export const resume = (schedule: Schedule): Promise<Schedule> =>
+  ask<Schedule>(`/api/schedules/${schedule.id}/resume`, { method: "POST" });
+
+/** Starts a run of the form's action without saving it. */
+export function testRun(form: Form, schedule: Schedule): Promise<Run> {
+  const { kind: _kind, ...payload } = sendable(form).action as Record<string, unknown>;
+  return ask<Run>(`/api/schedules/${schedule.id}/run-now`, { method: "POST", body: { payload } });
+}

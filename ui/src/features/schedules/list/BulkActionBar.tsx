@@ -1,0 +1,249 @@
+import { useQuery } from "@tanstack/react-query";
+import { Download, Pause, Play, RotateCw, Tag, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { toast } from "sonner";
+
+import { ask, newIdempotencyKey } from "@/api/client";
+import { messageOf, ProblemError } from "@/api/problem";
+import type { Act, Bulk, BulkRequest, Trial } from "@/api/schema";
+import { usePermission } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { Confirm } from "@/parts/Confirm";
+import { SelectionBar } from "@/parts/table/SelectionBar";
+import { useNavigateTo } from "@/parts/useUrl";
+import { number } from "@/time/moment";
+
+import { exportPath, saveFrom } from "../export";
+import { TagDialog, type Tagging } from "./TagDialog";
+
+/** Retries what may succeed later; a refusal stays a refusal. */
+const again = (count: number, error: unknown): boolean => count < 3 && error instanceof ProblemError && error.retryable;
+
+type ScheduleAction = Extract<Act, "run" | "pause" | "resume" | "delete">;
+
+const WORDS: Record<ScheduleAction, { verb: string; title: (count: string) => string; means: string }> = {
+  run: {
+    verb: "Run",
+    title: (count) => `Run ${count} now`,
+    means: "One run of each is made at once, besides its instants, at the rate given below.",
+  },
+  pause: {
+    verb: "Pause",
+    title: (count) => `Pause ${count}`,
+    means: "No later instant fires until somebody resumes them. What passes meanwhile is never caught up.",
+  },
+  resume: { verb: "Resume", title: (count) => `Resume ${count}`, means: "Each fires again from its next instant on." },
+  delete: {
+    verb: "Delete",
+    title: (count) => `Delete ${count}`,
+    means: "Their waiting runs are cancelled, running ones go on. What they did stays on record.",
+  },
+};
+
+const counted = (count: number): string => `${number(count)} ${count === 1 ? "schedule" : "schedules"}`;
+
+export interface Chosen {
+  ids: ReadonlySet<string>;
+  /** Everything that the filter matches, loaded or not. */
+  everything: boolean;
+}
+
+/** The actions on selected schedules, each executed by the server as one bulk action. */
+export function BulkActionBar({
+  q,
+  chosen,
+  onEverything,
+  onClear,
+  onStarted,
+}: {
+  q: string;
+  chosen: Chosen;
+  onEverything: () => void;
+  onClear: () => void;
+  onStarted: (bulk: Bulk) => void;
+}) {
+  const [act, setAct] = useState<ScheduleAction | null>(null);
+  const [key, setKey] = useState("");
+  const [tagging, setTagging] = useState(false);
+  const go = useNavigateTo();
+  const [mayRun, mayWrite] = [usePermission("run:schedule"), usePermission("write:schedule")];
+  const matching = useMatching(q, chosen.ids.size > 0 || chosen.everything);
+  const request = (more: Partial<BulkRequest>): BulkRequest => ({
+    action: act ?? "pause",
+    ...(chosen.everything ? { filter: q } : { ids: [...chosen.ids] }),
+    ...more,
+  });
+  const rehearsal = useDryRun(act ? request({ dry_run: true }) : null);
+  // The schedules that the action applies to: a paused one cannot be paused again.
+  const count = rehearsal?.count ?? (chosen.everything ? (matching ?? 0) : chosen.ids.size);
+  const tag = async (tags: Tagging): Promise<void> => {
+    const body: BulkRequest = {
+      action: "tag",
+      ...(chosen.everything ? { filter: q, expect: matching } : { ids: [...chosen.ids] }),
+      ...tags,
+    };
+    try {
+      const bulk = await ask<Bulk>("/api/bulk", { method: "POST", body, idempotencyKey: key });
+      onStarted(bulk);
+      onClear();
+      toast.success(`Tag: ${counted(bulk.total)}`, {
+        action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+      });
+    } catch (error) {
+      toast.error(messageOf(error));
+      throw error;
+    }
+  };
+  const begin = async (): Promise<void> => {
+    try {
+      const bulk = await ask<Bulk>("/api/bulk", {
+        method: "POST",
+        body: request(chosen.everything ? { expect: count } : {}),
+        idempotencyKey: key,
+      });
+      onStarted(bulk);
+      onClear();
+      toast.success(`${WORDS[act ?? "pause"].verb}: ${counted(bulk.total)}`, {
+        action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
+      });
+    } catch (error) {
+      toast.error(messageOf(error));
+      throw error;
+    }
+  };
+  const press = (one: ScheduleAction): void => {
+    setKey(newIdempotencyKey());
+    setAct(one);
+  };
+  return (
+    <>
+      <SelectionBar
+        count={chosen.ids.size}
+        matching={matching}
+        everything={chosen.everything}
+        onEverything={onEverything}
+        onClear={onClear}
+        noun="schedules"
+      >
+        <Button acts size="small" icon={<Play size={12} aria-hidden />} disabled={!mayRun} onClick={() => press("run")}>
+          Run
+        </Button>
+        <Button
+          acts
+          size="small"
+          icon={<Pause size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => press("pause")}
+        >
+          Pause
+        </Button>
+        <Button
+          acts
+          size="small"
+          icon={<RotateCw size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => press("resume")}
+        >
+          Resume
+        </Button>
+        <Button
+          size="small"
+          icon={<Tag size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => {
+            setKey(newIdempotencyKey());
+            setTagging(true);
+          }}
+        >
+          Tag…
+        </Button>
+        <Button
+          size="small"
+          icon={<Download size={12} aria-hidden />}
+          onClick={() => {
+            try {
+              saveFrom(exportPath(q, chosen.everything ? null : chosen.ids));
+            } catch (error) {
+              toast.error(messageOf(error));
+            }
+          }}
+        >
+          Export YAML
+        </Button>
+        <Button
+          acts
+          size="small"
+          kind="danger"
+          icon={<Trash2 size={12} aria-hidden />}
+          disabled={!mayWrite}
+          onClick={() => press("delete")}
+        >
+          Delete…
+        </Button>
+      </SelectionBar>
+      <TagDialog
+        open={tagging}
+        title={`Tag ${counted(chosen.everything ? (matching ?? 0) : chosen.ids.size)}`}
+        onClose={() => setTagging(false)}
+        onTag={tag}
+      />
+      <Confirm
+        open={act !== null}
+        onClose={() => setAct(null)}
+        onConfirm={begin}
+        title={act ? WORDS[act].title(counted(count)) : ""}
+        action={act ? WORDS[act].title(counted(count)) : ""}
+        danger={act === "delete"}
+        type={act === "delete" ? String(count) : undefined}
+      >
+        {act ? <p>{WORDS[act].means}</p> : null}
+        {rehearsal ? <Told rehearsal={rehearsal} chosen={chosen.everything ? matching : chosen.ids.size} /> : null}
+        <p className="mt-2">It is done step by step, five each second, and can be watched, paused and stopped.</p>
+      </Confirm>
+    </>
+  );
+}
+
+/** A dry run of the bulk action. */
+function useDryRun(request: BulkRequest | null): Trial | undefined {
+  const { data } = useQuery({
+    queryKey: ["rehearsal", request],
+    queryFn: ({ signal }) => ask<Trial>("/api/bulk", { method: "POST", body: request, signal }),
+    enabled: request !== null,
+    gcTime: 0,
+    retry: again,
+  });
+  return data;
+}
+
+function Told({ rehearsal, chosen }: { rehearsal: Trial; chosen: number | undefined }) {
+  const left = (chosen ?? rehearsal.count) - rehearsal.count;
+  return (
+    <ul className="mt-2 list-disc pl-4">
+      <li>
+        {counted(rehearsal.count)} would be touched
+        {left > 0 ? `; ${number(left)} of those chosen are so already or cannot be` : ""}.
+      </li>
+      {rehearsal.warnings.map((warning) => (
+        <li key={warning}>{warning}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** The number of schedules that match the filter, counted by the server as for a bulk action. */
+function useMatching(q: string, wanted: boolean): number | undefined {
+  const { data } = useQuery({
+    queryKey: ["schedules", "matching", q],
+    queryFn: ({ signal }) =>
+      ask<Trial>("/api/bulk", {
+        method: "POST",
+        body: { action: "delete", filter: q, dry_run: true } satisfies BulkRequest,
+        signal,
+      }),
+    enabled: wanted,
+    retry: again,
+    staleTime: 5000,
+  });
+  return data?.count;
+}

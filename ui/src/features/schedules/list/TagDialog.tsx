@@ -1,0 +1,72 @@
+import { useState } from "react";
+
+import type { BulkRequest } from "@/api/schema";
+import { Button } from "@/parts/Button";
+import { Modal } from "@/parts/Confirm";
+
+import { TagsInput } from "../editor/TagsInput";
+
+export type Tagging = Pick<BulkRequest, "add_tags" | "remove_tags">;
+
+/** Adds tags to the selected schedules, and removes others. */
+export function TagDialog({
+  open,
+  title,
+  onClose,
+  onTag,
+}: {
+  open: boolean;
+  title: string;
+  onClose: () => void;
+  onTag: (tagging: Tagging) => Promise<void>;
+}) {
+  return (
+    <Modal open={open} onClose={onClose} title={title}>
+      {open ? <Body action={title} onClose={onClose} onTag={onTag} /> : null}
+    </Modal>
+  );
+}
+
+function Body({
+  action,
+  onClose,
+  onTag,
+}: {
+  action: string;
+  onClose: () => void;
+  onTag: (tagging: Tagging) => Promise<void>;
+}) {
+  const [add, setAdd] = useState<string[]>([]);
+  const [remove, setRemove] = useState<string[]>([]);
+  const [busy, setBusy] = useState(false);
+  const both = add.filter((tag) => remove.includes(tag));
+  const ready = add.length + remove.length > 0 && !both.length;
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!ready) return;
+        setBusy(true);
+        void onTag({ add_tags: add, remove_tags: remove })
+          .then(onClose, () => undefined)
+          .finally(() => setBusy(false));
+      }}
+    >
+      <TagsInput name="add_tags" label="Add" tags={add} onChange={setAdd} />
+      <TagsInput name="remove_tags" label="Take away" placeholder="" tags={remove} onChange={setRemove} />
+      {both.length ? (
+        <p className="text-sm text-failed-ink">{both[0]} cannot be added and taken away at once.</p>
+      ) : null}
+      <p className="text-sm text-muted">
+        It is done step by step, five each second, and can be watched, paused and stopped.
+      </p>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Leave as they are</Button>
+        <Button type="submit" kind="primary" acts busy={busy} disabled={!ready}>
+          {action}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,64 @@
+import { Info } from "lucide-react";
+import { useState } from "react";
+
+import { ProblemError } from "@/api/problem";
+import { Button } from "@/parts/Button";
+import { Card } from "@/parts/Card";
+import { cx } from "@/parts/cx";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Skeleton } from "@/parts/Skeleton";
+
+import { joinsDays } from "../editor/cronFields";
+import { ClockChanges } from "./ClockChanges";
+import { FireTable } from "./FireTable";
+import type { TriggerPreview } from "./usePreview";
+import { WeekGrid } from "./WeekGrid";
+
+/** The server's preview of a trigger: description, next fires, notes on clock changes. */
+export function PreviewPanel({ preview, onUtc }: { preview: TriggerPreview; onUtc: () => void }) {
+  const [count, setCount] = useState(6);
+  const { data, error } = preview;
+  const refused = error instanceof ProblemError && error.status === 422;
+  if (error && !refused && !data) return <ErrorCard error={error} what="No preview" />;
+  return (
+    <Card title="Preview">
+      {data ? (
+        <div
+          className={cx("flex flex-col gap-4 transition-opacity", (!preview.settled || Boolean(error)) && "opacity-50")}
+          aria-live="polite"
+        >
+          <p className="text-base font-medium">{data.summary}</p>
+          {data.cron_expr && joinsDays(data.cron_expr) ? (
+            <p className="flex gap-1.5 rounded bg-surface px-3 py-2 text-xs">
+              <Info size={14} className="mt-0.5 shrink-0 text-muted" aria-hidden />
+              Cron joins the day of the month and the day of the week with “or”: it fires on each of them.
+            </p>
+          ) : null}
+          <div>
+            <FireTable fires={data.next.slice(0, count)} zone={data.timezone} />
+            {data.next.length > count ? (
+              <Button size="small" kind="quiet" className="mt-1" onClick={() => setCount(20)}>
+                Show {data.next.length}
+              </Button>
+            ) : null}
+          </div>
+          <ClockChanges notes={data.notes} onUtc={onUtc} />
+          {data.type === "cron" ? (
+            <WeekGrid
+              trigger={{ type: "cron", cron_expr: data.cron_expr, timezone: data.timezone }}
+              zone={data.timezone}
+            />
+          ) : null}
+        </div>
+      ) : refused ? (
+        <p className="text-muted">When it fires will stand here as soon as the time is understood.</p>
+      ) : (
+        <div className="flex flex-col gap-3">
+          {[0, 1, 2, 3, 4, 5].map((row) => (
+            <Skeleton key={row} className="h-4 w-full" />
+          ))}
+        </div>
+      )}
+    </Card>
+  );
+}

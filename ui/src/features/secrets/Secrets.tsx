@@ -1,0 +1,173 @@
+import { useQuery } from "@tanstack/react-query";
+import { LockKeyhole } from "lucide-react";
+import { useState } from "react";
+
+import type { CursorPage } from "@/api/client";
+import { ask } from "@/api/client";
+import { usePermission } from "@/api/session";
+import { Button } from "@/parts/Button";
+import { Card } from "@/parts/Card";
+import { Confirm, Modal } from "@/parts/Confirm";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Instant } from "@/parts/Instant";
+import { SkeletonRows } from "@/parts/Skeleton";
+import { useCommand } from "@/parts/useCommand";
+
+interface Secret {
+  name: string;
+  version: number;
+  created_at: string;
+  created_by: string;
+  hosts: string[];
+  previous_until: string | null;
+}
+
+/** Secrets of the tenant: write-only values that actions refer to. */
+export function Secrets() {
+  const may = usePermission("write:secret");
+  const secrets = useQuery({
+    queryKey: ["secrets"],
+    queryFn: ({ signal }) => ask<CursorPage<Secret>>("/api/secrets", { signal }),
+    retry: false,
+  });
+  const [writing, setWriting] = useState<string | null>(null);
+  const [deleting, setDeleting] = useState<Secret | null>(null);
+  const [act] = useCommand();
+  return (
+    <Card
+      title="Secrets"
+      flush
+      aside={
+        may ? (
+          <Button acts size="small" kind="primary" onClick={() => setWriting("")}>
+            Set a secret
+          </Button>
+        ) : null
+      }
+    >
+      {secrets.error ? (
+        <div className="p-4">
+          <ErrorCard
+            error={secrets.error}
+            what="The secrets could not be read"
+            onRetry={() => void secrets.refetch()}
+          />
+        </div>
+      ) : secrets.isPending ? (
+        <SkeletonRows rows={3} />
+      ) : secrets.data.items.length ? (
+        <ul className="divide-y">
+          {secrets.data.items.map((secret) => (
+            <li key={secret.name} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
+              <code className="w-48 min-w-0 truncate font-mono">{secret.name}</code>
+              <span className="text-xs text-muted">
+                version {secret.version}, set by {secret.created_by} <Instant at={secret.created_at} />
+                {secret.hosts.length ? ` · for ${secret.hosts.join(", ")} alone` : null}
+                {secret.previous_until ? (
+                  <>
+                    {" "}
+                    · the one before counts until <Instant at={secret.previous_until} as="short" />
+                  </>
+                ) : null}
+              </span>
+              {may ? (
+                <span className="ml-auto flex gap-2">
+                  <Button acts size="small" onClick={() => setWriting(secret.name)}>
+                    Replace
+                  </Button>
+                  <Button acts size="small" kind="danger" onClick={() => setDeleting(secret)}>
+                    Delete…
+                  </Button>
+                </span>
+              ) : null}
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <Empty icon={LockKeyhole} title="No secrets">
+          Actions name a secret instead of holding its value; <code className="font-mono">webhook_signing</code> signs
+          webhooks.
+        </Empty>
+      )}
+      <Modal
+        open={writing !== null}
+        onClose={() => setWriting(null)}
+        title={writing ? `Replace ${writing}` : "Set a secret"}
+      >
+        {writing !== null ? <Writing name={writing} onClose={() => setWriting(null)} /> : null}
+      </Modal>
+      <Confirm
+        open={deleting !== null}
+        onClose={() => setDeleting(null)}
+        danger
+        type={deleting?.name}
+        title={`Delete ${deleting?.name ?? ""}?`}
+        action="Delete"
+        onConfirm={() =>
+          act(`/api/secrets/${encodeURIComponent(deleting?.name ?? "")}`, { method: "DELETE" }, "Deleted")
+        }
+      >
+        Actions that name it fail from now on, and say so.
+      </Confirm>
+    </Card>
+  );
+}
+
+function Writing({ name: given, onClose }: { name: string; onClose: () => void }) {
+  const [name, setName] = useState(given);
+  const [value, setValue] = useState("");
+  const [hosts, setHosts] = useState("");
+  const [act, busy] = useCommand();
+  return (
+    <form
+      className="flex flex-col gap-4 text-sm"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const named = hosts.split(/[\s,]+/).filter(Boolean);
+        const body = { value, ...(named.length ? { hosts: named } : {}) };
+        void act(`/api/secrets/${encodeURIComponent(name)}`, { method: "PUT", body }, `${name} is set`).then(
+          (done) => done && onClose(),
+        );
+      }}
+    >
+      <label className="flex flex-col gap-1">
+        Name
+        <input
+          required
+          disabled={Boolean(given)}
+          value={name}
+          onChange={(event) => setName(event.target.value)}
+          placeholder="partner_token"
+          className="h-8 rounded border bg-bg px-2 font-mono disabled:opacity-60"
+        />
+      </label>
+      <label className="flex flex-col gap-1">
+        Value; nobody can read it again
+        <input
+          required
+          type="password"
+          autoComplete="new-password"
+          value={value}
+          onChange={(event) => setValue(event.target.value)}
+          className="h-8 rounded border bg-bg px-2 font-mono"
+        />
+      </label>
+      <label className="flex flex-col gap-1">
+        {given ? "Hosts it goes to, if others than before" : "Hosts it goes to; none is anywhere"}
+        <input
+          value={hosts}
+          onChange={(event) => setHosts(event.target.value)}
+          placeholder="api.partner.com"
+          className="h-8 rounded border bg-bg px-2 font-mono"
+        />
+      </label>
+      <div className="flex justify-end gap-2">
+        <Button onClick={onClose}>Leave it</Button>
+        <Button type="submit" kind="primary" busy={busy}>
+          Keep it
+        </Button>
+      </div>
+    </form>
+  );
+}

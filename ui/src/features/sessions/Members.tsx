@@ -1,0 +1,56 @@
+import { useQuery } from "@tanstack/react-query";
+
+import { ask } from "@/api/client";
+import type { Member } from "@/api/schema";
+import { Card } from "@/parts/Card";
+import { Empty } from "@/parts/Empty";
+import { ErrorCard } from "@/parts/ErrorCard";
+import { Instant } from "@/parts/Instant";
+import { Link } from "@/parts/Link";
+import { SkeletonRows } from "@/parts/Skeleton";
+
+/** The members of the tenant, by API keys and the audit log. */
+export function Members() {
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ["members"],
+    queryFn: ({ signal }) => ask<{ items: Member[] }>("/api/members", { signal }),
+    retry: false,
+  });
+  return (
+    <Card title="Members" flush>
+      <p className="border-b px-4 py-2 text-sm text-muted">
+        People come in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>;
+        there is nobody to invite here. These have left a trace.
+      </p>
+      {error ? (
+        <div className="p-4">
+          <ErrorCard error={error} what="The members could not be read" onRetry={() => void refetch()} />
+        </div>
+      ) : isPending ? (
+        <SkeletonRows rows={3} />
+      ) : data.items.length ? (
+        <ul className="divide-y">
+          {data.items.map((item) => (
+            <li key={item.user_id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
+              <span className="w-56 min-w-0 truncate font-medium">{item.user_id}</span>
+              <span className="w-40 text-muted">{item.roles.join(", ") || "–"}</span>
+              <span className="text-xs text-muted">
+                {item.keys ? `${item.keys} ${item.keys === 1 ? "key" : "keys"} · ` : ""}
+                {item.last_action ? `${item.last_action.replaceAll("_", " ")} ` : ""}
+                <Instant at={item.last_seen_at} none="not seen yet" />
+              </span>
+              <Link
+                to={`/activity?user=${encodeURIComponent(item.user_id)}`}
+                className="ml-auto text-xs text-accent hover:underline"
+              >
+                What they did
+              </Link>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <Empty title="Nobody has left a trace yet" />
+      )}
+    </Card>
+  );
+}

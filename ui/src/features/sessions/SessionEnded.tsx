@@ -1,0 +1,13 @@
+import { Modal } from "@/parts/Confirm";
+
+import { SignIn } from "./SignIn";
+
+/** Shown over the page when the session ends; the page keeps its state and continues after signing in again. */
+export function SessionEnded() {
+  return (
+    <Modal open onClose={() => undefined} title="Your session has ended">
+      <p className="text-sm text-muted">Sign in again to go on where you are. Nothing on this page is lost.</p>
+      <SignIn onDone={() => undefined} />
+    </Modal>
+  );
+}

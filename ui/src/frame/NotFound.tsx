@@ -1,0 +1,23 @@
+import { Compass } from "lucide-react";
+
+import { Empty } from "@/parts/Empty";
+import { Link } from "@/parts/Link";
+import { Page } from "@/parts/Page";
+
+export function NotFound() {
+  return (
+    <Page title="No such page">
+      <Empty
+        icon={Compass}
+        title="There is no page at this address"
+        actions={
+          <Link to="/" className="text-accent underline">
+            Go to the overview
+          </Link>
+        }
+      >
+        {window.location.pathname}
+      </Empty>
+    </Page>
+  );
+}

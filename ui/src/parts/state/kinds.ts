@@ -1,0 +1,13 @@
+import { Globe, type LucideIcon, Network, Newspaper, SquareTerminal, Webhook, Workflow, Zap } from "lucide-react";
+
+/** The kinds of action, with label and icon. */
+export const KINDS: Record<string, { label: string; icon: LucideIcon }> = {
+  webhook: { label: "webhook", icon: Webhook },
+  crawl: { label: "crawl", icon: Globe },
+  articles: { label: "articles", icon: Newspaper },
+  pipeline: { label: "pipeline", icon: Workflow },
+  task: { label: "task", icon: SquareTerminal },
+  grpc: { label: "gRPC call", icon: Network },
+};
+
+export const kindOf = (kind: string): { label: string; icon: LucideIcon } => KINDS[kind] ?? { label: kind, icon: Zap };

@@ -41,12 +41,14 @@ from pages import PAGES, page, serving
 from peers.reading import library
 from scraping import Used, engine, workers
 
-from foliot.actions.articles.extraction import extract
 from foliot.cli.process import calm_memory
-from foliot.domain.access import LOCAL
-from foliot.domain.article import MOST_ARTICLES
-from foliot.domain.node import Role
-from foliot.usecases import UseCases
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL
+from foliot.engine.model.node import Role
+from foliot.features.articles.model.article import MOST_ARTICLES
+from foliot.features.articles.usecases import Articles
+from foliot.features.runs.usecases.runs import Runs
+from foliot.pages.article import extract
 
 WHOLE, BARE = "FOLIOT", "FOLIOT, not read"
 ALONE, LIBRARY = "EXTRACTOR ALONE", "LIBRARY ALONE"
@@ -97,11 +99,11 @@ def _told(name: str, count: int, watch: Stopwatch, used: list[Used], report: Rep
 
 async def _through(base: BenchDatabase, cases: UseCases, urls: list[str]) -> Any:
     """Submit them, wait for the end of the job, and give its result."""
-    made = await cases.articles.submit(LOCAL, {"articles": urls})
+    made = await cases[Articles].submit(LOCAL, {"articles": urls})
     ended = "SELECT 1 FROM runs WHERE id = ? AND finished_at IS NOT NULL"
     while not await base.rows(ended, [made.run.id]):  # noqa: ASYNC110 -- an event would come from what is measured
         await asyncio.sleep(0.1)
-    return (await cases.runs.get(LOCAL, made.run.id)).result
+    return (await cases[Runs].get(LOCAL, made.run.id)).result
 
 
 async def _verify(base: BenchDatabase, count: int, *, read: bool) -> None:

@@ -32,16 +32,19 @@ from handing import hand_over, remove
 from measuring import Report, child, percentile
 from noop import Noop, OneAction
 
-from foliot.domain.node import Role
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
+from foliot.engine.model.node import Role
+from foliot.engine.model.views import RunRequest
 from foliot.engine.pace import Pace
-from foliot.feed.postgres import PostgresLine
-from foliot.feed.shared import SharedFeed
-from foliot.ports import RUNS_TOPIC, RunRequest
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.wakeups.across_processes import SharedFeed
+from foliot.wakeups.feed import RUNS_TOPIC
+from foliot.wakeups.postgres import PostgresLine
 
 QUEUE = "foliot_bench_runs"
 """No other house's worker takes from it: on a shared broker one that takes every queue would take ours too."""
@@ -56,8 +59,8 @@ def request() -> RunRequest:
 
 async def part(role: Role, database: str, broker: str, slots: int) -> None:
     """One process of the cluster, until its input ends."""
-    from foliot.workers.celery.publisher import CeleryBroker
-    from foliot.workers.celery.worker import CeleryIntake
+    from foliot.cluster.celery.publisher import CeleryBroker
+    from foliot.cluster.celery.worker import CeleryIntake
 
     feed = SharedFeed(PostgresLine(database))
     scheduler = role is Role.SCHEDULER
@@ -122,11 +125,11 @@ class Seen:
     async def ask(self, count: int) -> None:
         for start in range(0, count, 1000):
             async with self.store.begin() as tx:
-                await tx.runs.add([request() for _ in range(min(1000, count - start))], self.clock.now())
+                await SqlRuns(tx).add([request() for _ in range(min(1000, count - start))], self.clock.now())
 
     async def ended(self) -> int:
         async with self.store.glance() as tx:
-            return int((await tx.upkeep.gone())["runs"].get("success", 0))
+            return int((await SqlUpkeep(tx).gone())["runs"].get("success", 0))
 
     async def rate(self, count: int, before: int) -> float:
         """From the first tenth to the last."""
@@ -147,12 +150,12 @@ class Seen:
         """One run on an idle cluster: from the moment it was ready to the moment it started, as its row says."""
         one = request()
         async with self.store.begin() as tx:
-            await tx.runs.add([one], self.clock.now())
+            await SqlRuns(tx).add([one], self.clock.now())
         self.feed.wake(RUNS_TOPIC)
         for _ in range(1000):
             await asyncio.sleep(PAUSE)
             async with self.store.glance() as tx:
-                run = await tx.runs.get(one.tenant_id, one.id)
+                run = await SqlRuns(tx).get(one.tenant_id, one.id)
             if run is not None and run.started_at is not None:
                 return (run.started_at - run.ready_at).total_seconds()
         raise SystemExit("a single run was never started")
@@ -164,7 +167,7 @@ async def ours(base: BenchDatabase, name: str, broker: str, given: argparse.Name
     feed = SharedFeed(PostgresLine(base.url))
     await feed.start()
     async with store.read() as tx:
-        clock.adjust(await tx.upkeep.time(), clock.monotonic())
+        clock.adjust(await SqlUpkeep(tx).time(), clock.monotonic())
     seen = Seen(base, store, clock, feed)
     try:
         before = await seen.ended()

@@ -24,8 +24,8 @@ from zoneinfo import ZoneInfo
 from croniter import croniter
 from cronsim import CronSim
 
-from foliot.domain import cron, fires
-from foliot.domain.trigger import Cron, Trigger
+from foliot.core.time import cron, fire_times
+from foliot.core.time.trigger import Cron, Trigger
 
 ZONE = "Europe/Stockholm"
 INFO = ZoneInfo(ZONE)
@@ -52,7 +52,7 @@ def ours(expression: str, moment: datetime) -> datetime | None:
 
 
 def forget() -> None:
-    for cache in (fires.fires, cron.parse, cron._field):  # noqa: SLF001 - what is measured is their absence
+    for cache in (fire_times.fires, cron.parse, cron._field):  # noqa: SLF001 - what is measured is their absence
         cache.cache_clear()
 
 

@@ -14,10 +14,10 @@ from measuring import cpu_seconds
 from sqlalchemy import URL, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from foliot.domain.schedule import Catchup, Overlap, Spec
-from foliot.domain.trigger import Cron, Trigger
-from foliot.store.columns import moment_out
-from foliot.store.migrate import migrate
+from foliot.core.time.trigger import Cron, Trigger
+from foliot.db.columns import moment_out
+from foliot.db.migrate import migrate
+from foliot.engine.model.schedule import Catchup, Overlap, Spec
 
 POSTGRESQL = "postgresql+asyncpg://postgres@127.0.0.1:5432/foliot_bench"
 HOUR = timedelta(hours=1)

@@ -26,12 +26,15 @@ from noop import KIND, Noop, noop_engine
 from queues import QUEUES, RawQueue
 
 from foliot.cli.process import calm_memory
-from foliot.domain.ids import RUN, new_id
-from foliot.domain.run import Origin
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import RUNS_TOPIC, Context, RunRequest
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.core.ids import RUN, new_id
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.model.run import Origin
+from foliot.engine.model.views import RunRequest
+from foliot.engine.ports import Context
+from foliot.engine.sql.runs import SqlRuns
+from foliot.wakeups.feed import RUNS_TOPIC
+from foliot.wakeups.memory import MemoryFeed
 
 SINGLES = 200
 PAUSE = 0.02
@@ -62,7 +65,7 @@ def request() -> RunRequest:
 async def enqueue(store: Database, clock: StoreClock, count: int) -> None:
     for start in range(0, count, 1000):
         async with store.begin() as tx:
-            await tx.runs.add([request() for _ in range(min(1000, count - start))], clock.now())
+            await SqlRuns(tx).add([request() for _ in range(min(1000, count - start))], clock.now())
 
 
 async def ours(base: BenchDatabase, count: int, slots: int, report: Report) -> None:
@@ -122,7 +125,7 @@ async def _singles(
         started[one.id] = 0.0
         asked[one.id] = perf_counter()
         async with store.begin() as tx:
-            await tx.runs.add([one], clock.now())
+            await SqlRuns(tx).add([one], clock.now())
         committed[one.id] = perf_counter()
         feed.wake(RUNS_TOPIC)
         while not started[one.id]:  # noqa: ASYNC110 -- likewise

@@ -12,10 +12,10 @@ import orjson
 from sqlalchemy import make_url
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from foliot.domain.fingerprint import fingerprint
-from foliot.domain.schedule import Spec
-from foliot.domain.trigger import Cron, Trigger
-from foliot.store.columns import moment_out
+from foliot.core.failure_fingerprint import fingerprint
+from foliot.core.time.trigger import Cron, Trigger
+from foliot.db.columns import moment_out
+from foliot.engine.model.schedule import Spec
 
 STEP_MS = 600
 QUIET = timedelta(hours=2)

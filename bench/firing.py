@@ -31,14 +31,14 @@ from measuring import Report, Stopwatch, child, rss_mb
 from raw import BATCH, NARROW, RAW, RawLoop
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from foliot.domain.schedule import Overlap
-from foliot.engine.alarm import Alarm
+from foliot.db.database import Database
 from foliot.engine.meter import Meter
+from foliot.engine.model.schedule import Overlap
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.tables import runs, schedules
 from foliot.engine.ticker import Ticker
-from foliot.feed.memory import MemoryFeed
-from foliot.store.database import Database
-from foliot.store.tables import runs, schedules
 from foliot.testing import StoppedClock
+from foliot.wakeups.memory import MemoryFeed
 
 DUE = 20_000
 IDLE_TICKS = 50

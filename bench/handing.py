@@ -9,10 +9,10 @@ from time import perf_counter
 from kombu import Connection
 from measuring import Report
 
-from foliot.domain.ids import RUN, new_id
-from foliot.ports import PARCEL, Parcel
-from foliot.workers.celery.app import TASK, make_app, options, queue_of
-from foliot.workers.celery.publisher import CeleryBroker
+from foliot.cluster.celery.app import TASK, make_app, options, queue_of
+from foliot.cluster.celery.publisher import CeleryBroker
+from foliot.core.ids import RUN, new_id
+from foliot.engine.broker import PARCEL, Parcel
 
 QUEUE = "foliot_bench_parcels"
 HANDED, SINGLY, CONFIRMED = 20_000, 1000, 300

@@ -10,14 +10,15 @@ from typing import Any
 
 import structlog
 
-from foliot.domain.run import Outcome, Succeeded
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
+from foliot.engine.model.run import Outcome, Succeeded
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Context, Store
-from foliot.store.clock import StoreClock
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.engine.ports import Action, Context
+from foliot.wakeups.memory import MemoryFeed
 
 KIND = "webhook"
 
@@ -53,7 +54,7 @@ class OneAction:
         return [self.action.kind]
 
 
-def noop_engine(store: Store, clock: StoreClock, feed: MemoryFeed, action: Noop, slots: int) -> Engine:
+def noop_engine(store: Database, clock: StoreClock, feed: MemoryFeed, action: Noop, slots: int) -> Engine:
     """An engine with embedded workers. Only warnings are logged, as a service under load would have it."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import make_url
 
-from foliot.domain.ids import RUN, new_id
+from foliot.core.ids import RUN, new_id
 
 BATCH = 100
 CHUNK = 1000

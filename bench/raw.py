@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import orjson
 from sqlalchemy import make_url
 
-from foliot.domain.ids import RUN, new_id
-from foliot.domain.run import order_key
-from foliot.store.columns import moment_out
+from foliot.core.ids import RUN, new_id
+from foliot.db.columns import moment_out
+from foliot.engine.model.run import order_key
 
 BATCH = 1000
 HOUR = timedelta(hours=1)

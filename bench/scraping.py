@@ -23,25 +23,26 @@ import structlog
 import uvloop
 from measuring import children_cpu
 
-from foliot.actions.articles import Articles
-from foliot.actions.articles.fetching import Fetcher
+from foliot.app.use_cases import use_cases
 from foliot.cli.process import calm_memory
-from foliot.domain.node import Role
-from foliot.domain.run import Problem
-from foliot.egress import HttpEgress
+from foliot.commands.use_cases import UseCases
+from foliot.config.settings import Settings
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.gatherer import Gathering
+from foliot.engine.model.node import Role
+from foliot.engine.model.run import Problem
 from foliot.engine.pace import Pace
-from foliot.feed.postgres import PostgresLine
-from foliot.feed.shared import SharedFeed
-from foliot.gathering import reading
-from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
-from foliot.settings import Settings
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.fetcher import Gathering
+from foliot.features.articles.fetch.request import Fetcher
+from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.features.articles.wiring import reading
+from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions
-from foliot.usecases import UseCases
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.across_processes import SharedFeed
+from foliot.wakeups.postgres import PostgresLine
 
 UNREAD = "unread"
 SLOTS = 128
@@ -139,7 +140,7 @@ async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = F
     )
     await running.start()
     stack.push_async_callback(running.stop, 5)
-    return UseCases.of(store, clock, feed, actions)
+    return use_cases(store, clock, feed, actions)
 
 
 def _unlimited() -> dict[str, str]:

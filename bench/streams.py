@@ -26,15 +26,18 @@ import uvloop
 from database import POSTGRESQL, bench_database
 from measuring import Report, cpu_seconds, percentile
 
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType, Line
-from foliot.domain.ids import RUN, new_id
-from foliot.domain.run import Origin
-from foliot.feed.postgres import PostgresLine
-from foliot.feed.shared import SharedFeed
-from foliot.ports import RunRequest, run_topic
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.core.access import LOCAL
+from foliot.core.ids import RUN, new_id
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import Origin
+from foliot.engine.model.views import RunRequest
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.runs import SqlRuns
+from foliot.wakeups.across_processes import SharedFeed
+from foliot.wakeups.feed import run_topic
+from foliot.wakeups.postgres import PostgresLine
 
 CHUNK = 0.5
 LATEST = 1.0
@@ -91,9 +94,9 @@ async def running(store: Database, clock: StoreClock) -> Any:
         parent_id=None,
     )
     async with store.begin() as tx:
-        await tx.runs.add([request], clock.now())
+        await SqlRuns(tx).add([request], clock.now())
     async with store.begin() as tx:
-        (claimed,) = await tx.claims.claim([request.id], "bench", timedelta(minutes=10), clock.now())
+        (claimed,) = await SqlClaims(tx).claim([request.id], "bench", timedelta(minutes=10), clock.now())
     return claimed.fence
 
 
@@ -109,7 +112,7 @@ async def speak(store: Database, clock: StoreClock, feed: SharedFeed, fence: Any
             said += 1
             await asyncio.sleep(max(0.0, began + said / given.rate - loop.time()))
         async with store.begin() as tx:
-            await tx.runs.append([(fence, lines)])
+            await SqlRuns(tx).append([(fence, lines)])
         feed.wake(run_topic(fence.run_id))
     return said
 

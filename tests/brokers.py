@@ -35,7 +35,7 @@ class TestBroker:
         """How many messages wait."""
         from kombu import Connection
 
-        from foliot.workers.celery.app import options, queue_of
+        from foliot.cluster.celery.app import options, queue_of
 
         with Connection(self.url, transport_options=options(self.url)) as connection:
             return int(queue_of(queue, self.url).bind(connection.channel()).queue_declare().message_count)
@@ -44,7 +44,7 @@ class TestBroker:
         """Lose the queues with everything in them."""
         from kombu import Connection
 
-        from foliot.workers.celery.app import options, queue_of
+        from foliot.cluster.celery.app import options, queue_of
 
         with Connection(self.url, transport_options=options(self.url)) as connection:
             for name in self.made:

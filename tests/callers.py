@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from foliot.domain.access import Caller
-from foliot.domain.errors import Unauthenticated
+from foliot.core.access import Caller
+from foliot.core.errors import Unauthenticated
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,19 @@ from typing import Any
 
 from sqlalchemy import URL
 
-from foliot.domain.node import Role
-from foliot.domain.run import Failed, Outcome, Problem, RunState, Succeeded
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.db.migrate import migrate
+from foliot.engine.broker import Broker
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.node import Role
+from foliot.engine.model.run import Failed, Outcome, Problem, RunState, Succeeded
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Broker, Context
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
-from foliot.store.migrate import migrate
+from foliot.engine.ports import Context
+from foliot.engine.sql.retention import SqlUpkeep
 from foliot.testing import GivenActions
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 from tests import databases
 from tests.brokers import TestBroker
 from tests.givens import ask, request, run_of
@@ -73,7 +75,7 @@ class House:
     async def begin(self, around: Callable[[Broker], Broker] = lambda broker: broker) -> None:
         """Embedded workers live in the scheduler; with a broker it only publishes."""
         if self.kind != "embedded":
-            from foliot.workers.celery.publisher import CeleryBroker
+            from foliot.cluster.celery.publisher import CeleryBroker
 
             await self.start(self.engine(Role.SCHEDULER, slots=0, broker=around(CeleryBroker(self.broker.url))))
 
@@ -82,7 +84,7 @@ class House:
         queues = [self.broker.queue(name) for name in names or ("default",)]
         if self.kind == "embedded":
             return await self.start(self.engine(Role.UP, slots=slots, queues=queues))
-        from foliot.workers.celery.worker import CeleryIntake
+        from foliot.cluster.celery.worker import CeleryIntake
 
         intake = CeleryIntake(self.broker.url, name=f"test{self.nodes}@{self.broker.mark}", queues=queues, slots=slots)
         return await self.start(self.engine(Role.WORKER, slots=slots, queues=queues, intake=intake))
@@ -113,7 +115,7 @@ class House:
         action = {"kind": "probe", "do": do}
         made = [request(queue=queue, action=action, **changes) for _ in range(count)]
         async with self.store.read() as tx:
-            now = await tx.upkeep.time()
+            now = await SqlUpkeep(tx).time()
         return await ask(self.store, now, *made)
 
     async def reaches(self, run_id: str, *states: RunState) -> None:

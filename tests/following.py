@@ -11,11 +11,14 @@ from typing import Any
 
 import orjson
 
-from foliot.actions.crawl import Crawl, Node, Nodes, Pace
-from foliot.domain.run import Outcome, Parked
-from foliot.egress import HttpEgress
-from foliot.ports import Clock, Context, Look, Stale
-from foliot.store.clock import StoreClock
+from foliot.core.ports import Clock
+from foliot.db.clock import StoreClock
+from foliot.engine.model.run import Outcome, Parked
+from foliot.engine.ports import Context, Look, Stale
+from foliot.features.crawls.action.action import Crawl, Pace
+from foliot.features.crawls.action.scrapyd_client import Node
+from foliot.features.crawls.action.scrapyd_nodes import Nodes
+from foliot.net.client import HttpEgress
 
 SECONDS = 60.0
 PACE = Pace(poll=timedelta(milliseconds=50), lost_after=timedelta(seconds=2), certain=timedelta(seconds=1))

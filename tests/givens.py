@@ -9,19 +9,23 @@ from typing import Any
 
 from sqlalchemy import event, insert, select, text
 
-from foliot.domain.event import Event, Line
-from foliot.domain.ids import RUN, SCHEDULE, new_id
-from foliot.domain.ledger import Entry
-from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Ended, Origin, RunState
-from foliot.domain.schedule import Catchup, CatchupMode, Overlap, Schedule, Spec, Status
-from foliot.domain.settle import Due, Plan, settle
-from foliot.domain.trigger import Every, Rule, Trigger
+from foliot.core.ids import RUN, SCHEDULE, new_id
+from foliot.core.time.trigger import Every, Rule, Trigger
+from foliot.db.database import Database
 from foliot.engine.executor import conclude
-from foliot.ports import Claimed, Finished, RunRequest, RunView
-from foliot.store import schedules as schedule_rows
-from foliot.store.database import Database
-from foliot.store.tables import runs, schedules, spans, versions
+from foliot.engine.model.event import Event, Line
+from foliot.engine.model.ledger import Entry
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import Ended, Origin, RunState
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, Spec, Status
+from foliot.engine.model.settle import Due, Plan, settle
+from foliot.engine.model.views import Claimed, Finished, RunRequest, RunView
+from foliot.engine.sql import schedules as schedule_rows
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.engine.sql.tables import runs, schedules, spans, versions
 from foliot.testing import StoppedClock
 
 NOON = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
@@ -121,28 +125,28 @@ async def ask(store: Database, now: datetime, *requests: RunRequest) -> list[str
     """Add runs, and say their ids."""
     made = requests or (request(),)
     async with store.begin() as tx:
-        await tx.runs.add(made, now)
+        await SqlRuns(tx).add(made, now)
     return [one.id for one in made]
 
 
 async def tick(store: Database, now: datetime) -> list[Plan]:
     """What the ticker does in one round."""
     async with store.begin() as tx:
-        found, _ = await tx.firing.lock_due(now, 1000)
-        open_runs = await tx.firing.open_runs([one.id for one in found])
+        found, _ = await SqlFiring(tx).lock_due(now, 1000)
+        open_runs = await SqlFiring(tx).open_runs([one.id for one in found])
         plans = [settle(one, now, open_runs.get(one.id, ())) for one in found]
-        await tx.firing.record(plans, now)
+        await SqlFiring(tx).record(plans, now)
     return plans
 
 
 async def ready(store: Database, now: datetime, limit: int = 100, queues: set[str] | None = None) -> list[str]:
     async with store.read() as tx:
-        return await tx.claims.ready(now, queues, limit)
+        return await SqlClaims(tx).ready(now, queues, limit)
 
 
 async def claim(store: Database, now: datetime, *run_ids: str, worker: str = "w1") -> list[Claimed]:
     async with store.begin() as tx:
-        return await tx.claims.claim(run_ids, worker, LEASE, now)
+        return await SqlClaims(tx).claim(run_ids, worker, LEASE, now)
 
 
 async def finish(
@@ -155,12 +159,12 @@ async def finish(
 
         ending = replace(ending, lines=lines)
     async with store.begin() as tx:
-        return await tx.claims.finish([ending], now)
+        return await SqlClaims(tx).finish([ending], now)
 
 
 async def run_of(store: Database, run_id: str, tenant: str = TENANT) -> RunView:
     async with store.read() as tx:
-        found = await tx.runs.get(tenant, run_id)
+        found = await SqlRuns(tx).get(tenant, run_id)
     assert found is not None, f"no run {run_id}"
     return found
 
@@ -186,12 +190,12 @@ async def runs_of(store: Database, schedule_id: str) -> list[Mapping[str, Any]]:
 async def ledger_of(store: Database, schedule_id: str) -> list[Entry]:
     far = datetime(2999, 1, 1, tzinfo=UTC)
     async with store.read() as tx:
-        return [entry for _, entry in await tx.schedules.ledger(schedule_id, datetime(1970, 1, 1, tzinfo=UTC), far)]
+        return [entry for _, entry in await SqlSchedules(tx).ledger(schedule_id, datetime(1970, 1, 1, tzinfo=UTC), far)]
 
 
 async def events_of(store: Database, run_id: str, after: int = 0, limit: int = 100_000) -> list[Event]:
     async with store.read() as tx:
-        return await tx.runs.events(run_id, after, limit)
+        return await SqlRuns(tx).events(run_id, after, limit)
 
 
 async def sql(store: Database, statement: str, **values: Any) -> int:

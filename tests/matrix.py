@@ -12,25 +12,37 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from sqlalchemy import Table, select
 
-from foliot.domain.access import Caller, Role, Thing, Verb, may, scope
-from foliot.domain.event import EventType, Line
-from foliot.domain.ids import new_id
-from foliot.domain.pipeline import Definition, StepSpec, revision_of
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app
-from foliot.doors.rest.who import public
-from foliot.identity.claims import Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.keys import Keys
-from foliot.identity.last_use import LastUse
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import Key, OneKey
-from foliot.ports import Claimed, Page
-from foliot.ports.book import Kept
-from foliot.store.access_tables import api_keys
-from foliot.store.crawls import write_items
-from foliot.store.database import Database
-from foliot.usecases.bulks import BulkView
+from foliot.auth.claims import Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import Key, OneKey
+from foliot.core.access import Caller, Role, Thing, Verb, may, scope
+from foliot.core.ids import new_id
+from foliot.db.database import Database
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Claimed, Page
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.tables import api_keys
+from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.articles.usecases import Articles
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.bulk.usecases.bulk import Bulks, BulkView
+from foliot.features.crawls.sql.requests import write_items
+from foliot.features.crawls.usecases import Crawls
+from foliot.features.pipelines.model.definition import Definition, StepSpec, revision_of
+from foliot.features.pipelines.model.file import Kept
+from foliot.features.pipelines.sql.pipelines import SqlPipelines
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.schedules.usecases.skip_next import Skipping
+from foliot.features.secrets.usecases import Secrets
+from foliot.features.tenants.usecases import Tenants
+from foliot.servers.http.app import create_app
+from foliot.servers.http.permission import public
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
 from tests.world import EVERY_MINUTE, KEYRING, URL, World
@@ -165,11 +177,11 @@ async def furnish(store: Database) -> Furniture:
     world = World.on(store)
     ours, theirs = await _furnish(world, OURS), await _furnish(world, THEIRS)
     # When no time passes any more: what is to be skipped must lie ahead.
-    await world.cases.skipping.skip_next(caller(OURS, Role.ADMIN), ours.schedule_id)
-    await world.cases.skipping.skip_next(caller(THEIRS, Role.ADMIN), theirs.schedule_id)
+    await world.cases[Skipping].skip_next(caller(OURS, Role.ADMIN), ours.schedule_id)
+    await world.cases[Skipping].skip_next(caller(THEIRS, Role.ADMIN), theirs.schedule_id)
     async with store.begin() as tx:
         # Processes are the house's; this one reports now, so that something can be asked of it.
-        await tx.upkeep.report(ours.node_id, "worker", world.clock.now(), world.clock.now(), {"slots": 1})
+        await SqlUpkeep(tx).report(ours.node_id, "worker", world.clock.now(), world.clock.now(), {"slots": 1})
     rows = await rows_of(store, OURS)
     named = frozenset(found for table in rows.values() for found in _ID.findall(repr(table)))
     return Furniture(ours, theirs, world.clock.now(), named)
@@ -216,7 +228,7 @@ class House:
                 return self.token(OURS, role)
         rest = sorted(scope(*one) for one in _SMALL if one != route.permission)
         admin = caller(OURS, Role.ADMIN)
-        key = await self.world.cases.keys.create(admin, {"name": "narrow", "role": "viewer", "scopes": rest})
+        key = await self.world.cases[KeysCases].create(admin, {"name": "narrow", "role": "viewer", "scopes": rest})
         return key.text
 
     async def rows(self, tenant_id: str) -> dict[str, list[Any]]:
@@ -240,17 +252,17 @@ def _all(table: Table, tenant_id: str) -> Any:
 async def _furnish(world: World, tenant_id: str) -> Things:
     """A schedule with a waiting run, an ended one and a dead letter; a key, a secret, and limits of its own."""
     admin, cases = caller(tenant_id, Role.ADMIN), world.cases
-    schedule = await cases.schedules.create(admin, {**EVERY_MINUTE, "name": f"Of {tenant_id}"})
+    schedule = await cases[Schedules].create(admin, {**EVERY_MINUTE, "name": f"Of {tenant_id}"})
     for _ in range(3):
         world.clock.advance(60)
         await world.tick()
-    waiting, ended, letter = (run.id for run in await cases.runs.list(admin, Page(3)))
+    waiting, ended, letter = (run.id for run in await cases[Runs].list(admin, Page(3)))
     await world.end(ended, RunState.SUCCESS)
     await world.end(letter, RunState.DEAD_LETTER, {"code": "http_500", "message": f"no, says {tenant_id}"})
-    key = await cases.keys.create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
+    key = await cases[KeysCases].create(admin, {"name": f"key of {tenant_id}", "role": "viewer"})
     name = f"secret_of_{tenant_id}"
-    await cases.secrets.put(admin, name, {"value": f"the value of {tenant_id}"})
-    await cases.tenants.put(caller(tenant_id, Role.SYSTEM), tenant_id, {"limits": {"schedules": 77}})
+    await cases[Secrets].put(admin, name, {"value": f"the value of {tenant_id}"})
+    await cases[Tenants].put(caller(tenant_id, Role.SYSTEM), tenant_id, {"limits": {"schedules": 77}})
     house = f"node-of-{tenant_id}", f"queue-of-{tenant_id}"
     jobs = [await _crawl(world, admin, depth) for depth in range(2)]
     await world.finish(jobs[1])
@@ -267,7 +279,7 @@ async def _furnish(world: World, tenant_id: str) -> Things:
         jobs[0].fence.run_id,
         jobs[1].fence.run_id,
         bulk_id=await _bulk(world, admin, ended),
-        fingerprint=(await cases.runs.get(admin, letter)).fingerprint or "",
+        fingerprint=(await cases[Runs].get(admin, letter)).fingerprint or "",
         entry_id=await _edit(world, admin, schedule.id),
         article_job_id=article_job_id,
         article_id=article_id,
@@ -277,8 +289,8 @@ async def _furnish(world: World, tenant_id: str) -> Things:
 
 async def _article(world: World, admin: Caller) -> tuple[str, str]:
     """A job of one article, and that article."""
-    made = await world.cases.articles.submit(admin, {"articles": [{"url": f"https://{admin.tenant_id}.example/"}]})
-    (item,) = await world.cases.articles.items(admin, made.run.id, after=0, limit=1)
+    made = await world.cases[Articles].submit(admin, {"articles": [{"url": f"https://{admin.tenant_id}.example/"}]})
+    (item,) = await world.cases[Articles].items(admin, made.run.id, after=0, limit=1)
     return made.run.id, item.article_id
 
 
@@ -290,7 +302,7 @@ async def _pipeline(world: World, tenant_id: str) -> str:
     definition = Definition(name=name, steps=steps, draft=None, revision=revision_of(steps, None))
     shown = [{**step.to_dict(), "line": 1} for step in steps]
     async with world.store.begin() as tx:
-        await tx.pipelines.put(
+        await SqlPipelines(tx).put(
             Kept(
                 tenant_id=tenant_id,
                 name=name,
@@ -309,23 +321,23 @@ async def _pipeline(world: World, tenant_id: str) -> str:
 
 async def _edit(world: World, admin: Caller, schedule_id: str) -> str:
     """An edit that can be taken back."""
-    await world.cases.schedules.patch(admin, schedule_id, {"description": "edited"})
-    return (await world.cases.trail.list(admin, Page(1), verb="patch"))[0].id
+    await world.cases[Schedules].patch(admin, schedule_id, {"description": "edited"})
+    return (await world.cases[Trail].list(admin, Page(1), verb="patch"))[0].id
 
 
 async def _bulk(world: World, admin: Caller, run_id: str) -> str:
     """A bulk action that nobody has begun with."""
-    made = await world.cases.bulks.create(admin, {"action": "retry", "ids": [run_id]})
+    made = await world.cases[Bulks].create(admin, {"action": "retry", "ids": [run_id]})
     assert isinstance(made, BulkView)
     return made.bulk.id
 
 
 async def _crawl(world: World, admin: Caller, depth: int) -> Claimed:
     """A running crawl that has said something and brought something home."""
-    made = await world.cases.crawls.request(admin, {**_CRAWL, "depth": depth})
+    made = await world.cases[Crawls].request(admin, {**_CRAWL, "depth": depth})
     (claimed,) = await world.claim(made.job_id)
     async with world.store.begin() as tx:
         line = Line(world.clock.now(), EventType.LOG, message=f"said by {made.job_id}")
-        await tx.runs.append([(claimed.fence, [line])])
+        await SqlRuns(tx).append([(claimed.fence, [line])])
         await write_items(tx.conn, world.store.dialect, [(admin.tenant_id, made.job_id, [{"of": made.job_id}])])
     return claimed

@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("foliot.cli", "foliot.identity", "foliot.feed", "foliot.workers.celery")
+ROOMS = ("foliot.cli", "foliot.auth", "foliot.wakeups", "foliot.cluster.celery")
 MODULES = (
-    "foliot.bootstrap", "foliot.doors.rest", "foliot.doors.rpc", "foliot.store.lock", "alembic.command",
+    "foliot.app.build", "foliot.servers.http", "foliot.servers.grpc", "foliot.db.file_lock", "alembic.command",
     "sqlalchemy.dialects.sqlite.aiosqlite", "asyncpg", "asyncmy", "uvicorn", "uvicorn.protocols.http.auto", "uvloop",
 )  # fmt: skip
 PARTICULAR = ("PYTHON", "COV", "GRPC", "LANG", "LC_", "TZ")

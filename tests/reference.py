@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from foliot.settings import Settings
-from foliot.settings.declared import Declared
-from foliot.settings.keys import CLIENT, LATER
+from foliot.config.field import Declared
+from foliot.config.settings import Settings
+from foliot.config.unknown_keys import CLIENT, LATER
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -16,31 +16,31 @@ SETTINGS = """\
 
 Every setting is an environment variable; those of `foliot up` are flags too (`--port` for `FOLIOT_PORT`), and a flag
 wins. An empty variable counts as unset. An alias means the same as its setting; two that differ stop the start, and so
-does a `FOLIOT_…` variable that is not known. `foliot check` prints every complaint at once.
+does an unknown `FOLIOT_…` variable. `foliot check` prints every error at once.
 
-| variable | aliases | default | what it says |
+| variable | aliases | default | meaning |
 |---|---|---|---|
 {settings}
 
 ## For the client commands
 
-| variable | what it says |
+| variable | meaning |
 |---|---|
 {client}
 
 ## Local mode, or tokens
 
 Without `FOLIOT_JWT_SECRET`, `FOLIOT_JWKS_URL` and `FOLIOT_JWT_KEY_FILE` Foliot is in local mode: it listens on loopback
-only and asks nobody for a token. With one of them, every call needs a token or an API key
-([security](../concepts/security.md)). Two of them, an empty one, or settings of tokens without any of them stop the
-start; so do keys that are short, repeated or placeholders, and, once tokens are asked for, passwords that everybody
-knows in the URL of a server elsewhere.
+only and needs no token. With one of them, every call needs a token or an API key
+([security](../concepts/security.md)). Two of them, an empty one, or token settings without any of them stop the
+start; so do keys that are short, repeated or placeholders, and, when tokens are required, well-known passwords in the
+URL of a server on another machine.
 
 ## Accepted and not used
 
 Known variables that change nothing in this version; `foliot check` names those that are set.
 
-| variable | what it is for |
+| variable | purpose |
 |---|---|
 {later}
 """

@@ -13,17 +13,18 @@ import grpc.aio
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from foliot.domain.errors import Invalid
-from foliot.domain.reading import Fields
-from foliot.domain.run import Outcome, Succeeded
-from foliot.doors.rpc import Listening, RpcDoor
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context, Identity
+from foliot.app.use_cases import use_cases
+from foliot.auth.identity_port import Identity
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid
+from foliot.db.database import Database
+from foliot.engine.model.run import Outcome, Succeeded
+from foliot.engine.ports import Context
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.proto.scheduler_service_pb2_grpc import SchedulerServiceStub
-from foliot.store.database import Database
+from foliot.servers.grpc.server import Listening, RpcDoor
 from foliot.testing import GivenActions, StoppedClock
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.world import KEYRING, Webhook, World
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Call:
 def world_on(store: Database) -> World:
     clock, feed = StoppedClock(), MemoryFeed()
     actions = GivenActions.of(Webhook(), Call())
-    return World(store, clock, UseCases.of(store, clock, feed, actions, pepper=KEYRING, vault=KEYRING), feed)
+    return World(store, clock, use_cases(store, clock, feed, actions, pepper=KEYRING, vault=KEYRING), feed)
 
 
 @asynccontextmanager

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import text
 
-from foliot.store.database import Database
-from foliot.store.migrations.append_only import RULES, guards
+from foliot.db.database import Database
+from foliot.db.migrations.append_only import RULES, guards
 
 
 @asynccontextmanager

@@ -8,13 +8,16 @@ from datetime import timedelta
 from typing import Any
 
 from foliot import TaskContext, task
-from foliot.actions.task import RunTask
-from foliot.domain.errors import Invalid
-from foliot.ports import Clock, Egress, Outgoing, Reply, Room, Store, always_room
-from foliot.ports.tasks import Call, Pool, Probe, Service, Tell, Told
-from foliot.tasks.builtin import Needs, built_in
-from foliot.tasks.catalogue import Catalogue
-from foliot.tasks.loading import tasks_in
+from foliot.cluster.pool_port import Call, Pool, Tell, Told
+from foliot.core.egress import Egress, Outgoing, Reply
+from foliot.core.errors import Invalid
+from foliot.core.ports import Clock, Room, always_room
+from foliot.db.database import Database
+from foliot.features.health.model import Probe, Service
+from foliot.features.prices.tasks import Needs, built_in
+from foliot.features.tasks.action import RunTask
+from foliot.features.tasks.catalogue import Catalogue
+from foliot.features.tasks.loader import tasks_in
 
 
 class NoPool:
@@ -48,7 +51,7 @@ async def greet(ctx: TaskContext, name: str, times: int = 1) -> dict[str, Any]:
 
 
 def catalogue(
-    store: Store,
+    store: Database,
     clock: Clock,
     *functions: Any,
     egress: Egress | None = None,

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from foliot.domain.run import Cancelled, Outcome, Parked, Succeeded
-from foliot.ports import Context, Look
+from foliot.engine.model.run import Cancelled, Outcome, Parked, Succeeded
+from foliot.engine.ports import Context, Look
 
 Looking = Callable[[Look], Awaitable[Outcome | None]]
 Starting = Callable[[Context], Awaitable[None]]

@@ -8,20 +8,26 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from foliot.actions.articles.config import read_config as read_articles
-from foliot.actions.crawl.config import read_config as read_crawl
-from foliot.actions.webhook.config import read_config
-from foliot.domain.access import LOCAL
-from foliot.domain.run import Outcome, RunState, Succeeded
-from foliot.domain.schedule import Schedule
-from foliot.domain.settle import settle
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Claimed, Context, Ending, Outgoing, Reply
-from foliot.presets import all_presets
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.auth.keyring import Keyring
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL
+from foliot.core.egress import Outgoing, Reply
+from foliot.db.database import Database
+from foliot.engine.model.run import Outcome, RunState, Succeeded
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.settle import settle
+from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.ports import Action, Context
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.features.articles.config import read_config as read_articles
+from foliot.features.crawls.action.config import read_config as read_crawl
+from foliot.features.presets.documents import all_presets
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.webhooks.config import read_config
 from foliot.testing import StoppedClock, open_store
-from foliot.usecases import UseCases
-from foliot.vault.keyring import Keyring
+from foliot.wakeups.memory import MemoryFeed
 from tests.taskbook import catalogue, greet, run_task
 
 KEYRING = Keyring.of(["a master key that only tests know"])
@@ -41,7 +47,7 @@ class NoEgress:
     """Lets every http URL be named, and no request leave."""
 
     def check(self, url: object) -> None:
-        from foliot.domain.errors import Invalid
+        from foliot.core.errors import Invalid
 
         if not isinstance(url, str) or not url.startswith(("http://", "https://")) or "\x00" in url:
             raise Invalid("url", "must be an http or https URL", got=url)
@@ -121,15 +127,15 @@ class World:
     feed: MemoryFeed
 
     async def schedule(self, raw: Mapping[str, Any] = EVERY_MINUTE, **changes: Any) -> Schedule:
-        return await self.cases.schedules.create(LOCAL, {**raw, **changes})
+        return await self.cases[Schedules].create(LOCAL, {**raw, **changes})
 
     async def tick(self) -> int:
         """What the ticker does."""
         now = self.clock.now()
         async with self.store.begin() as tx:
-            due, _ = await tx.firing.lock_due(now, 1000)
-            open_runs = await tx.firing.open_runs([one.id for one in due])
-            recorded = await tx.firing.record([settle(one, now, open_runs.get(one.id, ())) for one in due], now)
+            due, _ = await SqlFiring(tx).lock_due(now, 1000)
+            open_runs = await SqlFiring(tx).open_runs([one.id for one in due])
+            recorded = await SqlFiring(tx).record([settle(one, now, open_runs.get(one.id, ())) for one in due], now)
         return recorded.runs
 
     async def pass_time(self, minutes: int) -> datetime:
@@ -141,7 +147,7 @@ class World:
 
     async def claim(self, *run_ids: str) -> list[Claimed]:
         async with self.store.begin() as tx:
-            return await tx.claims.claim(run_ids, "worker-1", timedelta(seconds=30), self.clock.now())
+            return await SqlClaims(tx).claim(run_ids, "worker-1", timedelta(seconds=30), self.clock.now())
 
     async def end(self, run_id: str, state: RunState, error: Mapping[str, Any] | None = None) -> None:
         """Claim a run and let it end like this."""
@@ -154,7 +160,7 @@ class World:
         now = self.clock.now()
         ending = Ending(fence=claimed.fence, state=state, outcome=state.value, at=now, error=error, result={"ok": True})
         async with self.store.begin() as tx:
-            finished = await tx.claims.finish([ending], now)
+            finished = await SqlClaims(tx).finish([ending], now)
         assert finished.accepted == {claimed.fence.run_id}
 
     async def sql(self, text: str, **values: Any) -> None:
@@ -169,7 +175,7 @@ class World:
         clock, feed = StoppedClock(), MemoryFeed()
         known = catalogue(store, clock, greet)
         actions = OneAction(run_task(known))
-        cases = UseCases.of(
+        cases = use_cases(
             store, clock, feed, actions, pepper=KEYRING, vault=KEYRING, tasks=known, presets=all_presets()
         )
         return cls(store, clock, cases, feed)

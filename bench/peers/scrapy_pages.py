@@ -19,7 +19,7 @@ import scrapy
 from reading import library
 from scrapy.crawler import CrawlerProcess
 
-from foliot.actions.articles.extraction import extract
+from foliot.pages.article import extract
 
 where, count = sys.argv[1], int(sys.argv[2])
 reading = {"fetch": ""}.get(sys.argv[3], sys.argv[3]) if len(sys.argv) > 3 else ""

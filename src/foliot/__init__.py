@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from foliot.embedding import Scheduler
+    from foliot.embed import Scheduler
     from foliot.pipelines import Item, StepContext, Transform
     from foliot.tasks import TaskContext, task
 
@@ -14,7 +14,7 @@ __all__ = ["Item", "Scheduler", "StepContext", "TaskContext", "Transform", "__ve
 
 _ROOMS = {
     "Item": "foliot.pipelines",
-    "Scheduler": "foliot.embedding",
+    "Scheduler": "foliot.embed",
     "StepContext": "foliot.pipelines",
     "TaskContext": "foliot.tasks",
     "Transform": "foliot.pipelines",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from foliot.domain.queue import KNOWN_QUEUES
-from foliot.settings import Settings
-from foliot.workers.celery import monitor
-from foliot.workers.celery.app import BrokerApp, make_app
+from foliot.cluster.celery import monitor
+from foliot.cluster.celery.app import BrokerApp, make_app
+from foliot.config.settings import Settings
+from foliot.core.queue_name import KNOWN_QUEUES
 
 __all__ = ["app"]
 

@@ -18,7 +18,7 @@ from typing import IO, Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-from foliot.domain.redact import Redactor
+from foliot.core.redact import Redactor
 
 FILE = "foliot"
 """What the file of a process is called that names none; `.log` follows."""

@@ -10,28 +10,30 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from foliot.domain.pipeline import Item, OnError
-from foliot.domain.redact import Redactor
-from foliot.engine.alarm import Alarm
+from foliot.auth.keyring import Keyring
+from foliot.core.egress import Egress, EgressFailed, Outgoing, Reply
+from foliot.core.ports import Clock
+from foliot.core.redact import Redactor
+from foliot.db.database import Database
+from foliot.db.migrate import create, migrate
+from foliot.db.sealer import Sealer
 from foliot.engine.dispatcher import Dispatcher
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.executor import Executor
-from foliot.engine.logbook import Logbook
+from foliot.engine.log_writer import Logbook
 from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
+from foliot.engine.parked_runs import Watcher
+from foliot.engine.ports import Action, is_watched
+from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.ticker import Ticker
-from foliot.engine.watcher import Watcher
-from foliot.feed.memory import MemoryFeed
-from foliot.pipelines.context import StepContext, Tally
-from foliot.pipelines.running import Chain
-from foliot.pipelines.transform import Transform
-from foliot.ports import Action, Clock, Egress, EgressFailed, Outgoing, Reply, Store, is_watched
-from foliot.store.database import Database
-from foliot.store.migrate import create, migrate
-from foliot.store.sealed import Sealer
-from foliot.vault.keyring import Keyring
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.features.pipelines.chain.context import StepContext, Tally
+from foliot.features.pipelines.chain.run import Chain
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.model.definition import Item, OnError
+from foliot.wakeups.memory import MemoryFeed
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 MASTER = "the master key of a test, and of nothing else"
@@ -115,7 +117,7 @@ class Drained:
 
 
 async def drain(
-    store: Store, clock: Clock, *actions: Action, patience: float = 10.0, secrets: Redactor | None = None
+    store: Database, clock: Clock, *actions: Action, patience: float = 10.0, secrets: Redactor | None = None
 ) -> Drained:
     """Settle every instant that has come and perform every run that is ready, until there is nothing left to do now.
 
@@ -275,7 +277,7 @@ def contexts(
     said: list[str] | None = None,
 ) -> list[tuple[Transform, StepContext]]:
     """The steps of a chain, each with what it is given beside its items; what they log is in `said`."""
-    from foliot.piping import outside
+    from foliot.features.pipelines.wiring import outside
 
     def say(message: str, *, level: str = "info", **_: Any) -> None:
         if said is not None:

@@ -290,8 +290,8 @@ DEMO = "http://127.0.0.1:8000/api/demo-site"
 
 def test_the_sample_is_accepted_as_it_stands() -> None:
     """Its pages are nobody's to fetch: it is read, and not asked for."""
-    from foliot.actions.articles.config import read_config
-    from foliot.demo.site import page
+    from foliot.features.articles.config import read_config
+    from foliot.features.demo.model.site import page
 
     class Anywhere:
         """Lets every URL through."""

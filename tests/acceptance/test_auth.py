@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from foliot.store.clock import wall
+from foliot.db.clock import wall
 from tests.acceptance.house import SECONDS, House
 from tests.tokens import SECRET, by_secret, claims, token
 from tests.zoo import zoo

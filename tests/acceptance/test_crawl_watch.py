@@ -19,7 +19,8 @@ from aiohttp import web
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from foliot.store.database import Database
+from foliot.db.database import Database
+from foliot.engine.sql.retention import SqlUpkeep
 from tests.acceptance.house import SECONDS, House
 from tests.givens import ask, request
 from tests.services import wait_until
@@ -143,7 +144,7 @@ def crawls(url: str) -> None:
     async def write() -> None:
         store = Database(url)
         async with store.read() as tx:
-            now = await tx.upkeep.time()
+            now = await SqlUpkeep(tx).time()
         await ask(store, now, *(request(kind="crawl", action=action) for _ in range(CRAWLS)))
         await store.close()
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from foliot.store.migrate import migrate
+from foliot.db.migrate import migrate
 from tests.acceptance.house import SECONDS, House
 from tests.discord_server import OPERATORS, TOKEN, DiscordServer, a_discord, api_of
 

@@ -95,7 +95,7 @@ class Row:
             )
 
     async def _kill(self, url: str) -> None:
-        from foliot.feed.redis import connect
+        from foliot.wakeups.redis import connect
 
         async with connect(url) as client:
             await client.flushall()

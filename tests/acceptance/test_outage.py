@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chaos.stage import ask, wait_until
-from foliot.store.clock import wall
+from foliot.db.clock import wall
 from tests.acceptance.house import SECONDS, House
 
 pytestmark = pytest.mark.timeout(240)

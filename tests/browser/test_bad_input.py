@@ -8,7 +8,7 @@ import orjson
 import pytest
 from playwright.sync_api import Page, expect
 
-from foliot.tasks.results import LARGEST
+from foliot.features.tasks.run.results import LARGEST
 from tests.acceptance.house import House
 from tests.browser.asking import ended, run_task, told
 from tests.browser.chores import TRAP

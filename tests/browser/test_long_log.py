@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import pytest
 from playwright.sync_api import expect
 
-from foliot.domain.event import EventType, Line
-from foliot.store.logs import CHUNK_LINES, pack
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.sql.log_chunks import CHUNK_LINES, pack
 from tests.acceptance.house import SECONDS, House
 from tests.browser.asking import ended, run_task, soon, told
 from tests.browser.conftest import Open

@@ -14,8 +14,8 @@ import orjson
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from foliot.domain.ids import id_at
-from foliot.store.clock import wall
+from foliot.core.ids import id_at
+from foliot.db.clock import wall
 from tests.acceptance.house import SECONDS, House
 from tests.browser.asking import ended, run_now, soon, told, webhook
 from tests.browser.conftest import NARROW, Open, a_house, overflow, serious

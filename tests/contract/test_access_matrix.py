@@ -16,12 +16,12 @@ from fastapi import FastAPI
 from sqlalchemy import URL, event, text
 from sqlalchemy.exc import DBAPIError
 
-from foliot.domain.access import Role
-from foliot.domain.errors import FoliotError
-from foliot.doors.rest import create_app
-from foliot.store.database import Database
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Role
+from foliot.core.errors import FoliotError
+from foliot.db.database import Database
+from foliot.servers.http.app import create_app
 from foliot.testing import open_store
-from foliot.usecases import UseCases
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish, routes
 from tests.services import wait_for
 

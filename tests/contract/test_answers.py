@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Conflict, NotFound
-from foliot.domain.run import Failed, Origin, Problem, RunState, Succeeded
+from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.core.access import LOCAL
+from foliot.core.errors import Conflict, NotFound
 from foliot.engine.executor import conclude
-from foliot.ports import Page, RunView
-from foliot.usecases.once import AnsweredBefore, Once
+from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.preview import Previews
+from foliot.features.schedules.usecases.schedules import Schedules
 from tests.givens import HOUR, NOON, ask, claim, request, sql, statements
 from tests.world import HOURLY, World
 
@@ -34,7 +41,7 @@ async def letters(world: World, count: int, **changes: Any) -> list[str]:
     held = await claim(world.store, NOON, *(one.id for one in made))
     async with world.store.begin() as tx:
         given_up = Failed(Problem("http_500", "no"), permanent=True)
-        await tx.claims.finish([conclude(one, given_up, NOON) for one in held], NOON)
+        await SqlClaims(tx).finish([conclude(one, given_up, NOON) for one in held], NOON)
     return [one.id for one in made]
 
 
@@ -45,7 +52,7 @@ async def tried_twice(world: World) -> str:
     (held,) = await world.claim(run_id)
     async with world.store.begin() as tx:
         ending = conclude(held, Failed(Problem("http_500", "no")), world.clock.now())
-        await tx.claims.finish([ending], world.clock.now())
+        await SqlClaims(tx).finish([ending], world.clock.now())
     world.clock.advance(timedelta(hours=1))
     await world.end(run_id, RunState.SUCCESS)
     return run_id
@@ -55,11 +62,11 @@ async def test_a_list_carries_the_attempts_of_each_run_in_order(world: World) ->
     twice = await tried_twice(world)
     (waiting,) = await ask(world.store, world.clock.now(), request(tenant_id=MINE))
 
-    runs = {run.id: run for run in await world.cases.runs.list(LOCAL, Page())}
+    runs = {run.id: run for run in await world.cases[Runs].list(LOCAL, Page())}
 
     assert [(one.number, one.outcome) for one in runs[twice].attempts] == [(1, "failed"), (2, "success")]
     assert runs[waiting].attempts == ()
-    assert runs[twice] == await world.cases.runs.get(LOCAL, twice)
+    assert runs[twice] == await world.cases[Runs].get(LOCAL, twice)
 
 
 async def test_a_list_leaves_out_large_responses_which_the_run_itself_has(world: World) -> None:
@@ -68,20 +75,20 @@ async def test_a_list_leaves_out_large_responses_which_the_run_itself_has(world:
     held = {one.fence.run_id: one for one in await world.claim(small, large)}
     ended = [replace(conclude(held[run_id], Succeeded(), NOON), response=response) for run_id, response in kept.items()]
     async with world.store.begin() as tx:
-        await tx.claims.finish(ended, NOON)
+        await SqlClaims(tx).finish(ended, NOON)
 
-    listed = {run.id: run.attempts[0].response for run in await world.cases.runs.list(LOCAL, Page())}
+    listed = {run.id: run.attempts[0].response for run in await world.cases[Runs].list(LOCAL, Page())}
 
     assert listed == {small: kept[small], large: None}
-    assert (await world.cases.runs.get(LOCAL, large)).attempts[0].response == kept[large]
+    assert (await world.cases[Runs].get(LOCAL, large)).attempts[0].response == kept[large]
 
 
 async def test_a_page_of_runs_with_attempts_asks_twice_however_long_it_is(world: World) -> None:
     await letters(world, 60)
-    await world.cases.runs.list(LOCAL, Page())
+    await world.cases[Runs].list(LOCAL, Page())
 
     with statements(world.store) as seen:
-        runs = await world.cases.runs.list(LOCAL, Page(50))
+        runs = await world.cases[Runs].list(LOCAL, Page(50))
 
     assert len(runs) == 50
     assert all(run.attempts for run in runs)
@@ -91,7 +98,7 @@ async def test_a_page_of_runs_with_attempts_asks_twice_however_long_it_is(world:
 async def test_lateness_counts_to_the_first_start_whatever_the_retries(world: World) -> None:
     run_id = await tried_twice(world)
 
-    run = await world.cases.runs.get(LOCAL, run_id)
+    run = await world.cases[Runs].get(LOCAL, run_id)
 
     assert run.due_at is not None
     assert run.started_at is not None
@@ -109,7 +116,7 @@ async def test_runs_are_found_by_queue_and_kind_whether_they_have_ended_or_not(w
     all_ = sorted([*ended, *waiting], reverse=True)
 
     async def found(page: Page, **filters: str) -> list[str]:
-        return [run.id for run in await world.cases.runs.list(LOCAL, page, **filters)]
+        return [run.id for run in await world.cases[Runs].list(LOCAL, page, **filters)]
 
     assert await found(Page(), queue="analysis") == all_
     assert await found(Page(), queue="analysis", kind="probe") == all_
@@ -130,7 +137,7 @@ async def test_five_hundred_letters_are_replayed_by_a_handful_of_statements(worl
     once = Once("k", "body", 202, lambda replayed: str(len(replayed.runs)))
 
     with statements(world.store) as seen:
-        replayed = await world.cases.dead_letters.replay(LOCAL, {"ids": ids}, once)
+        replayed = await world.cases[DeadLetters].replay(LOCAL, {"ids": ids}, once)
 
     assert [run.parent_id for run in replayed.runs] == ids
     assert {(run.origin, run.timeout_seconds, run.state) for run in replayed.runs} == {
@@ -143,7 +150,7 @@ async def test_five_hundred_letters_are_found_by_filter_as_cheaply(world: World)
     await letters(world, 501)
 
     with statements(world.store) as seen:
-        replayed = await world.cases.dead_letters.replay(LOCAL, {"filter": {"code": "http_500"}})
+        replayed = await world.cases[DeadLetters].replay(LOCAL, {"filter": {"code": "http_500"}})
 
     assert (len(replayed.runs), replayed.more) == (500, True)
     assert len(asked(seen)) <= 5, "\n".join(seen)
@@ -156,15 +163,15 @@ async def test_one_letter_that_cannot_be_replayed_stops_them_all(world: World) -
     await sql(world.store, "UPDATE runs SET tenant_id = 'other' WHERE id = :id", id=foreign)
 
     with pytest.raises(Conflict, match=f"{waiting} is no dead letter"):
-        await world.cases.dead_letters.replay(LOCAL, {"ids": [*ids, waiting]})
+        await world.cases[DeadLetters].replay(LOCAL, {"ids": [*ids, waiting]})
     with pytest.raises(NotFound, match=foreign):
-        await world.cases.dead_letters.replay(LOCAL, {"ids": [*ids, foreign]})
+        await world.cases[DeadLetters].replay(LOCAL, {"ids": [*ids, foreign]})
 
-    assert await world.cases.runs.list(LOCAL, Page(), status="queued") == [await _run(world, waiting)]
+    assert await world.cases[Runs].list(LOCAL, Page(), status="queued") == [await _run(world, waiting)]
 
 
 async def _run(world: World, run_id: str) -> RunView:
-    return await world.cases.runs.get(LOCAL, run_id)
+    return await world.cases[Runs].get(LOCAL, run_id)
 
 
 # --- groups of letters ------------------------------------------------------------------------------------------------
@@ -177,7 +184,7 @@ async def test_letters_are_grouped_whatever_somebody_made_of_their_errors(world:
     for run_id, odd in zip(ids, ODD, strict=False):
         await sql(world.store, "UPDATE runs SET error = :odd WHERE id = :id", odd=odd, id=run_id)
 
-    groups = await world.cases.dead_letters.groups(LOCAL, Page())
+    groups = await world.cases[DeadLetters].groups(LOCAL, Page())
 
     assert sorted(run_id for group in groups for run_id in group.ids) == sorted(ids)
     assert [group.count for group in groups] == [2, *([1] * len(ODD))]
@@ -192,7 +199,7 @@ async def test_many_groups_are_two_questions_and_each_names_its_newest_hundred(w
     newest = await letters(world, 120)
 
     with statements(world.store) as seen:
-        groups = await world.cases.dead_letters.groups(LOCAL, Page(50))
+        groups = await world.cases[DeadLetters].groups(LOCAL, Page(50))
 
     assert [group.count for group in groups] == [120, *([3] * 12)]
     assert list(groups[0].ids) == sorted(newest, reverse=True)[:100]
@@ -204,10 +211,10 @@ async def test_many_groups_are_two_questions_and_each_names_its_newest_hundred(w
 
 async def test_a_repeated_answer_keeps_its_headers(world: World) -> None:
     once = Once("k", "body", 201, lambda one: one.id, lambda one: {"ETag": f'"{one.version}"', "Location": one.id})
-    made = await world.cases.schedules.create(LOCAL, HOURLY, once)
+    made = await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
     with pytest.raises(AnsweredBefore) as again:
-        await world.cases.schedules.create(LOCAL, HOURLY, once)
+        await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
     assert (again.value.status, again.value.body) == (201, made.id)
     assert again.value.headers == {"ETag": '"1"', "Location": made.id}
@@ -215,12 +222,12 @@ async def test_a_repeated_answer_keeps_its_headers(world: World) -> None:
 
 async def test_an_answer_with_a_secret_is_kept_nowhere_and_given_once(world: World) -> None:
     once = Once("k", "body", 201, lambda _: "hush", lambda _: {"X-Key": "hush"}, secret=True)
-    await world.cases.schedules.create(LOCAL, HOURLY, once)
+    await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
     with pytest.raises(Conflict, match="held a secret and was shown once"):
-        await world.cases.schedules.create(LOCAL, HOURLY, once)
+        await world.cases[Schedules].create(LOCAL, HOURLY, once)
 
-    assert len(await world.cases.schedules.list(LOCAL, Page())) == 1
+    assert len(await world.cases[Schedules].list(LOCAL, Page())) == 1
     async with world.store.read() as tx:
         (row,) = await tx.conn.exec_driver_sql("SELECT status, body, headers FROM requests")
     assert tuple(row) == (201, None, None)
@@ -229,18 +236,18 @@ async def test_an_answer_with_a_secret_is_kept_nowhere_and_given_once(world: Wor
 async def test_a_preview_with_a_key_is_the_same_a_while_later(world: World) -> None:
     raw = {"type": "interval", "interval_seconds": 60}
     once = Once("k", "body", 200, lambda seen: seen.fires[0].local)
-    first = await world.cases.previews.preview(LOCAL, raw, once)
+    first = await world.cases[Previews].preview(LOCAL, raw, once)
     world.clock.advance(HOUR)
 
     with pytest.raises(AnsweredBefore) as again:
-        await world.cases.previews.preview(LOCAL, raw, once)
+        await world.cases[Previews].preview(LOCAL, raw, once)
 
     assert again.value.body == first.fires[0].local
 
 
 async def test_a_preview_without_a_key_asks_the_database_nothing(world: World) -> None:
     with statements(world.store) as seen:
-        await world.cases.previews.preview(LOCAL, {"type": "interval", "interval_seconds": 60})
+        await world.cases[Previews].preview(LOCAL, {"type": "interval", "interval_seconds": 60})
 
     assert seen == []
 
@@ -249,7 +256,7 @@ async def test_a_preview_without_a_key_asks_the_database_nothing(world: World) -
 
 
 async def numbers(world: World) -> dict[str, int]:
-    found = await world.cases.health.numbers(LOCAL)
+    found = await world.cases[Wellbeing].numbers(LOCAL)
     return {state: count for state, count in found.runs.items() if count}
 
 
@@ -258,7 +265,7 @@ async def test_runs_are_counted_by_state_without_reading_what_has_ended(world: W
     run_ids = await ask(world.store, NOON, *(request(tenant_id=MINE) for _ in range(4)))
     await world.claim(run_ids[0])
     await world.end(run_ids[1], RunState.SUCCESS)
-    await world.cases.runs.cancel(LOCAL, run_ids[2])
+    await world.cases[Runs].cancel(LOCAL, run_ids[2])
     expected = {"dead_letter": 2, "running": 1, "success": 1, "cancelled": 1, "queued": 1}
 
     assert await numbers(world) == expected
@@ -273,6 +280,6 @@ async def test_a_pruned_run_is_counted_no_more(world: World) -> None:
     await world.end(run_id, RunState.SUCCESS)
 
     async with world.store.begin() as tx:
-        assert (await tx.upkeep.prune(NOON + timedelta(days=365), 10))[0] == 1
+        assert (await SqlUpkeep(tx).prune(NOON + timedelta(days=365), 10))[0] == 1
 
     assert await numbers(world) == {"dead_letter": 1}

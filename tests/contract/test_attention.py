@@ -6,14 +6,20 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.attention import Item, Kind
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app
-from foliot.doors.rest.models import Preview, Problem
-from foliot.doors.rest.models_time import AttentionList, CalendarModel, ScheduleHealths, TimelineModel
-from foliot.ports import Page
-from foliot.usecases.attention import EACH
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.filters.usecases import Searching
+from foliot.features.insights.model.attention import Item, Kind
+from foliot.features.insights.schema import AttentionList, CalendarModel, ScheduleHealths, TimelineModel
+from foliot.features.insights.usecases.attention import EACH, Attention
+from foliot.features.ledger.usecases import Audit
+from foliot.features.queues.usecases import Queues
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http.app import create_app
+from foliot.servers.http.models import Preview, Problem
 from tests.asgi import Client
 from tests.givens import HOUR, NOON, keep, schedule, statements
 from tests.world import HOURLY, World
@@ -24,7 +30,7 @@ ADA = Caller(LOCAL.tenant_id, "ada", Role.VIEWER)
 
 async def check(world: World, caller: Caller = LOCAL) -> dict[Kind, list[Item]]:
     found: dict[Kind, list[Item]] = {}
-    for item in (await world.cases.attention.check(caller)).items:
+    for item in (await world.cases[Attention].check(caller)).items:
         found.setdefault(item.kind, []).append(item)
     return found
 
@@ -32,7 +38,7 @@ async def check(world: World, caller: Caller = LOCAL) -> dict[Kind, list[Item]]:
 async def report(world: World, **report: Any) -> None:
     async with world.store.begin() as tx:
         now = world.clock.now()
-        await tx.upkeep.report("host-1:7:abc", "worker", now, now, {"slots": 4, **report})
+        await SqlUpkeep(tx).report("host-1:7:abc", "worker", now, now, {"slots": 4, **report})
 
 
 async def run_hours(world: World, states: Sequence[RunState]) -> None:
@@ -40,7 +46,7 @@ async def run_hours(world: World, states: Sequence[RunState]) -> None:
     for state in states:
         world.clock.advance(HOUR)
         await world.tick()
-        (run,) = await world.cases.runs.list(LOCAL, Page(1))
+        (run,) = await world.cases[Runs].list(LOCAL, Page(1))
         await world.end(run.id, state, None if state is RunState.SUCCESS else ERROR)
 
 
@@ -61,11 +67,11 @@ async def test_a_schedule_that_fails_is_told_with_its_streak_and_what_can_be_don
     assert (item.since, item.count, item.id) == (NOON + 2 * HOUR, 2, f"failing:{made.id}")
     assert [action.label for action in item.actions] == ["Retry", "Run now", "Pause"]
     assert item.q is not None
-    query = world.cases.searching.read_runs(item.q)
-    assert [run.state for run in await world.cases.searching.runs(LOCAL, Page(), query)] == [RunState.FAILED] * 2
+    query = world.cases[Searching].read_runs(item.q)
+    assert [run.state for run in await world.cases[Searching].runs(LOCAL, Page(), query)] == [RunState.FAILED] * 2
     # Whoever may only look is offered nothing to do.
     assert (await check(world, ADA))[Kind.FAILING][0].actions == []
-    await world.cases.schedules.pause(LOCAL, made.id, None)
+    await world.cases[Schedules].pause(LOCAL, made.id, None)
     assert Kind.FAILING not in await check(world)
 
 
@@ -74,37 +80,37 @@ async def test_a_first_run_by_hand_that_fails_is_told(world: World) -> None:
     good = await world.schedule(HOURLY, name="Beside it")
     asked_at = world.clock.now()
     for one, state in ((made, RunState.FAILED), (good, RunState.SUCCESS)):
-        run = await world.cases.schedules.run_now(LOCAL, one.id, {})
+        run = await world.cases[Schedules].run_now(LOCAL, one.id, {})
         await world.end(run.id, state, ERROR if state is RunState.FAILED else None)
 
     (item,) = (await check(world))[Kind.FAILING]
 
     assert (item.schedule_id, item.count) == (made.id, 1)
-    assert (await world.cases.schedules.get(LOCAL, made.id)).last_run_at == asked_at
+    assert (await world.cases[Schedules].get(LOCAL, made.id)).last_run_at == asked_at
     world.clock.advance(60)
-    (failed,) = await world.cases.runs.list(LOCAL, Page(1), schedule_id=made.id)
-    await world.cases.runs.retry(LOCAL, failed.id)
-    assert (await world.cases.schedules.get(LOCAL, made.id)).last_run_at == asked_at + timedelta(seconds=60)
+    (failed,) = await world.cases[Runs].list(LOCAL, Page(1), schedule_id=made.id)
+    await world.cases[Runs].retry(LOCAL, failed.id)
+    assert (await world.cases[Schedules].get(LOCAL, made.id)).last_run_at == asked_at + timedelta(seconds=60)
 
 
 async def test_an_instant_settled_late_does_not_hide_a_newer_run_by_hand(world: World) -> None:
     made = await world.schedule(HOURLY)
     world.clock.advance(HOUR + timedelta(seconds=30))
-    await world.cases.schedules.run_now(LOCAL, made.id, {})
+    await world.cases[Schedules].run_now(LOCAL, made.id, {})
     await world.tick()
 
-    assert (await world.cases.schedules.get(LOCAL, made.id)).last_run_at == world.clock.now()
+    assert (await world.cases[Schedules].get(LOCAL, made.id)).last_run_at == world.clock.now()
 
 
 async def test_a_run_by_hand_does_not_hide_instants_that_a_damaged_schedule_missed(world: World) -> None:
     made = await world.schedule(HOURLY)
     await run_hours(world, [RunState.SUCCESS])
     world.clock.advance(3 * HOUR)
-    await world.cases.schedules.run_now(LOCAL, made.id, {})
+    await world.cases[Schedules].run_now(LOCAL, made.id, {})
     await world.sql("UPDATE schedules SET fault = 'spec: is not JSON', fault_next_at = next_at, next_at = NULL")
-    await world.cases.schedules.resume(LOCAL, made.id)
+    await world.cases[Schedules].resume(LOCAL, made.id)
 
-    proof = await world.cases.audit.prove(LOCAL)
+    proof = await world.cases[Audit].prove(LOCAL)
     assert proof.holes == []
 
 
@@ -161,13 +167,13 @@ async def test_runs_that_nobody_takes_are_told_by_queue(world: World) -> None:
     assert Kind.NO_WORKER in await check(world)
     await report(world, queues=["scraping"])
     assert await check(world) == {}
-    await world.cases.queues.pause(LOCAL, "scraping", {"reason": "their server is down"})
+    await world.cases[Queues].pause(LOCAL, "scraping", {"reason": "their server is down"})
     (stalled,) = (await check(world))[Kind.STALLED_QUEUE]
 
     assert alone.reason == "1 run waits. Start one: foliot worker --queues scraping"
     assert stalled.reason == "1 run waits, the oldest for 90 s: it is paused (their server is down)"
     assert [action.path for action in stalled.actions] == ["/api/queues/scraping/resume"]
-    await world.cases.queues.resume(LOCAL, "scraping")
+    await world.cases[Queues].resume(LOCAL, "scraping")
     world.clock.advance(600)
     await report(world, queues=["scraping"])
     assert "do not keep up" in (await check(world))[Kind.STALLED_QUEUE][0].reason
@@ -193,7 +199,7 @@ async def test_a_damaged_schedule_is_told_until_it_is_mended(world: World) -> No
 
     assert (item.schedule_id, "spec: is not JSON" in item.reason) == (made.id, True)
     assert [action.label for action in item.actions] == ["Mend"]
-    await world.cases.schedules.resume(LOCAL, made.id)
+    await world.cases[Schedules].resume(LOCAL, made.id)
     assert await check(world) == {}
 
 
@@ -206,7 +212,7 @@ async def test_a_hundred_troubles_take_as_many_statements_as_one(world: World) -
         await world.schedule(HOURLY, name=f"No {at:02}")
     world.clock.advance(HOUR)
     await world.tick()
-    for run in await world.cases.runs.list(LOCAL, Page(100)):
+    for run in await world.cases[Runs].list(LOCAL, Page(100)):
         if not run.state.final:
             await world.end(run.id, RunState.FAILED, ERROR)
     with statements(world.store) as many:

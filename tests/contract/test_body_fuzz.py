@@ -17,10 +17,11 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from foliot.domain.access import Role
-from foliot.doors.rest import create_app
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Role
+from foliot.features.tenants.usecases import Tenants
+from foliot.servers.http.app import create_app
 from foliot.testing import open_store
-from foliot.usecases import UseCases
 from tests.asgi import Client
 from tests.matrix import OURS, THEIRS, House, Route, caller, furnish, routes
 from tests.world import EVERY_MINUTE, HOURLY
@@ -186,7 +187,7 @@ async def house() -> AsyncIterator[House]:
     async with open_store() as store:
         made = House.on(store, await furnish(store))
         # A fuzz makes more of everything than a tenant usually may have.
-        await made.world.cases.tenants.put(caller(OURS, Role.SYSTEM), OURS, {"limits": {"schedules": 1_000_000}})
+        await made.world.cases[Tenants].put(caller(OURS, Role.SYSTEM), OURS, {"limits": {"schedules": 1_000_000}})
         yield made
 
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
-from foliot.domain.errors import NotFound, Unavailable
-from foliot.domain.event import Event
-from foliot.domain.run import RunState
-from foliot.doors.rest import broadcast, create_app, render, streams
-from foliot.ports import run_topic
-from foliot.usecases.runs import Runs
+from foliot.core.errors import NotFound, Unavailable
+from foliot.engine.model.event import Event
+from foliot.engine.model.run import RunState
+from foliot.features.runs.usecases.runs import Runs
+from foliot.servers.http import encode, run_broadcast, sse
+from foliot.servers.http.app import create_app
+from foliot.wakeups.feed import run_topic
 from tests.asgi import Client, Stream
 from tests.contract.test_rest_runs import _finish, parsed, run_of, say
 from tests.world import World, open_world
@@ -66,13 +67,13 @@ async def test_an_event_is_read_and_rendered_once_however_many_follow(
     world: World, client: Client, run_id: str, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered: list[int] = []
-    shown = render.event
+    shown = encode.event
 
     def noted(event: Event) -> dict[str, Any]:
         rendered.append(event.seq)
         return shown(event)
 
-    monkeypatch.setattr(render, "event", noted)
+    monkeypatch.setattr(encode, "event", noted)
     async with AsyncExitStack() as stack:
         readers = [await stack.enter_async_context(client.stream(f"/api/runs/{run_id}/events")) for _ in range(MANY)]
         for reader in readers:
@@ -113,9 +114,9 @@ async def test_everybody_begins_where_they_say_and_goes_on_with_the_others(
 async def test_whoever_is_further_behind_than_what_is_kept_misses_nothing(
     world: World, client: Client, run_id: str, monkeypatch: pytest.MonkeyPatch, kept: int, heavy: int
 ) -> None:
-    monkeypatch.setattr(broadcast, "KEPT", kept)
-    monkeypatch.setattr(broadcast, "HEAVY", heavy)
-    monkeypatch.setattr(streams, "BATCH", 3)
+    monkeypatch.setattr(run_broadcast, "KEPT", kept)
+    monkeypatch.setattr(run_broadcast, "HEAVY", heavy)
+    monkeypatch.setattr(sse, "BATCH", 3)
     (claimed,) = await world.claim(run_id)
     async with client.stream(f"/api/runs/{run_id}/events") as early:
         await early.frames(2)
@@ -141,14 +142,14 @@ async def test_what_is_kept_stays_bounded(world: World, app: FastAPI, client: Cl
         await reader.frames(1600)
         [(made, _)] = app.state.streams.broadcasts._of.values()
 
-        assert 0 < len(made._frames) <= broadcast.KEPT
-        assert made._weight == sum(map(len, made._frames)) <= broadcast.HEAVY
+        assert 0 < len(made._frames) <= run_broadcast.KEPT
+        assert made._weight == sum(map(len, made._frames)) <= run_broadcast.HEAVY
 
 
 async def test_a_database_that_is_away_for_a_moment_ends_no_stream(
     world: World, client: Client, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broadcast, "LOOK", 0.01)
+    monkeypatch.setattr(run_broadcast, "LOOK", 0.01)
     (claimed,) = await world.claim(run_id)
     async with client.stream(f"/api/runs/{run_id}/events") as reader:
         await reader.frames(2)
@@ -172,8 +173,8 @@ async def test_a_database_that_is_away_for_a_moment_ends_no_stream(
 async def test_a_stream_does_not_end_before_everything_is_told(
     world: World, client: Client, run_id: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(broadcast, "KEPT", 2)
-    monkeypatch.setattr(streams, "LOOK", 0.01)
+    monkeypatch.setattr(run_broadcast, "KEPT", 2)
+    monkeypatch.setattr(sse, "LOOK", 0.01)
     (claimed,) = await world.claim(run_id)
     await say(world, claimed, "one", "two", "three")
     await _finish(world, claimed, RunState.SUCCESS)
@@ -250,9 +251,9 @@ async def test_a_stopping_server_tells_everybody_at_once(app: FastAPI, client: C
         app.state.streams.stopping.set()
 
         assert (await reader.frames())[-1].startswith(": the server is stopping")
-        assert asyncio.get_running_loop().time() - began < streams.LOOK
+        assert asyncio.get_running_loop().time() - began < sse.LOOK
 
 
 @pytest.mark.parametrize(("count", "pause"), [(0, 0.0), (1, 0.0001), (100, 0.01), (1000, 0.1), (100_000, 0.1)])
 def test_readings_are_further_apart_the_more_streams_are_open(count: int, pause: float) -> None:
-    assert broadcast.eased(count) == pytest.approx(pause)
+    assert run_broadcast.eased(count) == pytest.approx(pause)

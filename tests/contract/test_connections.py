@@ -15,9 +15,9 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from foliot.doors.rest.connections import Bounds
-from foliot.doors.rest.server import per_address
-from foliot.doors.rest.stream import MOST_SAID
+from foliot.features.live.rest.socket import MOST_SAID
+from foliot.servers.http.connections import Bounds
+from foliot.servers.http.server import per_address
 from tests.contract.test_rest_server import Served, served
 
 SOON = Bounds(arrive=0.3, rate=1_000_000, take=0.3)

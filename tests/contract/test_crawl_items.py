@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.ports.crawls import Items
-from foliot.store import crawl_items as module
-from foliot.store.crawl_tables import crawl_items
-from foliot.store.crawls import write_items
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.crawls.model.job import Items
+from foliot.features.crawls.sql import items as module
+from foliot.features.crawls.sql.requests import SqlCrawls, write_items
+from foliot.features.crawls.tables import crawl_items
 from tests.contract.test_crawls import MINE, crawl
 from tests.givens import statements
 from tests.world import World
@@ -32,7 +33,7 @@ async def bring(world: World, *rows: tuple[str, Sequence[Any]], tenant_id: str =
 
 async def items(world: World, run_id: str, skip: int = 0, limit: int = 500, attempt: int = 1) -> Items:
     async with world.store.read() as tx:
-        return await tx.crawls.items(MINE, run_id, attempt, skip, limit)
+        return await SqlCrawls(tx).items(MINE, run_id, attempt, skip, limit)
 
 
 async def test_items_come_back_in_order_however_they_came(world: World, run_id: str) -> None:
@@ -81,7 +82,7 @@ async def test_another_tenant_reads_nothing(world: World, run_id: str) -> None:
     await bring(world, (run_id, ["ours"]))
 
     async with world.store.read("other") as tx:
-        assert await tx.crawls.items("other", run_id, 1, 0, 10) == Items([], 0)
+        assert await SqlCrawls(tx).items("other", run_id, 1, 0, 10) == Items([], 0)
 
 
 async def test_beyond_their_room_items_are_counted(world: World, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +131,7 @@ async def test_items_go_with_their_run(world: World, run_id: str) -> None:
     await world.sql("UPDATE runs SET state = 'running', finished_at = NULL WHERE id = :id", id=other)
 
     async with world.store.begin() as tx:
-        gone, _ = await tx.upkeep.prune(world.clock.now() + timedelta(days=400), 100)
+        gone, _ = await SqlUpkeep(tx).prune(world.clock.now() + timedelta(days=400), 100)
         left = list((await tx.conn.execute(select(crawl_items.c.run_id))).scalars())
 
     assert (gone, left) == (1, [other])

@@ -11,20 +11,26 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Forbidden, Invalid, TooMany
-from foliot.domain.ids import RUN, new_id
-from foliot.domain.limits import Limits
-from foliot.domain.run import RunState
-from foliot.ports import Page
-from foliot.ports.crawls import CrawlRequest, KnownJob
-from foliot.store.crawl_tables import crawl_requests
-from foliot.store.crawls import SqlCrawls
-from foliot.store.database import Database
-from foliot.store.tables import runs
+from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.limits import Limiter
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Forbidden, Invalid, TooMany
+from foliot.core.ids import RUN, new_id
+from foliot.core.limits import Limits
+from foliot.db.database import Database
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.tables import runs
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.crawls.model.job import CrawlRequest, KnownJob
+from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.crawls.tables import crawl_requests
+from foliot.features.crawls.usecases import CACHED_FOR, Crawled, Crawls
+from foliot.features.jobs.usecases import Jobs
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
-from foliot.usecases.crawls import CACHED_FOR, Crawled
-from foliot.usecases.once import AnsweredBefore, Once
 from tests.givens import NOON, ask, request, sql
 from tests.world import World
 
@@ -39,7 +45,7 @@ MINE = LOCAL.tenant_id
 
 
 async def crawl(world: World, caller: Caller = LOCAL, **changes: Any) -> Crawled:
-    return await world.cases.crawls.request(caller, {**SEO, **changes})
+    return await world.cases[Crawls].request(caller, {**SEO, **changes})
 
 
 async def crawls_of(world: World) -> list[str]:
@@ -120,7 +126,7 @@ async def test_the_trail_says_who_asked_and_for_whom(world: World) -> None:
     made = await crawl(world, ada)
     await crawl(world, ada)
 
-    (entry,) = await world.cases.trail.list(replace(ada, role=Role.ADMIN), Page())
+    (entry,) = await world.cases[Trail].list(replace(ada, role=Role.ADMIN), Page())
 
     assert (entry.user_id, entry.verb, entry.thing, entry.thing_id) == ("ada", "create", "crawl", made.job_id)
     assert entry.became is not None
@@ -137,7 +143,7 @@ async def test_a_viewer_may_not_crawl(world: World) -> None:
 
 
 async def test_a_tenant_has_no_more_crawls_a_minute_than_runs(world: World) -> None:
-    world.cases.limiter.default = Limits(run_now_per_minute=2)
+    world.cases[Limiter].default = Limits(run_now_per_minute=2)
     await crawl(world)
     for _ in range(5):
         assert (await crawl(world)).cached_at is not None, "what is not started is not counted"
@@ -167,7 +173,7 @@ async def test_after_its_time_a_request_is_new_again(world: World) -> None:
 
 
 async def test_no_time_at_all_is_no_deduplication(world: World) -> None:
-    cases = replace(world.cases.crawls, cached_for=timedelta())
+    cases = replace(world.cases[Crawls], cached_for=timedelta())
 
     assert len({(await cases.request(LOCAL, SEO)).job_id for _ in range(3)}) == 3
 
@@ -192,7 +198,7 @@ async def test_a_crawl_that_is_being_stopped_is_forgotten_before_it_has_ended(wo
     first = await crawl(world)
     await world.claim(first.job_id)
     assert (await crawl(world)).job_id == first.job_id
-    await world.cases.jobs.cancel(LOCAL, first.job_id)
+    await world.cases[Jobs].cancel(LOCAL, first.job_id)
 
     assert (await crawl(world)).job_id != first.job_id
 
@@ -207,7 +213,7 @@ async def test_a_crawl_whose_run_was_pruned_is_forgotten(world: World) -> None:
 async def test_whoever_ignores_the_cache_has_a_new_job_which_others_are_given_then(world: World) -> None:
     first = await crawl(world)
     second = await crawl(world, ignore_cache=True)
-    third = await world.cases.crawls.request(LOCAL, SEO, ignore_cache=True)
+    third = await world.cases[Crawls].request(LOCAL, SEO, ignore_cache=True)
 
     assert len({first.job_id, second.job_id, third.job_id}) == 3
     assert second.run is not None
@@ -222,7 +228,7 @@ async def test_what_has_expired_is_deleted_in_the_end(world: World) -> None:
 
     async def left(after: timedelta) -> int:
         async with world.store.begin() as tx:
-            await tx.upkeep.prune_requests(world.clock.now() + after, 100)
+            await SqlUpkeep(tx).prune_requests(world.clock.now() + after, 100)
             return await tx.conn.scalar(select(func.count()).select_from(crawl_requests)) or 0
 
     assert await left(CACHED_FOR) == 2
@@ -245,7 +251,7 @@ async def test_many_at_once_have_one_job(world: World, database_url: str) -> Non
     assert len({one.job_id for one in made}) == 1
     assert sum(one.cached_at is None for one in made) == 1
     assert await crawls_of(world) == [made[0].job_id]
-    assert world.cases.crawls.turns._lines == {}
+    assert world.cases[Crawls].turns._lines == {}
 
 
 def asked(world: World, fingerprint: str = "f" * 64) -> CrawlRequest:
@@ -257,9 +263,9 @@ def asked(world: World, fingerprint: str = "f" * 64) -> CrawlRequest:
 
 async def started(tx: Any, wanted: CrawlRequest) -> KnownJob:
     """What the use case does in its transaction."""
-    known: KnownJob = await tx.crawls.settle(wanted, anew=False)
+    known: KnownJob = await SqlCrawls(tx).settle(wanted, anew=False)
     if known.job_id == wanted.job_id:
-        await tx.runs.add([request(id=wanted.job_id, tenant_id=MINE, kind="crawl")], wanted.now)
+        await SqlRuns(tx).add([request(id=wanted.job_id, tenant_id=MINE, kind="crawl")], wanted.now)
     return known
 
 
@@ -273,7 +279,7 @@ async def test_the_second_waits_for_the_first_and_believes_what_it_committed(
         world = World.on(store)
         if before == "expired":
             async with store.begin() as tx:
-                await tx.crawls.settle(asked(world), anew=False)
+                await SqlCrawls(tx).settle(asked(world), anew=False)
             world.clock.advance(CACHED_FOR)
         first, second = asked(world), asked(world)
         began = asyncio.Event()
@@ -361,7 +367,7 @@ async def test_a_moment_makes_a_one_off_and_a_rhythm_a_periodic_schedule(world: 
     assert str(often.schedule.next_at) == "2027-01-05 08:00:00+00:00"
     assert (often.schedule.user_id, often.schedule.action["spider"]) == ("abc123", "seo")
     assert await crawls_of(world) == []
-    listed = await world.cases.schedules.list(LOCAL, Page(), kind="crawl")
+    listed = await world.cases[Schedules].list(LOCAL, Page(), kind="crawl")
     assert [one.id for one in listed] == [often.job_id, once.job_id]
 
 
@@ -393,7 +399,7 @@ async def test_the_trigger_is_part_of_the_request(world: World) -> None:
 
 async def test_a_deleted_schedule_is_forgotten(world: World) -> None:
     first = await crawl(world, interval="0 9 * * *")
-    await world.cases.schedules.delete(LOCAL, first.job_id)
+    await world.cases[Schedules].delete(LOCAL, first.job_id)
 
     assert (await crawl(world, interval="0 9 * * *")).job_id != first.job_id
 
@@ -409,12 +415,12 @@ async def test_runs_fired_by_a_schedule_are_nobody_elses_answer(world: World) ->
 
 
 async def test_a_tenant_has_no_more_planned_crawls_than_schedules(world: World) -> None:
-    world.cases.limiter.default = Limits(schedules=1)
+    world.cases[Limiter].default = Limits(schedules=1)
     await crawl(world, interval="0 9 * * *")
 
     with pytest.raises(TooMany):
         await crawl(world, interval="0 10 * * *")
-    world.cases.limiter.default = Limits(schedules=2)
+    world.cases[Limiter].default = Limits(schedules=2)
     assert (await crawl(world, interval="0 10 * * *")).cached_at is None, "the refused one left no trace"
 
 
@@ -423,15 +429,15 @@ async def test_a_tenant_has_no_more_planned_crawls_than_schedules(world: World) 
 
 async def test_an_idempotency_key_has_one_effect_even_where_the_cache_is_ignored(world: World) -> None:
     once = Once("key-1", "print", 200, lambda made: made.job_id)
-    first = await world.cases.crawls.request(LOCAL, SEO, once, ignore_cache=True)
+    first = await world.cases[Crawls].request(LOCAL, SEO, once, ignore_cache=True)
     with pytest.raises(AnsweredBefore) as again:
-        await world.cases.crawls.request(LOCAL, SEO, once, ignore_cache=True)
+        await world.cases[Crawls].request(LOCAL, SEO, once, ignore_cache=True)
 
     assert again.value.body == first.job_id
     other = Once("key-2", "print", 200, lambda made: made.job_id)
-    assert (await world.cases.crawls.request(LOCAL, SEO, other)).job_id == first.job_id
+    assert (await world.cases[Crawls].request(LOCAL, SEO, other)).job_id == first.job_id
     with pytest.raises(AnsweredBefore) as cached:
-        await world.cases.crawls.request(LOCAL, SEO, other)
+        await world.cases[Crawls].request(LOCAL, SEO, other)
     assert cached.value.body == first.job_id
     assert await crawls_of(world) == [first.job_id]
 
@@ -448,7 +454,7 @@ async def test_jobs_are_listed_newest_first_by_status_and_counted(world: World) 
     await ask(world.store, NOON, request(tenant_id=MINE), request(tenant_id="other", kind="crawl"))
 
     async def found(status: str | None = None, **part: Any) -> tuple[list[int], int]:
-        jobs, total = await world.cases.jobs.list(LOCAL, status, **part)
+        jobs, total = await world.cases[Jobs].list(LOCAL, status, **part)
         return [made.index(job.id) for job in jobs], total
 
     assert await found() == ([5, 4, 3, 2, 1, 0], 6)

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import MetaData, text
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.run import RunState
-from foliot.store.database import Database
-from foliot.store.sealed import Sealer
-from foliot.usecases.secrets import Secrets
-from foliot.vault.keyring import Keyring
+from foliot.auth.keyring import Keyring
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.db.database import Database
+from foliot.db.sealer import Sealer
+from foliot.engine.model.run import RunState
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.secrets.usecases import Secrets
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, KEYRING, World
 
@@ -261,12 +263,12 @@ async def test_a_run_whose_credential_cannot_be_opened_is_tried_again_and_sends_
     from tests.world import Webhook
 
     made = await world.schedule(action=ACTION)
-    run = await world.cases.schedules.run_now(LOCAL, made.id, {})
+    run = await world.cases[Schedules].run_now(LOCAL, made.id, {})
     world.store.sealer = Sealer(Keyring.of(["another key " * 4]))
 
     await drain(world.store, world.clock, Webhook())
 
-    seen = await world.cases.runs.get(LOCAL, run.id)
+    seen = await world.cases[Runs].get(LOCAL, run.id)
     assert (seen.state, (seen.attempts[0].error or {})["code"]) == (RunState.RETRYING, "secret_unavailable")
 
 
@@ -282,13 +284,13 @@ async def test_without_a_master_key_no_credential_is_taken(world: World, client:
 
 
 async def test_nobody_of_another_tenant_copies_a_credential(world: World) -> None:
-    from foliot.domain.errors import Invalid
+    from foliot.core.errors import Invalid
 
     made = await world.schedule(action=ACTION)
     raw = {**EVERY_MINUTE, "id": made.id, "action": {**ACTION, "headers": {"Cookie": "***"}}}
 
     with pytest.raises(Invalid, match="Cookie"):
-        await world.cases.schedules.create(Caller("globex", "bob", Role.ADMIN), raw)
+        await world.cases[Schedules].create(Caller("globex", "bob", Role.ADMIN), raw)
 
 
 async def test_rekeying_seals_what_was_left_open_and_what_an_older_key_sealed(world: World, client: Client) -> None:

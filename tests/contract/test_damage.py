@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
+from typing import cast
 
 import pytest
 
-from foliot.domain.retry import RetryAt, RetryPolicy
-from foliot.domain.run import Failed, Origin, Problem, RunState
-from foliot.store.database import Database
+from foliot.db.database import Database
+from foliot.engine.model.retry import RetryAt, RetryPolicy
+from foliot.engine.model.run import Failed, Origin, Problem, RunState
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
 from tests.givens import NOON, SECOND, ask, claim, finish, keep, request, row_of, run_of, schedule, sql, states, tick
 
 GONE = Failed(Problem("http_410", "gone"), permanent=True)
@@ -23,7 +27,7 @@ async def test_a_damaged_action_silences_only_its_own_runs(store: Database, dama
     await tick(store, NOON)
 
     async with store.read() as tx:
-        ready = await tx.claims.ready(NOON, None, 10)
+        ready = await SqlClaims(tx).ready(NOON, None, 10)
     claimed = {one.schedule_id: one for one in await claim(store, NOON, *ready)}
 
     assert claimed[good.id].fault is None
@@ -31,14 +35,14 @@ async def test_a_damaged_action_silences_only_its_own_runs(store: Database, dama
 
 
 async def test_a_damaged_action_of_a_schedule_is_shown_with_its_neighbours(store: Database) -> None:
-    from foliot.ports import Page
+    from foliot.engine.model.views import Page
 
     bad, good = schedule(), schedule()
     await keep(store, bad, good)
     await sql(store, "UPDATE schedules SET action = '{oops' WHERE id = :id", id=bad.id)
 
     async with store.read() as tx:
-        shown = {one.id: one.action for one in await tx.schedules.find(bad.tenant_id, Page())}
+        shown = {one.id: one.action for one in await SqlSchedules(tx).find(bad.tenant_id, Page())}
 
     assert shown == {bad.id: {"damaged": "{oops"}, good.id: dict(good.action)}
 
@@ -67,14 +71,14 @@ async def test_a_letter_whose_replay_is_on_its_way_is_not_sent_again(store: Data
     (replay,) = await ask(store, NOON, request(origin=Origin.REPLAY, parent_id=first))
 
     async with store.read() as tx:
-        assert await tx.runs.dead_ids("acme", 10) == [second]
+        assert await SqlRuns(tx).dead_ids("acme", 10) == [second]
     await finish(store, (await claim(store, NOON, replay))[0], GONE, NOON)
     async with store.read() as tx:
-        assert await tx.runs.dead_ids("acme", 10) == [first, second]
+        assert await SqlRuns(tx).dead_ids("acme", 10) == [first, second]
 
 
 async def test_whoever_performs_a_run_that_was_cut_off_is_told(store: Database) -> None:
-    from foliot.store.endings import cancel_runs
+    from foliot.engine.sql.endings import cancel_runs
 
     (run_id,) = await ask(store, NOON)
     await claim(store, NOON, run_id)
@@ -82,8 +86,8 @@ async def test_whoever_performs_a_run_that_was_cut_off_is_told(store: Database) 
         await cancel_runs(tx.conn, store.dialect, [], NOON + SECOND, "replaced", at_once=[run_id])
 
     async with store.read() as tx:
-        assert await tx.claims.cancels([run_id]) == {run_id}
-        (attempt,) = (await tx.runs.attempts([run_id], whole=True))[run_id]
+        assert await SqlClaims(tx).cancels([run_id]) == {run_id}
+        (attempt,) = (await SqlRuns(tx).attempts([run_id], whole=True))[run_id]
     assert (attempt.epoch, attempt.outcome, (await row_of(store, run_id))["epoch"]) == (1, "cancelled", 2)
 
 
@@ -95,13 +99,13 @@ def test_a_target_that_asks_for_no_patience_gets_the_policys() -> None:
 
 
 async def test_an_attempt_stopped_before_its_first_step_gives_its_slot_back() -> None:
-    from foliot.engine.alarm import Alarm
+    from foliot.engine.attempt import Stop
     from foliot.engine.executor import Executor
-    from foliot.engine.flight import Stop
     from foliot.engine.meter import Meter
+    from foliot.engine.ready_times import Alarm
     from foliot.engine.recorder import Recorder
-    from foliot.feed.memory import MemoryFeed
     from foliot.testing import GivenActions, StoppedClock, open_store
+    from foliot.wakeups.memory import MemoryFeed
 
     async with open_store() as store:
         clock, feed = StoppedClock(NOON), MemoryFeed()
@@ -128,14 +132,14 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
     from collections.abc import AsyncIterator
     from contextlib import asynccontextmanager
 
-    from foliot.domain.errors import Unavailable
-    from foliot.engine.alarm import Alarm
+    from foliot.core.errors import Unavailable
+    from foliot.db.transaction import Transaction
     from foliot.engine.executor import Executor
     from foliot.engine.meter import Meter
+    from foliot.engine.ready_times import Alarm
     from foliot.engine.recorder import Recorder
-    from foliot.feed.memory import MemoryFeed
-    from foliot.ports import Transaction
     from foliot.testing import GivenActions, StoppedClock, open_store
+    from foliot.wakeups.memory import MemoryFeed
 
     class Deaf:
         """Commits, and then says that the database is gone; once."""
@@ -157,7 +161,7 @@ async def test_a_claim_whose_acknowledgement_is_lost_is_performed_all_the_same()
         recorder = Recorder(clock=clock, store=store, feed=feed, alarm=Alarm(), longest_rest=1.0)
         executor = Executor(
             clock=clock,
-            store=Deaf(store),
+            store=cast("Database", Deaf(store)),
             feed=feed,
             actions=GivenActions({}),
             recorder=recorder,

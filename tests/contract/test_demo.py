@@ -13,21 +13,31 @@ from typing import Any
 
 import pytest
 
-from foliot import bootstrap
-from foliot.demo.cast import SITE, cast
-from foliot.demo.furnishing import Then
-from foliot.demo.lives import FAILED_NIGHTS, LETTERS, lives
-from foliot.demo.site import ARTICLES, PRODUCTS, page, price
-from foliot.demoing import with_own_service
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Conflict
-from foliot.domain.fingerprint import fingerprint
-from foliot.domain.run import RunState
-from foliot.domain.schedule import Status
-from foliot.doors.rest.models_session import Demo, DemoRemoved, Session
-from foliot.ports import Page
-from foliot.settings import Settings
-from foliot.tasks.builtin.extraction import find_price
+from foliot.app import build
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Conflict
+from foliot.core.failure_fingerprint import fingerprint
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Status
+from foliot.engine.model.views import Page
+from foliot.engine.sql.claims import SqlClaims
+from foliot.features.audit_log.chain import Chain
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.bulk.usecases.bulk import Bulks
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.demo.install import Then
+from foliot.features.demo.model.run_history import FAILED_NIGHTS, LETTERS, lives
+from foliot.features.demo.model.schedules import SITE, cast
+from foliot.features.demo.model.site import ARTICLES, PRODUCTS, page, price
+from foliot.features.demo.usecases import Demo as DemoCases
+from foliot.features.demo.wiring import with_own_service
+from foliot.features.ledger.usecases import Audit
+from foliot.features.pipelines.usecases.pipelines import Pipelines
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.sessions.schema import Demo, DemoRemoved, Session
+from foliot.pages.price import find_price
 from tests.asgi import Client
 from tests.matrix import rows_of
 from tests.services import wait_for
@@ -42,9 +52,9 @@ def at_home(home: Path) -> Settings:
 
 
 @asynccontextmanager
-async def built(settings: Settings, base: str = BASE) -> AsyncIterator[bootstrap.App]:
+async def built(settings: Settings, base: str = BASE) -> AsyncIterator[build.App]:
     """A Foliot with a demo, as `foliot up --demo` builds it, without engine and without a port."""
-    app = bootstrap.build(settings, doors=True, engine=False, demo=base)
+    app = build.build(settings, doors=True, engine=False, demo=base)
     try:
         assert app.demo is not None
         await app.demo.furnish()
@@ -73,17 +83,17 @@ def start(furnished: Path, tmp_path: Path) -> Start:
     return lambda base=BASE: built(at_home(tmp_path), base)
 
 
-async def schedules(app: bootstrap.App) -> dict[str, Any]:
-    return {one.name: one for one in await app.usecases.schedules.list(LOCAL, Page(100))}
+async def schedules(app: build.App) -> dict[str, Any]:
+    return {one.name: one for one in await app.usecases[Schedules].list(LOCAL, Page(100))}
 
 
 async def test_there_are_a_dozen_schedules_of_every_kind_and_a_week_that_is_accounted_for(start: Start) -> None:
     async with start() as app:
         made = await schedules(app)
         runs = await every_run(app)
-        proof = await app.usecases.audit.prove(LOCAL)
+        proof = await app.usecases[Audit].prove(LOCAL)
         now = app.clock.now()
-        trail = await app.usecases.trail.list(LOCAL, Page(100))
+        trail = await app.usecases[Trail].list(LOCAL, Page(100))
 
     states, oldest = Counter(one.state for one in runs), min(one.created_at for one in runs)
     assert len(made) == 13
@@ -99,10 +109,10 @@ async def test_there_are_a_dozen_schedules_of_every_kind_and_a_week_that_is_acco
     assert all(now - entry.at < timedelta(hours=1) for entry in trail), "the audit log is not part of the play"
 
 
-async def every_run(app: bootstrap.App) -> list[Any]:
+async def every_run(app: build.App) -> list[Any]:
     found: list[Any] = []
     cursor = None
-    while batch := await app.usecases.runs.list(LOCAL, Page(500, cursor)):
+    while batch := await app.usecases[Runs].list(LOCAL, Page(500, cursor)):
         found += batch
         cursor = batch[-1].id
     return found
@@ -111,9 +121,9 @@ async def every_run(app: bootstrap.App) -> list[Any]:
 async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: Start) -> None:
     async with start() as app:
         made = await schedules(app)
-        nights = await app.usecases.runs.list(LOCAL, Page(20), schedule_id=made["nightly-prices"].id)
-        letters = await app.usecases.dead_letters.groups(LOCAL, Page(100))
-        events = await app.usecases.runs.events(LOCAL, nights[0].id, 0, 100)
+        nights = await app.usecases[Runs].list(LOCAL, Page(20), schedule_id=made["nightly-prices"].id)
+        letters = await app.usecases[DeadLetters].groups(LOCAL, Page(100))
+        events = await app.usecases[Runs].events(LOCAL, nights[0].id, 0, 100)
 
     assert [run.state for run in nights[: FAILED_NIGHTS + 1]] == [RunState.FAILED] * FAILED_NIGHTS + [RunState.SUCCESS]
     assert nights[0].error == {"code": "http_429", "message": "The target answered 429 Too Many Requests."}
@@ -128,20 +138,20 @@ async def test_one_fails_and_one_was_paused_after_the_letters_piled_up(start: St
 
 async def test_its_pipeline_says_when_it_runs_in_the_list_as_on_its_page(start: Start) -> None:
     async with start() as app:
-        (listed,) = await app.usecases.pipelines.list(LOCAL)
-        one, _ = await app.usecases.pipelines.get(LOCAL, listed.kept.name)
+        (listed,) = await app.usecases[Pipelines].list(LOCAL)
+        one, _ = await app.usecases[Pipelines].get(LOCAL, listed.kept.name)
     assert listed.schedule is not None
     assert listed.schedule == one.schedule
 
 
 async def test_there_are_as_many_letters_whenever_it_is_started(migrated_sqlite: Path, tmp_path: Path) -> None:
     shutil.copy(migrated_sqlite, tmp_path / "foliot.db")
-    app = bootstrap.build(at_home(tmp_path), doors=False, engine=False, demo=BASE)
+    app = build.build(at_home(tmp_path), doors=False, engine=False, demo=BASE)
     try:
         assert app.demo is not None
         # Right after a full hour: the run of that hour three hours ago had not given up yet.
         await replace(app.demo, clock=Then(NOW.replace(minute=0, second=20))).furnish()
-        letters = await app.usecases.dead_letters.groups(LOCAL, Page(100))
+        letters = await app.usecases[DeadLetters].groups(LOCAL, Page(100))
     finally:
         await app.store.close()
 
@@ -174,10 +184,10 @@ class Later:
 async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(start: Start) -> None:
     async with start() as app:
         made = await schedules(app)
-        await app.usecases.schedules.patch(LOCAL, made["quick-check"].id, {"description": "mine now"})
+        await app.usecases[Schedules].patch(LOCAL, made["quick-check"].id, {"description": "mine now"})
     async with start("http://127.0.0.1:8001") as app:
         moved = await schedules(app)
-        proof = await app.usecases.audit.prove(LOCAL)
+        proof = await app.usecases[Audit].prove(LOCAL)
 
     assert len(moved) == 13
     assert moved["nightly-prices"].action["url"] == f"http://127.0.0.1:8001{SITE}/shop/prices"
@@ -190,14 +200,14 @@ async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(sta
 async def test_at_another_port_what_was_under_way_and_what_is_repeated_calls_the_new_one(start: Start) -> None:
     """Neither a run that waits, nor one of last week, nor a page that an article waits for is where it was."""
     async with start() as app:
-        waiting = {one.schedule_name: one for one in await app.usecases.runs.list(LOCAL, Page(100), status="queued")}
-        (failed, *_) = await app.usecases.runs.list(LOCAL, Page(1), status="failed")
-        as_asked = await app.usecases.runs.retry(LOCAL, failed.id)
+        waiting = {one.schedule_name: one for one in await app.usecases[Runs].list(LOCAL, Page(100), status="queued")}
+        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), status="failed")
+        as_asked = await app.usecases[Runs].retry(LOCAL, failed.id)
     async with start("http://127.0.0.1:8001") as app:
-        runs = {one.id: one for one in await app.usecases.runs.list(LOCAL, Page(100))}
+        runs = {one.id: one for one in await app.usecases[Runs].list(LOCAL, Page(100))}
         async with app.store.begin() as tx:
-            claimed = await tx.claims.claim(list(runs), "worker", timedelta(seconds=30), app.clock.now())
-        again = await app.usecases.runs.list(LOCAL, Page(100), status="running,queued")
+            claimed = await SqlClaims(tx).claim(list(runs), "worker", timedelta(seconds=30), app.clock.now())
+        again = await app.usecases[Runs].list(LOCAL, Page(100), status="running,queued")
 
     assert {"shop-prices", "news-articles"} <= set(waiting)
     assert runs[waiting["news-articles"].id].state is RunState.CANCELLED
@@ -208,15 +218,15 @@ async def test_at_another_port_what_was_under_way_and_what_is_repeated_calls_the
 
 async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) -> None:
     async with start() as app:
-        own = await app.usecases.schedules.create(
+        own = await app.usecases[Schedules].create(
             LOCAL,
             {"name": "My own", "type": "cron", "cron_expr": "0 * * * *", "payload": {"url": f"{BASE}/api/echo/x"}},
         )
-        await app.usecases.schedules.run_now(LOCAL, own.id)
-        await app.usecases.schedules.run_now(LOCAL, (await schedules(app))["stock-sync"].id)
+        await app.usecases[Schedules].run_now(LOCAL, own.id)
+        await app.usecases[Schedules].run_now(LOCAL, (await schedules(app))["stock-sync"].id)
         theirs = Caller("other", "zoe", Role.ADMIN)
         client = Client(app.asgi)
-        foreign = await app.usecases.demo.remove(theirs)
+        foreign = await app.usecases[DemoCases].remove(theirs)
         about = Demo.model_validate((await client.get("/api/demo")).json)
 
         removed = DemoRemoved.model_validate((await client.delete("/api/demo")).json)
@@ -224,9 +234,9 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
 
         rows = await rows_of(app.store, LOCAL.tenant_id)
         left = {name: len(found) for name, found in rows.items() if found}
-        proof = await app.usecases.audit.prove(LOCAL)
+        proof = await app.usecases[Audit].prove(LOCAL)
         who = Session.model_validate((await client.get("/api/session")).json)
-        verdict = await app.usecases.chain.verify(LOCAL)
+        verdict = await app.usecases[Chain].verify(LOCAL)
 
     assert (foreign.schedules, foreign.runs) == (0, 0)
     assert (about.on, about.schedules, removed.schedules) == (True, 13, 13)
@@ -248,12 +258,12 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
 async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
     async with start() as app:
         cases = app.usecases
-        letters = [run.id for run in await cases.runs.list(LOCAL, Page(2), status="dead_letter")]
+        letters = [run.id for run in await cases[Runs].list(LOCAL, Page(2), status="dead_letter")]
         hook = {"kind": "webhook", "url": "https://example.com/"}
-        own = await cases.schedules.create(
+        own = await cases[Schedules].create(
             LOCAL, {"name": "own", "type": "cron", "cron_expr": "@daily", "action": hook}
         )
-        run = await cases.schedules.run_now(LOCAL, own.id)
+        run = await cases[Schedules].run_now(LOCAL, own.id)
         (theirs, *_) = [one.id for one in (await schedules(app)).values() if one.id != own.id]
         for action, ids in (
             ("discard", letters),
@@ -261,11 +271,11 @@ async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
             ("cancel", [run.id]),
             ("cancel", [run.id, letters[0]]),
         ):
-            await cases.bulks.create(LOCAL, {"action": action, "ids": ids})
+            await cases[Bulks].create(LOCAL, {"action": action, "ids": ids})
 
-        await cases.demo.remove(LOCAL)
+        await cases[DemoCases].remove(LOCAL)
 
-        left = [(view.bulk.act.value, view.bulk.total) for view in await cases.bulks.list(LOCAL, Page())]
+        left = [(view.bulk.act.value, view.bulk.total) for view in await cases[Bulks].list(LOCAL, Page())]
         async with app.store.read() as tx:
             (items,) = (await tx.conn.exec_driver_sql("SELECT count(*) FROM bulk_items")).one()
     assert left == [("cancel", 2), ("cancel", 1)]
@@ -275,18 +285,18 @@ async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
 @pytest.mark.services
 async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Path) -> None:
     settings = Settings.load({"FOLIOT_HOME": str(tmp_path), "DATABASE_URL": database_url.replace("+asyncpg", "")})
-    await bootstrap.migrate(settings)
-    app = bootstrap.build(settings, doors=False, engine=False, demo=BASE)
+    await build.migrate(settings)
+    app = build.build(settings, doors=False, engine=False, demo=BASE)
     try:
         assert app.demo is not None
         assert await app.demo.furnish() == 12
         assert await replace(app.demo, base="http://127.0.0.1:8001").furnish() == 0
-        (failed, *_) = await app.usecases.runs.list(LOCAL, Page(1), status="failed")
-        again = await app.usecases.runs.retry(LOCAL, failed.id)
+        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), status="failed")
+        again = await app.usecases[Runs].retry(LOCAL, failed.id)
         async with app.store.begin() as tx:
-            (claimed,) = await tx.claims.claim([again.id], "worker", timedelta(seconds=30), app.clock.now())
-        proof = await app.usecases.audit.prove(LOCAL)
-        gone = await app.usecases.demo.remove(LOCAL)
+            (claimed,) = await SqlClaims(tx).claim([again.id], "worker", timedelta(seconds=30), app.clock.now())
+        proof = await app.usecases[Audit].prove(LOCAL)
+        gone = await app.usecases[DemoCases].remove(LOCAL)
     finally:
         await app.store.close()
 
@@ -347,7 +357,7 @@ def test_every_life_belongs_to_somebody_of_the_cast() -> None:
 async def test_the_site_is_only_where_the_demo_is(start: Start, tmp_path: Path) -> None:
     async with start() as app:
         with_demo = await Client(app.asgi).get(f"{SITE}/shop/hourglass")
-    plain = bootstrap.build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), doors=True, engine=False)
+    plain = build.build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), doors=True, engine=False)
     assert plain.asgi is not None
     try:
         without = await Client(plain.asgi).get(f"{SITE}/shop/hourglass")

@@ -12,15 +12,18 @@ from typing import Any
 import pytest
 
 import foliot
-from foliot import bootstrap
-from foliot.bootstrap import App
+from foliot.app import build
+from foliot.app.build import App
 from foliot.cli.discord import commanding
-from foliot.domain.access import LOCAL
-from foliot.domain.schedule import Schedule
-from foliot.doors.discord import answering, commands, door, following
-from foliot.doors.discord.bot import Bot
-from foliot.ports import Page
-from foliot.settings import Settings
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page
+from foliot.features.discord import answer, commands, connection, run_messages
+from foliot.features.discord.bot import Bot
+from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from tests.discord_server import (
     AUTOCOMPLETE,
     CHANNEL,
@@ -47,10 +50,10 @@ class House:
 
     async def job(self, name: str = "nightly", **fields: Any) -> Schedule:
         action = {"kind": "webhook", "url": "http://127.0.0.1:9/"}
-        return await self.app.usecases.schedules.create(LOCAL, {"name": name, **NEVER, "action": action, **fields})
+        return await self.app.usecases[Schedules].create(LOCAL, {"name": name, **NEVER, "action": action, **fields})
 
     async def jobs(self) -> list[Schedule]:
-        return list(await self.app.usecases.schedules.list(LOCAL, Page(50)))
+        return list(await self.app.usecases[Schedules].list(LOCAL, Page(50)))
 
 
 def settings(discord: DiscordServer, home: Path, **environ: str) -> Settings:
@@ -92,7 +95,7 @@ async def migrated(chosen: Settings) -> None:
     if MADE:
         file.write_bytes(MADE[0])
     else:
-        await bootstrap.migrate(chosen)
+        await build.migrate(chosen)
         MADE.append(file.read_bytes())
 
 
@@ -100,7 +103,7 @@ async def migrated(chosen: Settings) -> None:
 async def a_house(tmp_path: Path, discord: DiscordServer, **environ: str) -> AsyncIterator[House]:
     chosen = settings(discord, tmp_path, **environ)
     await migrated(chosen)
-    app = bootstrap.build(chosen, doors=False, engine=True, discord=True)
+    app = build.build(chosen, doors=False, engine=True, discord=True)
     try:
         await app.start()
         yield House(app, discord)
@@ -111,8 +114,8 @@ async def a_house(tmp_path: Path, discord: DiscordServer, **environ: str) -> Asy
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs the tests may have other things to do; what is about being late says so itself."""
-    assert 0 < answering.PATIENCE < commands.TYPING < 3
-    monkeypatch.setattr(answering, "PATIENCE", 20.0)
+    assert 0 < answer.PATIENCE < commands.TYPING < 3
+    monkeypatch.setattr(answer, "PATIENCE", 20.0)
     monkeypatch.setattr(commands, "TYPING", 20.0)
 
 
@@ -262,7 +265,7 @@ async def test_commands_of_one_server_count_there_alone(tmp_path: Path) -> None:
 async def test_an_answer_that_takes_long_is_promised_within_the_time(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "PATIENCE", 0.0)
+    monkeypatch.setattr(answer, "PATIENCE", 0.0)
     event = house.discord.command("jobs")
 
     promised = await house.discord.ask(event)
@@ -298,7 +301,7 @@ async def test_a_run_is_answered_at_once_and_its_message_follows_it_to_the_end(p
 
     assert not told.private
     assert "`news`" in told.data["content"]
-    [run] = await piped.app.usecases.runs.list(LOCAL, Page(10), kind="pipeline")
+    [run] = await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")
     assert run.id in told.data["content"]
     assert last[-1].data["content"].splitlines()[0].startswith("✓ `news` succeeded in ")
     assert "1 items" in last[-1].data["content"]
@@ -314,12 +317,12 @@ async def test_the_same_interaction_twice_has_one_effect(piped: House) -> None:
     await piped.discord.fire(event, times=3)
     await piped.discord.until(lambda: len(piped.discord.of(event, "/callback")) == 3)
 
-    assert len(await piped.app.usecases.runs.list(LOCAL, Page(10), kind="pipeline")) == 1
+    assert len(await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")) == 1
 
 
 async def test_two_processes_with_one_token_run_it_once(piped: House) -> None:
     """Discord tells every connection of a bot."""
-    other = bootstrap.build(piped.app.settings, doors=False, engine=False, discord=True)
+    other = build.build(piped.app.settings, doors=False, engine=False, discord=True)
     await other.start()
     try:
         await piped.discord.until(lambda: piped.discord.got["identify"] == 2)
@@ -329,7 +332,7 @@ async def test_two_processes_with_one_token_run_it_once(piped: House) -> None:
     finally:
         await other.stop(1)
 
-    assert len(await piped.app.usecases.runs.list(LOCAL, Page(10), kind="pipeline")) == 1
+    assert len(await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")) == 1
 
 
 async def test_a_schedule_is_shown_first_and_saved_on_demand(piped: House) -> None:
@@ -412,7 +415,7 @@ async def test_a_name_that_is_nearly_right_is_offered(piped: House) -> None:
     assert "`news`" in ran.data["content"]
     assert not ran.private
     assert "/pipelines lists what there is" in far.data["content"]
-    assert len(await piped.app.usecases.runs.list(LOCAL, Page(10), kind="pipeline")) == 1
+    assert len(await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")) == 1
 
 
 async def test_what_a_file_defines_is_not_removed_from_discord(piped: House) -> None:
@@ -430,7 +433,7 @@ async def test_status_tells_of_everything_of_a_job_and_of_a_run(piped: House) ->
     [made, *_] = await piped.jobs()
     event = piped.discord.command("run", pipeline="news")
     await piped.discord.ask(event)
-    [run] = await piped.app.usecases.runs.list(LOCAL, Page(10), kind="pipeline")
+    [run] = await piped.app.usecases[Runs].list(LOCAL, Page(10), kind="pipeline")
 
     everything = await piped.discord.ask(piped.discord.command("status"))
     job = await piped.discord.ask(piped.discord.command("status", job_id=made.id))
@@ -453,7 +456,7 @@ async def test_typing_offers_pipelines(piped: House) -> None:
 async def test_what_was_promised_to_all_and_failed_is_told_to_one(
     piped: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "PATIENCE", 0.0)
+    monkeypatch.setattr(answer, "PATIENCE", 0.0)
     event = piped.discord.command("run", pipeline="something else")
 
     promised = await piped.discord.ask(event)
@@ -469,7 +472,7 @@ async def test_a_button_that_takes_long_changes_its_message_all_the_same(
     piped: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = await piped.discord.ask(piped.discord.command("schedule", pipeline="news", cron="0 9 * * *"))
-    monkeypatch.setattr(answering, "PATIENCE", 0.0)
+    monkeypatch.setattr(answer, "PATIENCE", 0.0)
     event = piped.discord.press(shown.data, "Save")
 
     promised = await piped.discord.ask(event)
@@ -482,7 +485,7 @@ async def test_a_button_that_takes_long_changes_its_message_all_the_same(
 async def test_a_run_that_outlives_its_interaction_is_followed_as_any_message(
     piped: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "TOKEN_SECONDS", -1.0)
+    monkeypatch.setattr(run_messages, "TOKEN_SECONDS", -1.0)
     await piped.discord.ask(piped.discord.command("run", pipeline="prices"))
 
     [told] = await piped.discord.until(
@@ -501,14 +504,14 @@ async def fires(house: House) -> None:
     """The engine does its work."""
     made = await house.job("now", type="interval", run_at=None, interval_seconds=1)
     for _ in range(500):
-        if await house.app.usecases.runs.of_schedule(LOCAL, made.id, Page(1), None):
+        if await house.app.usecases[Runs].of_schedule(LOCAL, made.id, Page(1), None):
             return
         await asyncio.sleep(0.02)
     raise AssertionError("nothing fired")
 
 
 async def health(house: House) -> str:
-    return " ".join((await house.app.usecases.health.detailed(LOCAL)).problems)
+    return " ".join((await house.app.usecases[Wellbeing].detailed(LOCAL)).problems)
 
 
 async def test_a_token_that_is_refused_is_said_and_stops_nothing_else(
@@ -525,7 +528,7 @@ async def test_a_token_that_is_refused_is_said_and_stops_nothing_else(
 
 
 async def test_a_discord_that_is_away_is_found_when_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "FIRST_REST", 0.05)
+    monkeypatch.setattr(connection, "FIRST_REST", 0.05)
     async with a_discord() as gone:
         pass
     async with a_house(tmp_path, gone) as house:
@@ -552,7 +555,7 @@ async def test_a_discord_that_says_nothing_holds_nobody_up(tmp_path: Path) -> No
 async def test_what_discord_should_not_send_costs_a_connection_and_nothing_else(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "FIRST_REST", 0.05)
+    monkeypatch.setattr(connection, "FIRST_REST", 0.05)
     await house.discord.fire({"id": "x"})
     await house.discord.until(lambda: house.discord.got["identify"] == 2)
 

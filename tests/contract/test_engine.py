@@ -7,24 +7,27 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Mutable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from foliot.domain.access import LOCAL, Thing
-from foliot.domain.retry import RetryPolicy, Strategy
-from foliot.domain.run import Failed, Origin, Outcome, Problem, RunState, Succeeded
-from foliot.domain.schedule import Catchup, CatchupMode, Overlap
+from foliot.commands.audit_sql import SqlTrail
+from foliot.core.access import LOCAL, Thing
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.logbook import Logbook
+from foliot.engine.log_writer import Logbook
 from foliot.engine.loop import Actor
+from foliot.engine.model.retry import RetryPolicy, Strategy
+from foliot.engine.model.run import Failed, Origin, Outcome, Problem, RunState, Succeeded
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context, Transaction
-from foliot.store.database import Database
+from foliot.engine.ports import Context
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.audit_log.usecases import Change, record
 from foliot.testing import Drained, GivenActions, StoppedClock, drain, open_store
-from foliot.usecases.trail import Change, record
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import (
     HOUR,
     MINUTE,
@@ -200,8 +203,12 @@ async def test_a_failing_run_backs_off_and_ends_as_a_dead_letter(store: Database
     assert [ctx.attempt for ctx in bench.action.seen] == [1, 2, 3]
     (run,) = await runs_of(store, one.id)
     async with store.read() as tx:
-        assert [attempt.number for attempt in (await tx.runs.attempts([run["id"]], whole=True))[run["id"]]] == [1, 2, 3]
-        assert await tx.runs.dead_ids(one.tenant_id, 10) == [run["id"]]
+        assert [attempt.number for attempt in (await SqlRuns(tx).attempts([run["id"]], whole=True))[run["id"]]] == [
+            1,
+            2,
+            3,
+        ]
+        assert await SqlRuns(tx).dead_ids(one.tenant_id, 10) == [run["id"]]
 
 
 async def test_a_run_that_is_given_up_is_told_in_one_line_of_the_log(
@@ -239,7 +246,7 @@ async def test_a_cancel_known_only_under_the_lock_is_counted_as_it_is_stored(sto
     await bench.take_off()
     async with store.begin() as tx:
         # The worker has not heard of it when its attempt fails.
-        await tx.runs.cancel([run_id], NOON, "asked")
+        await SqlRuns(tx).cancel([run_id], NOON, "asked")
     await bench.land()
 
     assert await states(store, run_id) == [RunState.CANCELLED]
@@ -369,7 +376,7 @@ async def test_a_running_run_that_is_cancelled_stops_and_ends(store: Database) -
     bench = Bench(store, hangs())
     await bench.take_off()
     async with store.begin() as tx:
-        await tx.runs.cancel([run_id], NOON, "asked")
+        await SqlRuns(tx).cancel([run_id], NOON, "asked")
 
     (kept,) = await bench.do("keeper")
     await bench.land()
@@ -413,7 +420,7 @@ async def test_a_lease_lost_in_mid_flight_stops_the_effect_and_refuses_its_end(s
     assert (await finish(store, flight.claimed, Succeeded("late"), NOON)).stale == {run_id}
     assert (await finish(store, other, Succeeded("theirs"), NOON)).accepted == {run_id}
     async with store.read() as tx:
-        assert [attempt.outcome for attempt in (await tx.runs.attempts([run_id], whole=True))[run_id]] == [
+        assert [attempt.outcome for attempt in (await SqlRuns(tx).attempts([run_id], whole=True))[run_id]] == [
             "lost",
             "success",
         ]
@@ -534,8 +541,8 @@ async def test_a_clean_stop_chains_what_was_logged_last(store: Database) -> None
     await bench.engine.stop(grace=5)
 
     async with store.read() as tx:
-        assert not await tx.trail.waits()
-        assert await tx.trail.length() == 1
+        assert not await SqlTrail(tx).waits()
+        assert await SqlTrail(tx).length() == 1
 
 
 # --- lines ------------------------------------------------------------------------------------------------------------
@@ -599,7 +606,7 @@ async def test_an_ending_waits_for_the_lines_that_are_being_written(store: Datab
     bench = Bench(store, Probe(talks))
     await bench.take_off()
     slow = Gated(store)
-    logbook = Logbook(store=slow, feed=bench.feed, executor=bench.engine.executor)
+    logbook = Logbook(store=cast("Database", slow), feed=bench.feed, executor=bench.engine.executor)
     writing = asyncio.create_task(logbook.run_once())
     await slow.reached.wait()
     go.set()

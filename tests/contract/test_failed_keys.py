@@ -10,16 +10,17 @@ import grpc.aio
 import pytest
 from fastapi import FastAPI
 
-from foliot.domain.access import Caller, Role
-from foliot.doors.rest import create_app
-from foliot.identity.claims import Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.keys import Keys
-from foliot.identity.last_use import LastUse
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import hs256
+from foliot.auth.claims import Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import hs256
+from foliot.commands.failed_login_delay import MOST_WAITING, PER_MINUTE, Throttle
+from foliot.core.access import Caller, Role
+from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.usecases import Keys as KeysCases
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.usecases.throttle import MOST_WAITING, PER_MINUTE, Throttle
+from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.rpc import client as rpc_client
 from tests.rpc import opened
@@ -49,7 +50,7 @@ async def test_wrong_keys_wait_and_a_right_one_beside_them_does_not(world: World
     app: FastAPI = create_app(world.cases, identity=identities(world))
     throttle = app.state.throttle = Throttle(delay=600)
     client = Client(app)
-    good = (await world.cases.keys.create(ADMIN, {"name": "good", "role": "viewer"})).text
+    good = (await world.cases[KeysCases].create(ADMIN, {"name": "good", "role": "viewer"})).text
 
     async def ask(key: str) -> Answer:
         return await client.get("/api/schedules", Authorization=f"Bearer {key}")
@@ -76,7 +77,7 @@ async def test_wrong_keys_wait_and_a_right_one_beside_them_does_not(world: World
 
 
 async def test_wrong_keys_wait_at_the_grpc_door_too(world: World) -> None:
-    good = (await world.cases.keys.create(ADMIN, {"name": "good", "role": "viewer"})).text
+    good = (await world.cases[KeysCases].create(ADMIN, {"name": "good", "role": "viewer"})).text
     codes = []
     async with opened(world, identity=identities(world)) as door:
         for number in range(PER_MINUTE + 1):

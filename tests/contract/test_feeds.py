@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import make_url
 
-from foliot.feed import shared
-from foliot.feed.memory import MemoryFeed
-from foliot.feed.postgres import PostgresLine
-from foliot.feed.redis import RedisLine, answers, connect
-from foliot.feed.shared import Line, SharedFeed
-from foliot.ports import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, LivingFeed, Waiter, run_topic
+from foliot.wakeups import across_processes
+from foliot.wakeups.across_processes import Line, SharedFeed
+from foliot.wakeups.feed import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, LivingFeed, Waiter, run_topic
+from foliot.wakeups.memory import MemoryFeed
+from foliot.wakeups.postgres import PostgresLine
+from foliot.wakeups.redis import RedisLine, answers, connect
 from tests import databases, redis_server
 from tests.certificates import self_signed
 from tests.conftest import Session
@@ -119,7 +119,7 @@ async def until(condition: Callable[[], bool | Awaitable[bool]]) -> None:
 
 async def quiet(waiter: Waiter) -> None:
     """Take whatever woke it until now, and whatever follows from it."""
-    while await waiter.wait(max(NEVER, *shared.AGAIN) + 0.1):
+    while await waiter.wait(max(NEVER, *across_processes.AGAIN) + 0.1):
         pass
 
 
@@ -198,7 +198,7 @@ async def test_whoever_looks_for_ready_runs_looks_again_for_clocks_differ(served
 
         assert await dispatcher.wait(SOON)
         woken = asyncio.get_running_loop().time()
-        for delay in shared.AGAIN:
+        for delay in across_processes.AGAIN:
             assert await dispatcher.wait(SOON)
             assert asyncio.get_running_loop().time() - woken > delay * 0.8
         assert not await dispatcher.wait(NEVER)
@@ -241,7 +241,7 @@ async def test_wakes_in_quick_succession_share_a_payload(served: Place) -> None:
     await until(lambda: any("run:0000012b" in payload for payload in said))
 
     took = asyncio.get_running_loop().time() - began
-    assert len(said) <= took / shared.GATHER + 2
+    assert len(said) <= took / across_processes.GATHER + 2
     topics = {topic for payload in said for topic in payload.split("\n")[1:]}
     assert topics == {RUNS_TOPIC, *(f"run:{number:08x}" for number in range(300))}
 
@@ -382,14 +382,14 @@ async def test_nothing_is_kept_without_bound_for_a_line_that_is_away() -> None:
     for number in range(20_000):
         feed.wake(run_topic(f"run_{number:032x}"))
 
-    assert len(feed._pending) <= shared.MOST_PENDING
+    assert len(feed._pending) <= across_processes.MOST_PENDING
 
 
 @pytest.mark.services
 async def test_a_redis_that_is_away_at_the_start_is_said_once_and_used_when_it_comes(
     tmp_path: Path, logged: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared, "FIRST", 0.3)
+    monkeypatch.setattr(across_processes, "FIRST", 0.3)
     server = RedisServer(tmp_path)
     here, there = (SharedFeed(RedisLine(server.url, "x")) for _ in range(2))
     await asyncio.gather(here.start(), there.start())

@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import Caller, Role
-from foliot.doors.rest import create_app
-from foliot.identity.claims import Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.keys import Keys
-from foliot.identity.last_use import LastUse
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import hs256
+from foliot.auth.claims import Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import hs256
+from foliot.core.access import Caller, Role
+from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_rest_session import ADMIN, HOST, Browser, House
 from tests.tokens import SECRET
@@ -44,7 +45,7 @@ async def who(house: House, bearer: str) -> dict[str, Any]:
 
 
 async def key(house: House, **said: Any) -> tuple[str, str]:
-    made = await house.world.cases.keys.create(ADMIN, {"name": "robot", **said})
+    made = await house.world.cases[KeysCases].create(ADMIN, {"name": "robot", **said})
     return made.key.id, made.text
 
 
@@ -89,7 +90,7 @@ async def test_a_link_of_a_key_that_was_revoked_meanwhile_signs_nobody_in(house:
     key_id, bearer = await key(house, role="operator")
     code = await code_of(house, bearer)
 
-    await house.world.cases.keys.revoke(Caller("acme", "ada", Role.ADMIN), key_id)
+    await house.world.cases[KeysCases].revoke(Caller("acme", "ada", Role.ADMIN), key_id)
     house.world.clock.advance(3)
 
     assert (await house.sign_in({"code": code})).status == 401

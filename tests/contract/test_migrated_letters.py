@@ -9,10 +9,10 @@ from alembic.config import Config
 from sqlalchemy import Connection, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from foliot.domain.fingerprint import fingerprint
-from foliot.domain.run import RunState
-from foliot.store import migrate as migrations
-from foliot.store.database import Database
+from foliot.core.failure_fingerprint import fingerprint
+from foliot.db import migrate as migrations
+from foliot.db.database import Database
+from foliot.engine.model.run import RunState
 from tests.world import EVERY_MINUTE, World
 
 ERROR = {"code": "http_503", "message": "The target answered 503 Service Unavailable."}

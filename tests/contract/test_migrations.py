@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
@@ -16,13 +18,22 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from foliot.domain.query import Query
-from foliot.ports import Page
-from foliot.ports.history import Stretch
-from foliot.store import access_tables
-from foliot.store import migrate as migrations
-from foliot.store.database import Database
-from foliot.store.migrate import NEWEST, current, migrate
+import foliot
+from foliot.db import migrate as migrations
+from foliot.db.database import Database
+from foliot.db.metadata import metadata
+from foliot.db.migrate import NEWEST, current, migrate
+from foliot.engine.model.views import Page
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.parked import SqlParked
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.insights.model.history import Stretch
+from foliot.features.insights.sql.history import SqlHistory
 from foliot.testing import open_store
 from tests.givens import HOUR, NOON, TENANT, ask, claim, keep, request, schedule, tick
 
@@ -47,12 +58,15 @@ def test_revisions_form_one_chain() -> None:
 
 async def test_a_migrated_database_has_exactly_the_tables_of_the_code(bare_database_url: str) -> None:
     await migrate(bare_database_url)
+    for module in walk_packages(foliot.__path__, "foliot."):
+        if module.name.endswith("tables"):
+            import_module(module.name)
 
     def differences(conn: Connection) -> list[Any]:
         # Only PostgreSQL gives defaults back as they were written.
         exact = conn.dialect.name == "postgresql"
         context = MigrationContext.configure(conn, opts={"compare_type": True, "compare_server_default": exact})
-        return list(compare_metadata(context, access_tables.api_keys.metadata))
+        return list(compare_metadata(context, metadata))
 
     engine = create_async_engine(bare_database_url)
     async with engine.connect() as conn:
@@ -115,35 +129,38 @@ async def test_the_views_for_people_can_be_read(bare_database_url: str) -> None:
 # --- indexes ----------------------------------------------------------------------------------------------------------
 
 QUESTIONS: dict[str, tuple[str, Any]] = {
-    "what is due": ("ix_schedules_next_at", lambda tx: tx.firing.lock_due(NOON, 100)),
-    "the next instant": ("ix_schedules_next_at", lambda tx: tx.firing.next_due()),
-    "who is open": ("ix_runs_open", lambda tx: tx.firing.open_runs(["sch_1"])),
-    "what is ready": ("ix_runs_ready", lambda tx: tx.claims.ready(NOON, None, 10)),
-    "whose lease ran out": ("ix_runs_lease", lambda tx: tx.claims.lock_expired(NOON, 10)),
-    "whom to look at": ("ix_runs_poll", lambda tx: tx.parked.coming("probe", None, NOON, 10)),
-    "who waits": ("ix_runs_buffered", lambda tx: tx.claims.release(NOON)),
-    "the runs of a tenant": ("ix_runs_tenant_id_id|runs_pkey|pk_runs", lambda tx: tx.runs.find(TENANT, Page(10))),
+    "what is due": ("ix_schedules_next_at", lambda tx: SqlFiring(tx).lock_due(NOON, 100)),
+    "the next instant": ("ix_schedules_next_at", lambda tx: SqlFiring(tx).next_due()),
+    "who is open": ("ix_runs_open", lambda tx: SqlFiring(tx).open_runs(["sch_1"])),
+    "what is ready": ("ix_runs_ready", lambda tx: SqlClaims(tx).ready(NOON, None, 10)),
+    "whose lease ran out": ("ix_runs_lease", lambda tx: SqlClaims(tx).lock_expired(NOON, 10)),
+    "whom to look at": ("ix_runs_poll", lambda tx: SqlParked(tx).coming("probe", None, NOON, 10)),
+    "who waits": ("ix_runs_buffered", lambda tx: SqlClaims(tx).release(NOON)),
+    "the runs of a tenant": ("ix_runs_tenant_id_id|runs_pkey|pk_runs", lambda tx: SqlRuns(tx).find(TENANT, Page(10))),
     "the runs in a state": (
         "ix_runs_tenant_id_state_id",
-        lambda tx: tx.runs.find(TENANT, Page(10), status="dead_letter"),
+        lambda tx: SqlRuns(tx).find(TENANT, Page(10), status="dead_letter"),
     ),
     "the runs of a schedule": (
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
-        lambda tx: tx.runs.find(TENANT, Page(10), schedule_id="sch_1"),
+        lambda tx: SqlRuns(tx).find(TENANT, Page(10), schedule_id="sch_1"),
     ),
     "the runs beside one": (
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",
-        lambda tx: tx.runs.neighbours(TENANT, "sch_1", "run_1"),
+        lambda tx: SqlRuns(tx).neighbours(TENANT, "sch_1", "run_1"),
     ),
-    "the ended runs of a queue": ("ix_runs_queue", lambda tx: tx.runs.find(TENANT, Page(10), queue="q1")),
-    "the ended runs of a kind": ("ix_runs_kind", lambda tx: tx.runs.find(TENANT, Page(10), kind="rare")),
-    "when runs were made": ("ix_runs_made", lambda tx: tx.history.counts(TENANT, Stretch(NOON, NOON + 9 * HOUR, 3600))),
-    "how many there are": ("ix_runs_made", lambda tx: tx.searching.count(TENANT, Query(), NOON)),
-    "the open runs by state": ("ix_runs_lease", lambda tx: tx.upkeep._open([])),
-    "damaged schedules": ("ix_schedules_fault", lambda tx: tx.schedules.faults(10)),
+    "the ended runs of a queue": ("ix_runs_queue", lambda tx: SqlRuns(tx).find(TENANT, Page(10), queue="q1")),
+    "the ended runs of a kind": ("ix_runs_kind", lambda tx: SqlRuns(tx).find(TENANT, Page(10), kind="rare")),
+    "when runs were made": (
+        "ix_runs_made",
+        lambda tx: SqlHistory(tx).counts(TENANT, Stretch(NOON, NOON + 9 * HOUR, 3600)),
+    ),
+    "how many there are": ("ix_runs_made", lambda tx: SqlSearching(tx).count(TENANT, Query(), NOON)),
+    "the open runs by state": ("ix_runs_lease", lambda tx: SqlUpkeep(tx)._open([])),
+    "damaged schedules": ("ix_schedules_fault", lambda tx: SqlSchedules(tx).faults(10)),
     "the schedules of a tenant": (
         "ix_schedules_tenant_id_id|pk_schedules",
-        lambda tx: tx.schedules.find(TENANT, Page(10)),
+        lambda tx: SqlSchedules(tx).find(TENANT, Page(10)),
     ),
 }
 
@@ -162,7 +179,7 @@ async def crowd(store: Database) -> None:
         ),
     )
     async with store.read() as tx:
-        some = await tx.claims.ready(NOON, None, 50)
+        some = await SqlClaims(tx).ready(NOON, None, 50)
     await claim(store, NOON, *some)
     async with store.begin() as tx:
         await tx.conn.execute(

@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.attention import Kind
-from foliot.domain.errors import Forbidden, NotFound
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models_search
-from foliot.engine.hauler import Hauler
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Forbidden, NotFound
+from foliot.engine.model.run import RunState
+from foliot.features.bulk.actor import Hauler
+from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.filters import schema as models_search
+from foliot.features.insights.model.attention import Kind
+from foliot.features.insights.usecases.attention import Attention
+from foliot.features.live.usecases import Glimpses
+from foliot.features.mutes.usecases import Mutes
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
@@ -44,7 +50,7 @@ async def groups(client: Client, q: str = "") -> dict[str, Any]:
 
 async def told(world: World) -> list[int]:
     """How many letters need attention."""
-    return [one.count for one in (await world.cases.attention.check(LOCAL)).items if one.kind is Kind.DEAD_LETTERS]
+    return [one.count for one in (await world.cases[Attention].check(LOCAL)).items if one.kind is Kind.DEAD_LETTERS]
 
 
 async def test_a_muted_group_needs_nobody_until_its_time_is_over(world: World, client: Client) -> None:
@@ -120,7 +126,7 @@ async def test_what_cannot_be_muted_is_refused(world: World, client: Client) -> 
         Caller("default", "key", Role.OPERATOR, scopes=frozenset({"dead_letter:run"})),
     ):
         with pytest.raises(Forbidden):
-            await world.cases.mutes.mute(caller, partner)
+            await world.cases[Mutes].mute(caller, partner)
     assert await told(world) == [1]
 
 
@@ -130,15 +136,15 @@ async def test_tenants_mute_their_own(world: World, client: Client) -> None:
     other = Caller("other", "eve", Role.ADMIN)
 
     with pytest.raises(NotFound):
-        await world.cases.mutes.mute(other, partner)
-    schedule = await world.cases.schedules.create(other, EVERY_MINUTE)
-    run = await world.cases.schedules.run_now(other, schedule.id)
+        await world.cases[Mutes].mute(other, partner)
+    schedule = await world.cases[Schedules].create(other, EVERY_MINUTE)
+    run = await world.cases[Schedules].run_now(other, schedule.id)
     await world.end(run.id, RunState.DEAD_LETTER, REFUSED)
-    await world.cases.mutes.mute(other, partner, {"hours": 1})
+    await world.cases[Mutes].mute(other, partner, {"hours": 1})
 
     assert await told(world) == [1]
     assert await count(client, "muted:true") == 0
-    found = (await world.cases.attention.check(other)).items
+    found = (await world.cases[Attention].check(other)).items
     assert [one for one in found if one.kind is Kind.DEAD_LETTERS] == []
 
 
@@ -147,7 +153,7 @@ async def test_whoever_watches_runs_hears_of_mutes_and_discards(world: World, cl
     (partner,) = await letters(world, REFUSED)
 
     async def stir() -> object:
-        return await world.cases.glimpses.runs(LOCAL)
+        return await world.cases[Glimpses].runs(LOCAL)
 
     seen = [await stir()]
     assert await stir() == seen[0]
@@ -159,7 +165,7 @@ async def test_whoever_watches_runs_hears_of_mutes_and_discards(world: World, cl
     world.clock.advance(3600)
     assert await stir() == seen[0], "it came back by itself"
     await client.post("/api/bulk", {"action": "discard", "filter": ""})
-    hands = world.cases.hands
+    hands = world.cases[BulkHands]
     async with world.feed.listen("runs") as waiter:
         await Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=hands, holder="one").run_once()
         assert await waiter.wait(0)

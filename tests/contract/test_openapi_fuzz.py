@@ -22,11 +22,12 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from foliot.domain.access import LOCAL, Role
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Role
+from foliot.engine.model.run import RunState
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http.app import create_app
 from foliot.testing import open_store
-from foliot.usecases import UseCases
 from tests.matrix import OURS, House, furnish
 from tests.world import open_world
 
@@ -105,7 +106,7 @@ async def _local() -> AsyncIterator[tuple[ASGIApp, Ids]]:
     """Local mode, with one schedule and one dead letter."""
     async with open_world() as world:
         schedule = await world.schedule()
-        run = await world.cases.schedules.run_now(LOCAL, schedule.id)
+        run = await world.cases[Schedules].run_now(LOCAL, schedule.id)
         await world.end(run.id, RunState.DEAD_LETTER, {"code": "x", "message": "y"})
         ids = Ids({"schedule_id": [schedule.id], "run_id": [run.id]})
         yield create_app(world.cases, hosts={"testserver"}), ids

@@ -10,23 +10,28 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.pipeline import RunPipeline
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Conflict, NotFound
-from foliot.domain.schedule import ManagedBy, Schedule, Status
-from foliot.doors.rest import create_app, pipelines
-from foliot.doors.rest.models import Run
-from foliot.feed.memory import MemoryFeed
-from foliot.pipelines.book.reading import Reader
-from foliot.pipelines.loading import load
-from foliot.piping import StoredDefinitions
-from foliot.ports import Page, RunView
-from foliot.ports.book import Fault, Sheet
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Conflict, NotFound
+from foliot.db.database import Database
+from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.model.views import Page, RunView
+from foliot.features.pipelines import rest as pipelines
+from foliot.features.pipelines.action import RunPipeline
+from foliot.features.pipelines.file.read import Reader
+from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.model.file import Fault, Sheet
+from foliot.features.pipelines.usecases.pipelines import Pipelines, Standing
+from foliot.features.pipelines.usecases.reconcile import PATIENCE, Reconciler
+from foliot.features.pipelines.wiring import StoredDefinitions
+from foliot.features.presets.usecases import Presets
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.tenants.usecases import Tenants
+from foliot.servers.http.app import create_app
+from foliot.servers.http.models import Run
 from foliot.testing import GivenActions, StoppedClock, drain
-from foliot.usecases import UseCases
-from foliot.usecases.pipelines import Standing
-from foliot.usecases.reconciling import PATIENCE, Reconciler
+from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Client
 from tests.callers import Names
 from tests.givens import sql, statements
@@ -68,9 +73,9 @@ class House:
         outside: Any = None  # no step here leaves the house
         definitions = StoredDefinitions(self.store)
         self.action = RunPipeline(definitions=definitions, catalogue=CATALOGUE, outside=outside)
-        self.cases = UseCases.of(self.store, self.clock, MemoryFeed(), GivenActions.of(self.action))
+        self.cases = use_cases(self.store, self.clock, MemoryFeed(), GivenActions.of(self.action))
         self.reconciler = Reconciler(
-            store=self.store, book=self.book, declaring=self.cases.presets.declaring, tenant_id=LOCAL.tenant_id
+            store=self.store, book=self.book, declaring=self.cases[Presets].declaring, tenant_id=LOCAL.tenant_id
         )
 
     async def write(self, *texts: str) -> None:
@@ -82,13 +87,13 @@ class House:
         await self.reconciler.run_once()
 
     async def standing(self) -> dict[str, Standing]:
-        return {one.kept.name: one for one in await self.cases.pipelines.list(LOCAL)}
+        return {one.kept.name: one for one in await self.cases[Pipelines].list(LOCAL)}
 
     async def schedules(self) -> dict[str, Schedule]:
-        return {one.name: one for one in await self.cases.schedules.list(LOCAL, Page(100))}
+        return {one.name: one for one in await self.cases[Schedules].list(LOCAL, Page(100))}
 
     async def runs(self) -> Sequence[RunView]:
-        return await self.cases.runs.list(LOCAL, Page(100))
+        return await self.cases[Runs].list(LOCAL, Page(100))
 
 
 @pytest.fixture
@@ -113,7 +118,7 @@ async def test_a_file_makes_schedules_and_runs_what_has_none_once(house: House) 
 
     house.clock.advance(3600)
     await drain(house.store, house.clock, house.action)
-    standing, passed = await house.cases.pipelines.get(LOCAL, "hourly")
+    standing, passed = await house.cases[Pipelines].get(LOCAL, "hourly")
     assert [(one.run.state, [step["name"] for step in one.steps]) for one in passed] == [("success", ["JsonParser"])]
     assert standing.last == passed[0].run
 
@@ -121,7 +126,7 @@ async def test_a_file_makes_schedules_and_runs_what_has_none_once(house: House) 
 async def test_an_edit_changes_what_it_changes_and_nothing_else(house: House) -> None:
     await house.write(HOURLY, OFTEN)
     before = await house.schedules()
-    await house.cases.schedules.pause(LOCAL, before["hourly"].id, {"reason": "a holiday"})
+    await house.cases[Schedules].pause(LOCAL, before["hourly"].id, {"reason": "a holiday"})
 
     await house.write("  # moved down\n", HALVES, OFTEN, BY_HAND)
 
@@ -136,7 +141,7 @@ async def test_an_edit_changes_what_it_changes_and_nothing_else(house: House) ->
 
     assert set(await house.schedules()) == {"often"}
     assert set(await house.standing()) == {"often"}
-    gone = await house.cases.schedules.get(LOCAL, before["hourly"].id)
+    gone = await house.cases[Schedules].get(LOCAL, before["hourly"].id)
     assert gone.status is Status.DELETED
     await house.write()
     assert (await house.schedules(), await house.standing()) == ({}, {})
@@ -212,7 +217,7 @@ async def test_what_is_broken_from_the_start_is_shown_and_cannot_be_run(house: H
         "by_hand": False,
     }
     with pytest.raises(Conflict, match="61"):
-        await house.cases.pipelines.run(LOCAL, "hourly")
+        await house.cases[Pipelines].run(LOCAL, "hourly")
     assert await house.schedules() == {}
 
 
@@ -230,7 +235,7 @@ async def test_a_pipeline_without_a_schedule_runs_once_for_each_revision(house: 
     await house.write()
     await house.write(BY_HAND)  # a revision that has had its run
     assert len(await house.runs()) == 2
-    await house.cases.pipelines.run(LOCAL, "by_hand")
+    await house.cases[Pipelines].run(LOCAL, "by_hand")
     assert len(await house.runs()) == 3
 
 
@@ -246,7 +251,7 @@ async def test_schedulers_that_read_the_same_file_at_once_make_everything_once(h
 
     assert set(await house.schedules()) == {"often"}
     assert len(await house.runs()) == 1
-    assert len(await house.cases.schedules.list(LOCAL, Page(100), status="deleted")) == 2
+    assert len(await house.cases[Schedules].list(LOCAL, Page(100), status="deleted")) == 2
 
 
 async def test_an_edit_of_one_pipeline_costs_nothing_for_the_others(house: House) -> None:
@@ -293,28 +298,28 @@ async def test_what_the_file_made_is_edited_in_the_file(house: House) -> None:
     }
 
     for edit in (
-        house.cases.schedules.patch(LOCAL, schedule.id, {"name": "mine"}),
-        house.cases.schedules.replace(LOCAL, schedule.id, document),
-        house.cases.schedules.delete(LOCAL, schedule.id),
+        house.cases[Schedules].patch(LOCAL, schedule.id, {"name": "mine"}),
+        house.cases[Schedules].replace(LOCAL, schedule.id, document),
+        house.cases[Schedules].delete(LOCAL, schedule.id),
     ):
         with pytest.raises(Conflict, match="edit or remove the pipeline 'hourly' there"):
             await edit
     assert await house.schedules() == {"hourly": schedule}
 
-    assert (await house.cases.schedules.pause(LOCAL, schedule.id)).status is Status.PAUSED
-    assert (await house.cases.schedules.resume(LOCAL, schedule.id)).status is Status.ACTIVE
-    run = await house.cases.schedules.run_now(LOCAL, schedule.id)
+    assert (await house.cases[Schedules].pause(LOCAL, schedule.id)).status is Status.PAUSED
+    assert (await house.cases[Schedules].resume(LOCAL, schedule.id)).status is Status.ACTIVE
+    run = await house.cases[Schedules].run_now(LOCAL, schedule.id)
     last = (await house.standing())["hourly"].last
     assert last is not None
     assert last.id == run.id
-    mine = await house.cases.schedules.create(LOCAL, document)
+    mine = await house.cases[Schedules].create(LOCAL, document)
     assert mine.managed_by is ManagedBy.API
-    await house.cases.schedules.patch(LOCAL, mine.id, {"name": "mine"})
+    await house.cases[Schedules].patch(LOCAL, mine.id, {"name": "mine"})
 
 
 async def test_a_limit_that_stands_in_the_way_is_a_fault_of_that_pipeline_alone(house: House) -> None:
     system = Caller(LOCAL.tenant_id, "root", Role.SYSTEM)
-    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
+    await house.cases[Tenants].put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
 
     await house.write(HOURLY, OFTEN, BY_HAND)
 
@@ -327,7 +332,7 @@ async def test_a_limit_that_stands_in_the_way_is_a_fault_of_that_pipeline_alone(
 
 async def test_what_had_no_room_is_made_when_there_is_some(house: House) -> None:
     system = Caller(LOCAL.tenant_id, "root", Role.SYSTEM)
-    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
+    await house.cases[Tenants].put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
     await house.write(HOURLY, OFTEN)
     (told,) = house.reconciler.troubles
 
@@ -335,7 +340,7 @@ async def test_what_had_no_room_is_made_when_there_is_some(house: House) -> None
     await house.reconciler.run_once()
     assert (set(await house.schedules()), house.reconciler.troubles) == ({"hourly"}, [told])
 
-    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 2}})
+    await house.cases[Tenants].put(system, LOCAL.tenant_id, {"limits": {"schedules": 2}})
     house.clock.advance(PATIENCE.total_seconds())
     await house.reconciler.run_once()
 
@@ -345,11 +350,11 @@ async def test_what_had_no_room_is_made_when_there_is_some(house: House) -> None
 
 async def test_what_another_has_removed_meanwhile_is_not_made_after_all(house: House) -> None:
     system = Caller(LOCAL.tenant_id, "root", Role.SYSTEM)
-    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
+    await house.cases[Tenants].put(system, LOCAL.tenant_id, {"limits": {"schedules": 1}})
     await house.write(HOURLY, OFTEN)
     await House(house.store, house.clock).write(HOURLY)
 
-    await house.cases.tenants.put(system, LOCAL.tenant_id, {"limits": {"schedules": 2}})
+    await house.cases[Tenants].put(system, LOCAL.tenant_id, {"limits": {"schedules": 2}})
     house.clock.advance(PATIENCE.total_seconds())
     await house.reconciler.run_once()
 
@@ -360,11 +365,11 @@ async def test_pipelines_are_one_tenants_own(house: House) -> None:
     await house.write(BY_HAND)
     stranger = Caller("other", "eve", Role.ADMIN)
 
-    assert await house.cases.pipelines.list(stranger) == []
+    assert await house.cases[Pipelines].list(stranger) == []
     with pytest.raises(NotFound):
-        await house.cases.pipelines.get(stranger, "by_hand")
+        await house.cases[Pipelines].get(stranger, "by_hand")
     with pytest.raises(NotFound):
-        await house.cases.pipelines.run(stranger, "by_hand")
+        await house.cases[Pipelines].run(stranger, "by_hand")
 
 
 async def test_the_http_door_says_the_same(house: House) -> None:

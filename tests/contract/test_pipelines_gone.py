@@ -8,14 +8,19 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, pipelines
-from foliot.engine.herald import Herald
-from foliot.ports import Page, RunView
-from foliot.ports.book import Fault, Sheet
-from foliot.store.database import Database
-from foliot.store.pipeline_tables import pipeline_runs
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.db.database import Database
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.node_reporter import Herald
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.pipelines import rest as pipelines
+from foliot.features.pipelines.model.file import Fault, Sheet
+from foliot.features.pipelines.tables import pipeline_runs
+from foliot.features.pipelines.usecases.pipelines import Pipelines
+from foliot.features.runs.usecases.runs import Runs
+from foliot.servers.http.app import create_app
 from foliot.testing import drain
 from tests.asgi import Client
 from tests.callers import Names
@@ -41,12 +46,12 @@ async def noted(house: House) -> set[str]:
 async def test_what_waits_for_a_pipeline_that_is_gone_is_cancelled_and_says_why(house: House) -> None:
     await house.write(HOURLY, BY_HAND, OTHER)
     first = {(run.action or {})["pipeline"]: run for run in await house.runs()}
-    by_hand = await house.cases.pipelines.run(LOCAL, "by_hand")
-    hourly = await house.cases.pipelines.run(LOCAL, "hourly")
+    by_hand = await house.cases[Pipelines].run(LOCAL, "by_hand")
+    hourly = await house.cases[Pipelines].run(LOCAL, "hourly")
     await drain(house.store, house.clock, house.action)
     ended = await by_id(house)
-    again = await house.cases.runs.retry(LOCAL, by_hand.id)
-    waiting = [await house.cases.pipelines.run(LOCAL, name) for name in ("by_hand", "hourly", "other")]
+    again = await house.cases[Runs].retry(LOCAL, by_hand.id)
+    waiting = [await house.cases[Pipelines].run(LOCAL, name) for name in ("by_hand", "hourly", "other")]
 
     await house.write(OTHER)
 
@@ -57,7 +62,7 @@ async def test_what_waits_for_a_pipeline_that_is_gone_is_cancelled_and_says_why(
     assert found[waiting[2].id].state is RunState.QUEUED
     for run in (*first.values(), by_hand, hourly):
         assert found[run.id].state is ended[run.id].state is RunState.SUCCESS
-    entries = await house.cases.trail.list(LOCAL, Page(100), verb="cancel")
+    entries = await house.cases[Trail].list(LOCAL, Page(100), verb="cancel")
     assert {entry.thing_id for entry in entries} == {again.id, waiting[0].id, waiting[1].id}
 
 
@@ -75,13 +80,13 @@ async def test_a_revision_whose_first_run_was_cancelled_has_not_had_it(house: Ho
 async def test_old_runs_are_forgotten_with_their_pipeline_staying(house: House) -> None:
     await house.write(BY_HAND)
     (first,) = await house.runs()
-    old = await house.cases.pipelines.run(LOCAL, "by_hand")
+    old = await house.cases[Pipelines].run(LOCAL, "by_hand")
     await drain(house.store, house.clock, house.action)
-    waits = await house.cases.pipelines.run(LOCAL, "by_hand")
+    waits = await house.cases[Pipelines].run(LOCAL, "by_hand")
     assert await noted(house) == {first.id, old.id, waits.id}
 
     async with house.store.begin() as tx:
-        await tx.upkeep.prune(house.clock.now() + timedelta(days=365), 100, "")
+        await SqlUpkeep(tx).prune(house.clock.now() + timedelta(days=365), 100, "")
 
     assert set(await by_id(house)) == {waits.id}
     assert await noted(house) == {first.id, waits.id}  # whose first it was decides whether there will be another
@@ -112,7 +117,7 @@ async def test_a_file_that_cannot_be_read_is_shown_where_nothing_is_loaded(house
 
     assert await faults("ada") == []
     house.book.sheet = Sheet(file="pipelines.yml", fault=fault)
-    async with house.cases.pipelines.feed.listen(*herald.topics) as heard:
+    async with house.cases[Pipelines].feed.listen(*herald.topics) as heard:
         await house.reconciler.run_once()
         assert await heard.wait(0)  # the herald does not wait for its time
 

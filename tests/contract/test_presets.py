@@ -11,17 +11,20 @@ from typing import Any
 import pytest
 
 from foliot import task
-from foliot.domain.access import CODE, LOCAL, Caller, Role
-from foliot.domain.errors import Invalid, InvalidMany, NotFound
-from foliot.domain.schedule import ManagedBy, Schedule, Status
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Page
-from foliot.presets import all_presets
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import CODE, LOCAL, Caller, Role
+from foliot.core.errors import Invalid, InvalidMany, NotFound
+from foliot.db.database import Database
+from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.model.views import Page
+from foliot.features.presets.documents import all_presets
+from foliot.features.presets.usecases import Loaded, Presets
+from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.usecases.declared import Declarer, Fate
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions, StoppedClock
-from foliot.usecases import UseCases
-from foliot.usecases.declaring import Declarer, Fate
-from foliot.usecases.presets import Loaded
+from foliot.wakeups.memory import MemoryFeed
 from tests.taskbook import catalogue, run_task
 
 NAME = "price-monitoring"
@@ -33,12 +36,12 @@ def opened(store: Database, *functions: Any) -> tuple[UseCases, StoppedClock, De
     clock = StoppedClock(MONDAY)
     known = catalogue(store, clock, *functions)
     actions = GivenActions.of(run_task(known))
-    cases = UseCases.of(store, clock, MemoryFeed(), actions, tasks=known, presets=all_presets())
-    return cases, clock, Declarer(store=store, tasks=known, declaring=cases.presets.declaring)
+    cases = use_cases(store, clock, MemoryFeed(), actions, tasks=known, presets=all_presets())
+    return cases, clock, Declarer(store=store, tasks=known, declaring=cases[Presets].declaring)
 
 
 async def schedules(cases: UseCases, caller: Caller = LOCAL) -> Sequence[Schedule]:
-    return sorted(await cases.schedules.list(caller, Page(100)), key=lambda one: one.id)
+    return sorted(await cases[Schedules].list(caller, Page(100)), key=lambda one: one.id)
 
 
 def fates(loaded: Loaded) -> dict[str, Fate]:
@@ -51,9 +54,9 @@ def fates(loaded: Loaded) -> dict[str, Fate]:
 async def test_loaded_twice_there_are_the_five_schedules_at_the_right_times(store: Database) -> None:
     cases, clock, _ = opened(store)
 
-    first = await cases.presets.load(LOCAL, NAME)
+    first = await cases[Presets].load(LOCAL, NAME)
     clock.advance(60)
-    second = await cases.presets.load(LOCAL, NAME)
+    second = await cases[Presets].load(LOCAL, NAME)
 
     assert set(fates(first).values()) == {Fate.CREATED}
     assert {one.managed_by for one in await schedules(cases)} == {ManagedBy.PRESET}
@@ -90,21 +93,21 @@ async def test_loaded_twice_there_are_the_five_schedules_at_the_right_times(stor
 async def test_loaded_by_many_at_once_there_are_five(store: Database) -> None:
     cases, _, _ = opened(store)
 
-    await asyncio.gather(*(cases.presets.load(LOCAL, NAME) for _ in range(4)))
+    await asyncio.gather(*(cases[Presets].load(LOCAL, NAME) for _ in range(4)))
 
     assert len(await schedules(cases)) == 5
 
 
 async def test_what_somebody_edited_stays_when_it_is_loaded_again_and_when_it_is_unloaded(store: Database) -> None:
     cases, clock, _ = opened(store)
-    made = {one.name: one.schedule for one in (await cases.presets.load(LOCAL, NAME)).made}
+    made = {one.name: one.schedule for one in (await cases[Presets].load(LOCAL, NAME)).made}
     edited, paused, deleted = made["cleanup"], made["health-check"], made["quick-price-check"]
     clock.advance(60)
-    await cases.schedules.patch(LOCAL, edited.id, {"cron_expr": "0 5 * * MON"})
-    await cases.schedules.pause(LOCAL, paused.id)
-    await cases.schedules.delete(LOCAL, deleted.id)
+    await cases[Schedules].patch(LOCAL, edited.id, {"cron_expr": "0 5 * * MON"})
+    await cases[Schedules].pause(LOCAL, paused.id)
+    await cases[Schedules].delete(LOCAL, deleted.id)
 
-    again = await cases.presets.load(LOCAL, NAME)
+    again = await cases[Presets].load(LOCAL, NAME)
 
     assert fates(again)["quick-price-check"] is Fate.CREATED, "somebody who loads it again wants it back"
     stands = {one.name: one for one in await schedules(cases)}
@@ -112,31 +115,31 @@ async def test_what_somebody_edited_stays_when_it_is_loaded_again_and_when_it_is
     assert stands["Cleanup"].spec.trigger.as_dict()["cron_expr"] == "0 5 * * MON"
     assert stands["Health Check"].status is Status.PAUSED
 
-    gone = await cases.presets.unload(LOCAL, NAME)
+    gone = await cases[Presets].unload(LOCAL, NAME)
 
     assert fates(gone)["cleanup"] is Fate.KEPT
     assert [one.name for one in await schedules(cases)] == ["Cleanup"]
-    assert fates(await cases.presets.load(LOCAL, NAME))["cleanup"] is Fate.UNCHANGED
+    assert fates(await cases[Presets].load(LOCAL, NAME))["cleanup"] is Fate.UNCHANGED
     assert len(await schedules(cases)) == 5
 
-    await cases.presets.unload(LOCAL, NAME, {"edited": True})
+    await cases[Presets].unload(LOCAL, NAME, {"edited": True})
     assert await schedules(cases) == []
-    assert (await cases.presets.unload(LOCAL, NAME)).made == []
+    assert (await cases[Presets].unload(LOCAL, NAME)).made == []
 
 
 async def test_settings_reach_the_tasks_that_take_them_and_stay(store: Database) -> None:
     cases, clock, _ = opened(store)
-    await cases.presets.load(LOCAL, NAME)
+    await cases[Presets].load(LOCAL, NAME)
     clock.advance(60)
 
-    loaded = await cases.presets.load(LOCAL, NAME, {"settings": {"products": PRODUCTS}})
+    loaded = await cases[Presets].load(LOCAL, NAME, {"settings": {"products": PRODUCTS}})
 
     assert {name for name, fate in fates(loaded).items() if fate is Fate.UPDATED} == {
         "daily-competitor-scraping",
         "quick-price-check",
     }
     clock.advance(60)
-    assert set(fates(await cases.presets.load(LOCAL, NAME)).values()) == {Fate.UNCHANGED}
+    assert set(fates(await cases[Presets].load(LOCAL, NAME)).values()) == {Fate.UNCHANGED}
     daily = next(one for one in await schedules(cases) if one.name == "Daily Competitor Scraping")
     assert daily.action["parameters"] == {"competitor_ids": ["amazon", "walmart", "target"], "products": PRODUCTS}
 
@@ -154,7 +157,7 @@ async def test_wrong_settings_change_nothing(store: Database, body: dict[str, An
     cases, _, _ = opened(store)
 
     with pytest.raises(Invalid) as caught:
-        await cases.presets.load(LOCAL, NAME, body)
+        await cases[Presets].load(LOCAL, NAME, body)
 
     each = caught.value.errors if isinstance(caught.value, InvalidMany) else [caught.value]
     assert field in {one.field for one in each}
@@ -165,13 +168,13 @@ async def test_each_tenant_has_its_own_and_none_gets_what_is_the_houses(store: D
     cases, _, _ = opened(store)
     other = Caller("acme", "anna", Role.OPERATOR)
 
-    await cases.presets.load(LOCAL, NAME)
-    loaded = await cases.presets.load(other, NAME)
+    await cases[Presets].load(LOCAL, NAME)
+    loaded = await cases[Presets].load(other, NAME)
 
     assert "health-check" not in fates(loaded)
     assert len(await schedules(cases)) == 5
     assert len(await schedules(cases, other)) == 4
-    await cases.presets.unload(other, NAME)
+    await cases[Presets].unload(other, NAME)
     assert len(await schedules(cases)) == 5
 
 
@@ -179,7 +182,7 @@ async def test_an_unknown_preset(store: Database) -> None:
     cases, _, _ = opened(store)
 
     with pytest.raises(NotFound):
-        await cases.presets.load(LOCAL, "no-such")
+        await cases[Presets].load(LOCAL, "no-such")
 
 
 # --- code -------------------------------------------------------------------------------------------------------------
@@ -224,7 +227,7 @@ async def test_what_somebody_edited_beats_the_code_and_what_they_deleted_stays_d
     cases, _, declarer = opened(store, declared("30 14 * * *"))
     await declarer.run_once()
     (made,) = await schedules(cases)
-    await cases.schedules.patch(LOCAL, made.id, {"queue": "mine"})
+    await cases[Schedules].patch(LOCAL, made.id, {"queue": "mine"})
 
     cases, clock, declarer = opened(store, declared("0 15 * * *"))
     clock.advance(60)
@@ -234,7 +237,7 @@ async def test_what_somebody_edited_beats_the_code_and_what_they_deleted_stays_d
     assert (stands.spec.queue, stands.spec.trigger.as_dict()["cron_expr"]) == ("mine", "30 14 * * *")
     assert [entry["task"] for entry in logged if entry.get("action") == "declared_kept"] == ["my_custom_task"]
 
-    await cases.schedules.delete(LOCAL, made.id)
+    await cases[Schedules].delete(LOCAL, made.id)
     await declarer.run_once()
     assert await schedules(cases) == []
 
@@ -243,7 +246,7 @@ async def test_a_paused_one_stays_paused_when_the_code_changes(store: Database) 
     cases, _, declarer = opened(store, declared("30 14 * * *"))
     await declarer.run_once()
     (made,) = await schedules(cases)
-    await cases.schedules.pause(LOCAL, made.id)
+    await cases[Schedules].pause(LOCAL, made.id)
 
     cases, clock, declarer = opened(store, declared("0 15 * * *"))
     clock.advance(60)
@@ -280,9 +283,9 @@ async def test_a_field_that_a_newer_foliot_adds_is_no_edit(store: Database) -> N
     cases, _, declarer = opened(store, declared("30 14 * * *"))
     await declarer.run_once()
     async with store.begin("default") as tx:
-        (one,) = await tx.declarations.of("default", "code")
+        (one,) = await SqlDeclarations(tx).of("default", "code")
         older = {name: value for name, value in one.made.items() if name != "priority"}
-        await tx.declarations.put(replace(one, made=older))
+        await SqlDeclarations(tx).put(replace(one, made=older))
 
     cases, clock, declarer = opened(store, declared("0 15 * * *"))
     clock.advance(60)

@@ -7,11 +7,18 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.ledger import Entry, Fate, Reason
-from foliot.domain.schedule import Schedule, Status
-from foliot.doors.rest import create_app
-from foliot.ports import Page, RunView
+from foliot.core.access import LOCAL
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.ledger.usecases import Audit
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.realign import Realign
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
@@ -27,11 +34,11 @@ async def led_astray(world: World, raw: dict[str, Any] = LATEST, ahead: timedelt
     world.clock.set(right + ahead)
     await world.tick()
     world.clock.set(right + timedelta(seconds=15))
-    return await world.cases.schedules.get(LOCAL, made.id)
+    return await world.cases[Schedules].get(LOCAL, made.id)
 
 
 async def runs(world: World) -> list[RunView]:
-    return list(await world.cases.runs.list(LOCAL, Page(500)))
+    return list(await world.cases[Runs].list(LOCAL, Page(500)))
 
 
 async def instants(world: World) -> list[datetime]:
@@ -39,7 +46,7 @@ async def instants(world: World) -> list[datetime]:
 
 
 async def proved(world: World) -> bool:
-    return not (await world.cases.audit.prove(LOCAL)).holes
+    return not (await world.cases[Audit].prove(LOCAL)).holes
 
 
 async def test_it_fires_again_from_its_next_instant_on_and_none_fires_twice(world: World) -> None:
@@ -47,7 +54,7 @@ async def test_it_fires_again_from_its_next_instant_on_and_none_fires_twice(worl
     assert lost.next_at is not None
     assert lost.next_at > world.clock.now() + 23 * HOUR
 
-    mended = await world.cases.realign.one(LOCAL, lost.id)
+    mended = await world.cases[Realign].one(LOCAL, lost.id)
 
     now = world.clock.now()
     assert mended.next_at is not None
@@ -71,14 +78,14 @@ async def test_it_fires_again_from_its_next_instant_on_and_none_fires_twice(worl
 
 async def test_an_instant_that_was_fired_ahead_is_told_in_the_ledger_when_its_time_comes(world: World) -> None:
     made = await led_astray(world, ahead=10 * MINUTE)
-    await world.cases.realign.one(LOCAL, made.id)
+    await world.cases[Realign].one(LOCAL, made.id)
     early = sorted(run.fills for run in await runs(world) if run.scheduled_for is None and run.fills is not None)
     assert len(early) == 2
 
     await world.pass_time(12)
 
     async with world.store.read() as tx:
-        lines = [entry for _, entry in await tx.schedules.ledger(made.id, made.created_at, world.clock.now())]
+        lines = [entry for _, entry in await SqlSchedules(tx).ledger(made.id, made.created_at, world.clock.now())]
     assert lines == [Entry(early[0], early[1], 2, Fate.SKIPPED, Reason.AHEAD)]
     assert await proved(world)
     assert len(set(await instants(world))) == len(await instants(world)) == 5 + 12
@@ -87,7 +94,7 @@ async def test_an_instant_that_was_fired_ahead_is_told_in_the_ledger_when_its_ti
 @pytest.mark.parametrize("mode", ["none", "latest", "all"])
 async def test_whatever_the_catch_up_the_account_stays_true_across_a_gap(world: World, mode: str) -> None:
     made = await led_astray(world, {**EVERY_MINUTE, "catchup": {"mode": mode, "max_runs": 7}}, HOUR)
-    await world.cases.realign.one(LOCAL, made.id)
+    await world.cases[Realign].one(LOCAL, made.id)
     assert await proved(world)
 
     world.clock.advance(59 * MINUTE)
@@ -101,10 +108,10 @@ async def test_whatever_the_catch_up_the_account_stays_true_across_a_gap(world: 
 
 async def test_a_run_that_still_waits_does_not_wait_for_a_day(world: World) -> None:
     made = await led_astray(world)
-    await world.cases.realign.one(LOCAL, made.id)
+    await world.cases[Realign].one(LOCAL, made.id)
 
     async with world.store.read() as tx:
-        ready = await tx.claims.ready(world.clock.now(), None, 10)
+        ready = await SqlClaims(tx).ready(world.clock.now(), None, 10)
     early = {run.id for run in await runs(world) if run.scheduled_for is None}
     assert early
     assert early <= set(ready)
@@ -115,14 +122,14 @@ async def test_pause_resume_and_edit_bring_it_back_too(world: World, act: str) -
     made = await led_astray(world)
     match act:
         case "resume":
-            await world.cases.schedules.resume(LOCAL, made.id)
+            await world.cases[Schedules].resume(LOCAL, made.id)
         case "pause":
-            await world.cases.schedules.pause(LOCAL, made.id)
-            await world.cases.schedules.resume(LOCAL, made.id)
+            await world.cases[Schedules].pause(LOCAL, made.id)
+            await world.cases[Schedules].resume(LOCAL, made.id)
         case _:
-            await world.cases.schedules.patch(LOCAL, made.id, {"interval_seconds": 30})
+            await world.cases[Schedules].patch(LOCAL, made.id, {"interval_seconds": 30})
 
-    mended = await world.cases.schedules.get(LOCAL, made.id)
+    mended = await world.cases[Schedules].get(LOCAL, made.id)
 
     assert mended.next_at is not None
     assert mended.next_at <= world.clock.now() + MINUTE
@@ -137,12 +144,12 @@ async def test_one_that_was_paused_while_the_clock_was_ahead_comes_back(world: W
     right = world.clock.now()
     world.clock.set(right + DAY)
     await world.tick()
-    await world.cases.schedules.pause(LOCAL, made.id)
+    await world.cases[Schedules].pause(LOCAL, made.id)
     world.clock.set(right)
 
-    await world.cases.schedules.resume(LOCAL, made.id)
+    await world.cases[Schedules].resume(LOCAL, made.id)
 
-    mended = await world.cases.schedules.get(LOCAL, made.id)
+    mended = await world.cases[Schedules].get(LOCAL, made.id)
     assert mended.status is Status.ACTIVE
     assert mended.next_at is not None
     assert mended.next_at <= right + MINUTE
@@ -153,10 +160,10 @@ async def test_one_that_is_not_ahead_is_left_alone(world: World) -> None:
     made = await world.schedule(LATEST)
     await world.pass_time(2)
 
-    same = await world.cases.realign.one(LOCAL, made.id)
+    same = await world.cases[Realign].one(LOCAL, made.id)
 
-    assert same == await world.cases.schedules.get(LOCAL, made.id)
-    assert list(await world.cases.realign.all(LOCAL)) == []
+    assert same == await world.cases[Schedules].get(LOCAL, made.id)
+    assert list(await world.cases[Realign].all(LOCAL)) == []
 
 
 async def test_all_that_are_ahead_are_set_back_and_the_trail_says_so(world: World) -> None:
@@ -168,11 +175,11 @@ async def test_all_that_are_ahead_are_set_back_and_the_trail_says_so(world: Worl
 
     assert answer.status == 200
     assert [one["id"] for one in answer.json["items"]] == [lost.id]
-    trail = await world.cases.trail.list(LOCAL, Page(100), thing_id=lost.id)
+    trail = await world.cases[Trail].list(LOCAL, Page(100), thing_id=lost.id)
     (told,) = [entry for entry in trail if entry.verb == "realign"]
     assert told.became is not None
     assert told.became["fired_ahead"] == 2
     assert (await client.post(f"/api/schedules/{sound.id}/realign")).status == 200
     assert (await client.post("/api/schedules/sch_unheard_of/realign")).status == 404
-    await world.cases.schedules.delete(LOCAL, sound.id)
+    await world.cases[Schedules].delete(LOCAL, sound.id)
     assert (await client.post(f"/api/schedules/{sound.id}/realign")).status == 409

@@ -10,17 +10,22 @@ from typing import Any
 import pytest
 from sqlalchemy import event, make_url
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.attention import Kind
-from foliot.domain.errors import Unavailable
-from foliot.doors.rest import create_app, models, models_health
-from foliot.doors.rest.models_time import AttentionList
+from foliot.app.use_cases import use_cases
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Unavailable
+from foliot.db.database import Database
 from foliot.engine.watchdog import Watchdog
-from foliot.feed.memory import MemoryFeed
-from foliot.store.database import Database
+from foliot.features.health import schema as models_health
+from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.insights.model.attention import Kind
+from foliot.features.insights.schema import AttentionList
+from foliot.features.insights.usecases.attention import Attention
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http import models
+from foliot.servers.http.app import create_app
 from foliot.testing import StoppedClock
-from foliot.usecases import UseCases
-from foliot.usecases.knowledge import Knowledge
+from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, OneAction
 
@@ -62,7 +67,7 @@ def house(store: Database) -> tuple[UseCases, Client]:
     clock = StoppedClock()
     watchdog = Watchdog(clock=_Real(), refusal=store.refusal)
     knowledge = Knowledge(store=store, standstills=watchdog.standstills, probes=True)
-    cases = UseCases.of(store, clock, MemoryFeed(), OneAction(), knowledge=knowledge)
+    cases = use_cases(store, clock, MemoryFeed(), OneAction(), knowledge=knowledge)
     return cases, Client(create_app(cases))
 
 
@@ -96,7 +101,7 @@ async def test_a_read_only_database_is_told_wherever_one_looks(store: Database) 
         assert [one["id"] for one in attention.json["items"]] == ["standstill:store"]
         assert 'foliot_standstill_seconds{reason="store"} 0.0\n' not in metrics.text
         # A tenant reads why, and nothing of where.
-        (told,) = (await cases.attention.check(Caller("acme", "ada", Role.VIEWER))).items
+        (told,) = (await cases[Attention].check(Caller("acme", "ada", Role.VIEWER))).items
         assert told.kind is Kind.STANDSTILL
         assert "read-only" in told.reason
         assert "Error" not in told.reason
@@ -121,11 +126,11 @@ async def test_a_full_disk_is_told_as_such_while_what_is_there_can_be_read(tmp_p
         assert "its disk is full" in attention.json["items"][0]["reason"]
         assert "its disk is full" in health.json["problems"][0]
         assert (await client.get(f"/api/schedules/{good.json['id']}")).status == 200
-        assert [one.id for one in await cases.schedules.list(LOCAL, _page())] == [good.json["id"]]
+        assert [one.id for one in await cases[Schedules].list(LOCAL, _page())] == [good.json["id"]]
 
 
 def _page() -> Any:
-    from foliot.ports import Page
+    from foliot.engine.model.views import Page
 
     return Page(10)
 

@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Forbidden, Invalid
-from foliot.domain.run import RunState
-from foliot.doors.rest import models_bulk
-from foliot.engine.hauler import Hauler
-from foliot.ports import Claimed
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Forbidden, Invalid
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Claimed
+from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk.actor import Hauler
+from foliot.features.bulk.usecases.bulk import Bulks
+from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, URL, Webhook, World
 
@@ -223,15 +226,15 @@ async def test_who_may_only_replay_may_not_say_what_is_sent(world: World, client
     patch = {"url": "https://elsewhere.example/"}
 
     with pytest.raises(Forbidden):
-        await world.cases.dead_letters.replay(narrow, {"ids": [dead], "patch": patch})
+        await world.cases[DeadLetters].replay(narrow, {"ids": [dead], "patch": patch})
     with pytest.raises(Forbidden):
-        await world.cases.bulks.create(narrow, {"action": "replay", "ids": [dead], "patch": patch})
+        await world.cases[Bulks].create(narrow, {"action": "replay", "ids": [dead], "patch": patch})
     made = (await client.post("/api/bulk", {"action": "replay", "ids": [dead], "patch": patch})).json["id"]
-    await world.cases.bulks.pause(narrow, made)
+    await world.cases[Bulks].pause(narrow, made)
     with pytest.raises(Forbidden):
-        await world.cases.bulks.resume(narrow, made)
-    await world.cases.bulks.stop(narrow, made)
-    assert len((await world.cases.dead_letters.replay(narrow, {"ids": [dead]})).runs) == 1
+        await world.cases[Bulks].resume(narrow, made)
+    await world.cases[Bulks].stop(narrow, made)
+    assert len((await world.cases[DeadLetters].replay(narrow, {"ids": [dead]})).runs) == 1
 
 
 async def test_a_rehearsal_says_by_which_settings_and_how_often_alike(world: World, client: Client) -> None:
@@ -278,7 +281,7 @@ async def test_a_bulk_action_replays_on_its_terms(world: World, client: Client) 
 
     made = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "patch": patch})).json
     before = (await client.post("/api/bulk", {"action": "replay", "ids": dead, "as_of": "then"})).json
-    hauler = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=world.cases.hands, holder="one")
+    hauler = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkHands], holder="one")
     for _ in range(6):
         await hauler.run_once()
         world.clock.advance(0.2)

@@ -11,11 +11,15 @@ from typing import Any
 import orjson
 import pytest
 
-from foliot.domain.article import Manners
-from foliot.domain.run import Problem, RunState
-from foliot.doors.rest import create_app, models_articles, models_jobs
-from foliot.ports import Ending
-from foliot.ports.articles import Extracted, News, Scraped
+from foliot.engine.model.run import Problem, RunState
+from foliot.engine.model.views import Ending
+from foliot.engine.sql.claims import SqlClaims
+from foliot.features.articles import schema as models_articles
+from foliot.features.articles.model.article import Manners
+from foliot.features.articles.model.fetch import Extracted, News, Scraped
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.jobs import schema as models_jobs
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
 from tests.world import World, open_world
@@ -52,7 +56,7 @@ async def gather(world: World, *, failing: str = "", title: str = "A title", mos
     for _ in range(10):
         now = world.clock.now()
         async with world.store.begin() as tx:
-            taken = await tx.articles.take(
+            taken = await SqlArticles(tx).take(
                 now, min(100, most - len(fetched)), "worker", timedelta(seconds=30), "tok", FREE
             )
             endings = []
@@ -69,7 +73,7 @@ async def gather(world: World, *, failing: str = "", title: str = "A title", mos
                     page = Extracted(title=title, content=f"Text of {one.url}", author="Ada", language="en")
                     endings.append(Scraped(fence=one.fence, host=one.host, at=now, page=page))
                     fetched.append(one.url)
-            await tx.articles.finish(endings, now, FREE)
+            await SqlArticles(tx).finish(endings, now, FREE)
         if not taken or len(fetched) == most:
             break
     return fetched
@@ -246,7 +250,7 @@ async def test_a_job_under_way_is_cancelled_when_the_answer_says_so_and_its_coun
     assert (await client.get(f"/jobs/{job_id}/results")).json["cancelled"] == 3
     ending = Ending(fence=claimed.fence, state=RunState.SUCCESS, outcome="success", at=world.clock.now())
     async with world.store.begin() as tx:
-        assert (await tx.claims.finish([ending], world.clock.now())).stale == {job_id}
+        assert (await SqlClaims(tx).finish([ending], world.clock.now())).stale == {job_id}
 
 
 async def test_crawls_and_articles_are_in_one_list(client: Client) -> None:

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-from foliot import bootstrap
-from foliot.domain.access import Role
-from foliot.doors.rest import create_app
-from foliot.doors.rest.metrics import SCRAPER
-from foliot.identity.claims import Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import Key, Keys, OneKey, hs256, key_file
-from foliot.settings import Settings
-from foliot.store.clock import wall
-from foliot.usecases.throttle import Throttle
+from foliot.app import build
+from foliot.auth.claims import Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import Key, Keys, OneKey, hs256, key_file
+from foliot.commands.failed_login_delay import Throttle
+from foliot.config.settings import Settings
+from foliot.core.access import Role
+from foliot.db.clock import wall
+from foliot.features.health.metrics_rest import SCRAPER
+from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.tokens import ALGORITHMS, SECRET, by, by_secret, claims, jwk, jwks, pem, private, token
 from tests.world import HOURLY, World, open_world
@@ -301,10 +301,10 @@ async def test_the_token_for_metrics_opens_nothing_else(world: World) -> None:
 
 
 @asynccontextmanager
-async def whole(home: Path, **environ: str) -> AsyncIterator[tuple[bootstrap.App, Client]]:
+async def whole(home: Path, **environ: str) -> AsyncIterator[tuple[build.App, Client]]:
     settings = Settings.load({"FOLIOT_HOME": str(home), **environ})
-    await bootstrap.migrate(settings)
-    app = bootstrap.build(settings, doors=True, engine=False)
+    await build.migrate(settings)
+    app = build.build(settings, doors=True, engine=False)
     try:
         await app.start()
         assert app.asgi is not None

@@ -8,11 +8,17 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.backfill import item_of
-from foliot.domain.run import RunState
-from foliot.doors.rest import models, models_bulk, models_schedules
-from foliot.engine.hauler import Hauler
+from foliot.commands.limits import Limiter
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.engine.model.run import RunState
+from foliot.features.backfills.model import item_of
+from foliot.features.backfills.usecases import Backfills
+from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk.actor import Hauler
+from foliot.features.bulk.sql import SqlBulks
+from foliot.features.ledger.usecases import Audit
+from foliot.features.schedules import schema as models_schedules
+from foliot.servers.http import models
 from tests.asgi import Client
 from tests.contract.test_rest_bulks import hauler, read, work
 from tests.world import EVERY_MINUTE, World
@@ -87,7 +93,7 @@ async def test_each_missing_instant_gets_one_run_that_knows_it_and_the_account_s
 
     assert (await read(client, made["id"]))["outcomes"] == {"queued": 3}
     assert await fills(client) == MISSING
-    assert (await world.cases.audit.prove(LOCAL)).holes == []
+    assert (await world.cases[Audit].prove(LOCAL)).holes == []
     one = (await client.get("/api/runs?q=origin:manual")).json["items"][0]
     (claimed,) = await world.claim(one["id"])
     assert claimed.scheduled_for is not None
@@ -243,25 +249,25 @@ async def test_the_same_key_is_the_same_backfill(world: World, client: Client) -
 
 
 async def test_a_viewer_makes_up_for_nothing(world: World) -> None:
-    from foliot.domain.errors import Forbidden
+    from foliot.core.errors import Forbidden
 
     made = await world.schedule(EVERY_MINUTE)
     viewer = Caller(LOCAL.tenant_id, "vera", Role.VIEWER)
     with pytest.raises(Forbidden):
-        await world.cases.backfills.create(viewer, made.id, {"from": START})
+        await world.cases[Backfills].create(viewer, made.id, {"from": START})
 
 
 async def test_of_many_who_fill_an_instant_at_once_one_makes_the_run(world: World, client: Client) -> None:
     """Each in a transaction of its own that dawdles before its commit: the lock of the schedule decides."""
     schedule_id = await a_mixed_past(world, client)
     made = await backfill(client, schedule_id)
-    limits = await world.cases.limiter.of(LOCAL.tenant_id)
+    limits = await world.cases[Limiter].of(LOCAL.tenant_id)
 
     async def fill() -> str:
         async with world.store.begin(LOCAL.tenant_id) as tx:
-            bulk = await tx.bulks.get(LOCAL.tenant_id, made["id"])
+            bulk = await SqlBulks(tx).get(LOCAL.tenant_id, made["id"])
             assert bulk is not None
-            run_id = await world.cases.backfills.fill(
+            run_id = await world.cases[Backfills].fill(
                 tx, LOCAL, bulk, item_of(datetime.fromisoformat(MISSING[1])), limits
             )
             await asyncio.sleep(0.05)

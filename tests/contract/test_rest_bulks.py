@@ -9,14 +9,16 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.bulk import Bulk
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models_bulk
-from foliot.engine.hauler import LEASE, Hauler
-from foliot.ports import Transaction
-from foliot.ports.hands import Done
-from foliot.usecases.bulk_hands import BulkHands
-from foliot.usecases.bulks import Bulks
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import RunState
+from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk.actor import LEASE, Hauler
+from foliot.features.bulk.item_action import Done
+from foliot.features.bulk.model.bulk import Bulk
+from foliot.features.bulk.sql import SqlBulks
+from foliot.features.bulk.usecases.bulk import Bulks
+from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World, open_world
 
@@ -31,7 +33,7 @@ async def here() -> AsyncIterator[Client]:
 
 
 def hauler(world: World, name: str = "one") -> Hauler:
-    return Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=world.cases.hands, holder=name)
+    return Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=world.cases[BulkHands], holder=name)
 
 
 async def make(client: Client, status: int = 202, **body: Any) -> dict[str, Any]:
@@ -58,7 +60,7 @@ async def work(world: World, *haulers: Hauler, rounds: int = 60) -> int:
             did = await one.run_once()
             done += did.items
         async with world.store.read() as tx:
-            if await tx.bulks.next_at() is None:
+            if await SqlBulks(tx).next_at() is None:
                 return done
         world.clock.advance(0.2)
     return done
@@ -221,9 +223,9 @@ async def test_an_item_that_two_take_at_the_same_moment_is_done_once(world: Worl
     await letters(world, client, 1)
     made = await make(client, action="replay", filter="", rate=1)
     async with world.store.begin() as tx:
-        (held,) = await tx.bulks.claim("one", world.clock.now(), LEASE, 5)
-        (item,) = await tx.bulks.items(held.id, 5)
-    errand = await world.cases.hands.take(held)
+        (held,) = await SqlBulks(tx).claim("one", world.clock.now(), LEASE, 5)
+        (item,) = await SqlBulks(tx).items(held.id, 5)
+    errand = await world.cases[BulkHands].take(held)
 
     both = [hauler(world)._act(errand, held, item) for _ in range(2)]
     ended = await asyncio.gather(*both, return_exceptions=True)
@@ -248,7 +250,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
 
             return Breaks()
 
-    hands = world.cases.hands
+    hands = world.cases[BulkHands]
     clumsy = Clumsy(
         runs=hands.runs,
         dead_letters=hands.dead_letters,
@@ -270,10 +272,10 @@ async def test_a_process_that_lost_its_hold_changes_nothing(world: World, client
     made = await make(client, action="replay", filter="", rate=1)
     late, now = hauler(world, "late"), world.clock.now()
     async with world.store.begin() as tx:
-        (held,) = await tx.bulks.claim("late", now, LEASE, 5)
+        (held,) = await SqlBulks(tx).claim("late", now, LEASE, 5)
     world.clock.advance(LEASE.total_seconds() + 1)
     async with world.store.begin() as tx:
-        assert await tx.bulks.claim("another", world.clock.now(), LEASE, 5)
+        assert await SqlBulks(tx).claim("another", world.clock.now(), LEASE, 5)
 
     assert await late._turn(held) == 0
 

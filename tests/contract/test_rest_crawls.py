@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.limits import Limits
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models_jobs
+from foliot.commands.limits import Limiter
+from foliot.core.limits import Limits
+from foliot.engine.model.run import RunState
+from foliot.features.jobs import schema as models_jobs
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_crawls import SEO
 from tests.contract.test_rest_runs import _finish, parsed, say
@@ -147,7 +149,7 @@ async def test_a_stream_answers_what_does_not_begin_now_with_json(client: Client
 
 
 async def test_no_crawl_begins_for_whoever_would_be_refused_its_stream(world: World, client: Client) -> None:
-    world.cases.limiter.default = Limits(streams=0)
+    world.cases[Limiter].default = Limits(streams=0)
 
     is_problem(await client.post("/crawl", SEO, Accept="text/event-stream"), 429, "too_many")
     assert (await client.get("/jobs/")).json["total"] == 0

@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.breaker import BreakerState, OpenBreaker
-from foliot.domain.reading import rfc3339
-from foliot.domain.run import RunState
-from foliot.doors.rest.endpoints import EndpointList
-from foliot.ports import Ending, Page
-from foliot.usecases import endpoints
+from foliot.core.access import LOCAL
+from foliot.core.document import rfc3339
+from foliot.engine.model.breaker import BreakerState, OpenBreaker
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Ending, Page
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.endpoints import usecases as endpoints
+from foliot.features.endpoints.rest import EndpointList
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from tests.asgi import Client
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, World
@@ -30,7 +34,7 @@ def hook(url: str, **more: Any) -> dict[str, Any]:
 
 async def waiting(world: World, schedule_id: str) -> list[str]:
     """Its runs that nobody has begun, the oldest first."""
-    runs = await world.cases.runs.list(LOCAL, Page(500), schedule_id=schedule_id)
+    runs = await world.cases[Runs].list(LOCAL, Page(500), schedule_id=schedule_id)
     return sorted(run.id for run in runs if run.state is RunState.QUEUED)
 
 
@@ -48,7 +52,7 @@ async def call(world: World, run_id: str, took_ms: int, outcome: str, error: Map
         ready_at=now + timedelta(hours=1) if state is RunState.RETRYING else None,
     )
     async with world.store.begin() as tx:
-        await tx.claims.finish([ending], now)
+        await SqlClaims(tx).finish([ending], now)
 
 
 async def listed(client: Client) -> dict[str, Any]:
@@ -97,8 +101,8 @@ async def test_a_run_is_counted_where_it_went(world: World, client: Client) -> N
     await world.pass_time(1)
     (before,) = await waiting(world, moved.id)
     await call(world, before, 1, "success")
-    await world.cases.schedules.patch(LOCAL, moved.id, {"action": {"kind": "webhook", "url": DOWN}})
-    elsewhere = await world.cases.schedules.run_now(LOCAL, moved.id, {"payload": {"url": "https://third.example"}})
+    await world.cases[Schedules].patch(LOCAL, moved.id, {"action": {"kind": "webhook", "url": DOWN}})
+    elsewhere = await world.cases[Schedules].run_now(LOCAL, moved.id, {"payload": {"url": "https://third.example"}})
     await call(world, elsewhere.id, 1, "success")
     await world.pass_time(1)
     (after,) = await waiting(world, moved.id)
@@ -162,7 +166,7 @@ async def test_open_breakers_are_shown_with_their_targets_to_their_tenant_alone(
     }
     async with world.store.begin() as tx:
         for node, breakers in reports.items():
-            await tx.upkeep.report(node, "worker", now, now, {"slots": 10, "breakers": breakers, "outside": 2})
+            await SqlUpkeep(tx).report(node, "worker", now, now, {"slots": 10, "breakers": breakers, "outside": 2})
 
     found = await listed(client)
     metrics = (await client.get("/metrics")).text

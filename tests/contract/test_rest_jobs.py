@@ -15,12 +15,16 @@ import orjson
 import pytest
 from sqlalchemy import make_url
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.run import RunState
-from foliot.doors.rest import broadcast, create_app, job_results, models_jobs
-from foliot.doors.rest import streams as streams_module
-from foliot.ports import run_topic
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.jobs import schema as models_jobs
+from foliot.features.jobs.rest import results as job_results
+from foliot.servers.http import run_broadcast
+from foliot.servers.http import sse as streams_module
+from foliot.servers.http.app import create_app
 from foliot.testing import open_store
+from foliot.wakeups.feed import run_topic
 from tests.asgi import Client
 from tests.contract.test_crawl_items import bring
 from tests.contract.test_crawls import SEO
@@ -195,7 +199,7 @@ async def test_a_log_is_told_as_it_grows_and_then_ends(world: World, client: Cli
 async def progress(world: World, claimed: Any) -> None:
     async with world.store.begin() as tx:
         line = Line(world.clock.now(), EventType.PROGRESS, data={"pages": 1})
-        assert await tx.runs.append([(claimed.fence, [line])])
+        assert await SqlRuns(tx).append([(claimed.fence, [line])])
 
 
 async def logged(world: World, client: Client, *messages: str) -> str:
@@ -222,7 +226,7 @@ async def test_every_line_comes_once_however_the_stream_is_cut(filed: World) -> 
     job_id = await crawl(client)
     (claimed,) = await world.claim(job_id)
     for part in range(6):
-        await say(world, claimed, *(f"{part}-{number}" for number in range(broadcast.KEPT // 4)))
+        await say(world, claimed, *(f"{part}-{number}" for number in range(run_broadcast.KEPT // 4)))
         await progress(world, claimed)
     await _finish(world, claimed, RunState.SUCCESS)
     seen: list[tuple[int, str]] = []

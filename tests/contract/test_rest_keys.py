@@ -11,20 +11,24 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.errors import Unauthenticated
-from foliot.domain.key import LONGER, SHAPE
-from foliot.domain.reading import rfc3339
-from foliot.doors.rest import create_app, models_access, streams
-from foliot.identity.claims import LEEWAY, Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.keys import Keys
-from foliot.identity.last_use import LastUse
-from foliot.identity.signing import Signer
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import hs256
-from foliot.usecases.keys import MOST
-from foliot.vault.keyring import Keyring
+from foliot.auth.api_key import LONGER, SHAPE
+from foliot.auth.claims import LEEWAY, Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.keyring import Keyring
+from foliot.auth.token_issuer import Signer
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import hs256
+from foliot.core.access import Caller, Role
+from foliot.core.document import rfc3339
+from foliot.core.errors import Unauthenticated
+from foliot.features.api_keys import schema as models_access
+from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.usecases import MOST
+from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.servers.http import sse
+from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.contract.test_rest_schedules import is_problem
 from tests.world import KEYRING, URL, World, open_world
@@ -57,7 +61,7 @@ class House:
     async def key(self, tenant: str = ACME, role: Role = Role.ADMIN, **more: Any) -> dict[str, Any]:
         """A key, made by somebody who stands above all."""
         maker = Caller(tenant, "root", Role.SYSTEM)
-        made = await self.world.cases.keys.create(maker, {"name": f"{tenant} {role}", "role": role.value, **more})
+        made = await self.world.cases[KeysCases].create(maker, {"name": f"{tenant} {role}", "role": role.value, **more})
         return {"id": made.key.id, "key": made.text, "authorization": f"Bearer {made.text}"}
 
     async def ask(self, method: str, url: str, key: dict[str, Any], body: object = None, **headers: str) -> Answer:
@@ -340,7 +344,7 @@ async def test_strangers_cannot_fill_the_memory(house: House, monkeypatch: pytes
 async def test_a_server_without_a_master_key_says_which_setting_it_needs(house: House) -> None:
     admin = await house.key()
     cases = house.world.cases
-    bare = replace(cases, keys=replace(cases.keys, pepper=None), tickets=replace(cases.tickets, pepper=None))
+    bare = cases.but(replace(cases[KeysCases], pepper=None), replace(cases[Tickets], pepper=None))
     house.client = Client(create_app(bare, identity=house.identity))
 
     for path, body in (("/api/keys", {"name": "x", "role": "viewer"}), ("/api/stream-tickets", None)):
@@ -468,7 +472,7 @@ async def test_a_key_outlives_the_token_that_made_it_by_so_much_and_no_more(hous
 async def test_a_stream_ends_when_its_key_is_revoked_and_others_go_on(
     house: House, monkeypatch: pytest.MonkeyPatch, by_ticket: bool
 ) -> None:
-    monkeypatch.setattr(streams, "LOOK", 0.01)
+    monkeypatch.setattr(sse, "LOOK", 0.01)
     admin, other = await house.key(), await house.key(role=Role.VIEWER)
     run_id = await house.run(admin)
     url = f"/api/runs/{run_id}/events"
@@ -493,7 +497,7 @@ async def test_a_stream_ends_when_its_key_is_revoked_and_others_go_on(
 
 
 async def test_a_stream_ends_when_what_was_shown_expires(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LOOK", 0.01)
+    monkeypatch.setattr(sse, "LOOK", 0.01)
     brief = await house.key(expires_at="2027-01-04T12:00:30Z")
     run_id = await house.run(brief)
 
@@ -508,7 +512,7 @@ async def test_a_stream_ends_when_what_was_shown_expires(house: House, monkeypat
 async def test_a_token_that_expires_ends_its_stream_too(
     house: House, monkeypatch: pytest.MonkeyPatch, by_ticket: bool
 ) -> None:
-    monkeypatch.setattr(streams, "LOOK", 0.01)
+    monkeypatch.setattr(sse, "LOOK", 0.01)
     signer = Signer(key=hs256(SECRET).key, expected=EXPECTED)
     life, now = timedelta(minutes=5), house.world.clock.now()
     token = signer.sign(tenant_id=ACME, user_id="ada", role=Role.ADMIN, life=life, now=now)

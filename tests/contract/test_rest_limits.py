@@ -7,19 +7,21 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.errors import Invalid, Unavailable
-from foliot.domain.limits import Limits
-from foliot.doors.rest import create_app, tenants
-from foliot.egress import HttpEgress
-from foliot.ports import EgressFailed, EgressRefused, Outgoing
-from foliot.settings.limits import ORDINARY
-from foliot.usecases import UseCases
-from foliot.usecases.limits import FRESH, KEPT, Limiter
+from foliot.app.use_cases import use_cases
+from foliot.commands.limits import FRESH, KEPT, Limiter
+from foliot.config.limits import ORDINARY
+from foliot.core.access import Caller, Role
+from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+from foliot.core.errors import Invalid, Unavailable
+from foliot.core.limits import Limits
+from foliot.db.database import Database
+from foliot.features.tenants import rest as tenants
+from foliot.net.client import HttpEgress
+from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.callers import Names
 from tests.world import EVERY_MINUTE, OneAction, World, open_world
@@ -52,7 +54,7 @@ async def world() -> AsyncIterator[World]:
 
 def limited(world: World, limits: Limits = ORDINARY) -> Client:
     limiter = Limiter(store=world.store, clock=world.clock, default=limits)
-    world.cases = UseCases.of(
+    world.cases = use_cases(
         world.store,
         world.clock,
         world.feed,
@@ -147,7 +149,7 @@ async def test_a_tenants_limits_are_read_once_in_five_seconds_however_many_ask(w
         reads += 1
         return glance()
 
-    world.cases.limiter.store = Counting(world.store, counted)
+    world.cases[Limiter].store = cast("Database", Counting(world.store, counted))
     await asyncio.gather(*(client.get("/api/schedules", **ACME) for _ in range(20)))
 
     assert reads == 1
@@ -163,7 +165,7 @@ class Counting:
 async def test_while_the_database_is_away_the_last_known_limits_hold_and_nobody_waits_in_line(world: World) -> None:
     client = limited(world, ORDINARY)
     await put(client, limits={"schedules": 7})
-    limiter, tried = world.cases.limiter, 0
+    limiter, tried = world.cases[Limiter], 0
     assert (await limiter.of("acme")).schedules == 7
 
     def away() -> Any:
@@ -171,7 +173,7 @@ async def test_while_the_database_is_away_the_last_known_limits_hold_and_nobody_
         tried += 1
         raise Unavailable("gone")
 
-    limiter.store = Counting(world.store, away)
+    limiter.store = cast("Database", Counting(world.store, away))
     world.clock.advance(FRESH)
 
     assert [(await limiter.of("acme")).schedules for _ in range(50)] == [7] * 50
@@ -394,7 +396,7 @@ async def test_every_change_of_a_tenant_stands_in_the_trail_of_who_made_it(world
 async def test_the_list_of_targets_reaches_the_way_out_and_a_damaged_one_lets_nothing_out(world: World) -> None:
     client = limited(world)
     await put(client, egress_allow=["example.com"])
-    limiter = world.cases.limiter
+    limiter = world.cases[Limiter]
 
     assert list(await limiter.egress_allow("acme")) == ["example.com"]
     assert list(await limiter.egress_allow("globex")) == []
@@ -410,7 +412,7 @@ async def test_an_action_goes_only_where_its_tenants_list_lets_it(world: World) 
     await put(client, egress_allow=["203.0.113.0/24"])
     request = Outgoing(method="GET", url="http://127.0.0.1:9/", timeout=timedelta(seconds=2), tenant_id="acme")
 
-    async with HttpEgress(loopback=True, limits=world.cases.limiter.egress_allow) as egress:
+    async with HttpEgress(loopback=True, limits=world.cases[Limiter].egress_allow) as egress:
         with pytest.raises(EgressRefused):
             await egress.send(request)
         with pytest.raises(EgressFailed):

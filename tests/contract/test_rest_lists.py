@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from foliot.doors.rest import create_app
-from foliot.doors.rest.paging import Part
-from foliot.usecases.cursors import Cursors
+from foliot.commands.cursor import Cursors
+from foliot.servers.http.app import create_app
+from foliot.servers.http.paging import Part
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
 from tests.world import HOURLY, World, open_world

@@ -6,8 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from foliot.doors.rest import create_app, models, models_health
-from foliot.ports import PARKED_TOPIC, Parking
+from foliot.engine.model.parked import Parking
+from foliot.engine.sql.parked import SqlParked
+from foliot.features.health import schema as models_health
+from foliot.servers.http import models
+from foliot.servers.http.app import create_app
+from foliot.wakeups.feed import PARKED_TOPIC
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World, open_world
 
@@ -31,7 +35,7 @@ async def parked(world: World, client: Client) -> str:
     (claimed,) = await world.claim(run_id)
     now = world.clock.now()
     async with world.store.begin() as tx:
-        await tx.parked.park([Parking(fence=claimed.fence, handle={"node": "n1"}, poll_at=now, at=now)], now)
+        await SqlParked(tx).park([Parking(fence=claimed.fence, handle={"node": "n1"}, poll_at=now, at=now)], now)
     return run_id
 
 

@@ -8,12 +8,18 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.node import Wish
-from foliot.domain.queue import KNOWN_QUEUES
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, queues, workers
-from foliot.ports import QUEUES_TOPIC, RUNS_TOPIC, node_topic
+from foliot.core.access import Caller, Role
+from foliot.core.queue_name import KNOWN_QUEUES
+from foliot.engine.model.node import Wish
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.queues import rest as queues
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.workers import rest as workers
+from foliot.servers.http.app import create_app
+from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, node_topic
 from tests.asgi import Answer, Client
 from tests.callers import Names
 from tests.world import EVERY_MINUTE, World, open_world
@@ -43,20 +49,20 @@ async def listed(client: Client, who: dict[str, str] = SYSTEM) -> dict[str, dict
 async def node(world: World, name: str, role: str = "worker", **report: Any) -> None:
     now = world.clock.now()
     async with world.store.begin() as tx:
-        await tx.upkeep.report(name, role, now, now, {"slots": 4, "free": 3, "in_flight": 1, **report})
+        await SqlUpkeep(tx).report(name, role, now, now, {"slots": 4, "free": 3, "in_flight": 1, **report})
 
 
 async def waits(world: World, queue: str, tenant: str = "acme") -> str:
     """A run that waits in this queue."""
     owner = Caller(tenant, "ada", Role.ADMIN)
-    made = await world.cases.schedules.create(owner, {**EVERY_MINUTE, "queue": queue, "max_runs": 1})
+    made = await world.cases[Schedules].create(owner, {**EVERY_MINUTE, "queue": queue, "max_runs": 1})
     await world.pass_time(1)
-    found = await world.cases.runs.of_schedule(owner, made.id, _page(), None)
+    found = await world.cases[Runs].of_schedule(owner, made.id, _page(), None)
     return found[0].id
 
 
 def _page() -> Any:
-    from foliot.ports import Page
+    from foliot.engine.model.views import Page
 
     return Page(10)
 
@@ -99,7 +105,7 @@ async def test_a_queue_shows_what_waits_runs_and_ended_in_it_and_who_takes_it(wo
     await node(world, "fires", "scheduler", slots=0, free=0)
     await node(world, "leaves")
     async with world.store.begin() as tx:
-        await tx.upkeep.wish("leaves", Wish.DRAIN)
+        await SqlUpkeep(tx).wish("leaves", Wish.DRAIN)
 
     found = (await listed(client))["reports"]
 
@@ -305,7 +311,7 @@ async def test_metrics_name_a_hundred_queues_and_sum_the_rest_up(world: World, c
     from tests.givens import request
 
     async with world.store.begin() as tx:
-        await tx.runs.add([request(queue=f"q{number}") for number in range(120)], world.clock.now())
+        await SqlRuns(tx).add([request(queue=f"q{number}") for number in range(120)], world.clock.now())
 
     text = (await client.get("/metrics", **SYSTEM)).text
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.ranking import Record, flakiest, slowest, two_digits
-from foliot.domain.run import RunState
-from foliot.doors.rest import models_schedules
-from foliot.usecases import rankings
+from foliot.engine.model.run import RunState
+from foliot.features.schedules import schema as models_schedules
+from foliot.features.schedules.model.ranking import Record, flakiest, slowest, two_digits
+from foliot.features.schedules.usecases import ranking
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
@@ -83,7 +83,7 @@ async def test_of_very_many_runs_the_newest_are_counted_and_the_answer_says_so(
 ) -> None:
     await live(world, client, "before", [1.0] * 3)
     await live(world, client, "after", [1.0] * 3)
-    monkeypatch.setattr(rankings, "MOST_RUNS", 3)
+    monkeypatch.setattr(ranking, "MOST_RUNS", 3)
 
     found = await rank(client)
 

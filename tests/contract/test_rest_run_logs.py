@@ -7,11 +7,14 @@ from urllib.parse import urlencode
 
 import pytest
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.run import RunState
-from foliot.doors.rest import models_logs
-from foliot.ports import Claimed
-from foliot.usecases import logs as logs_module
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Claimed
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.runs import schema as models_logs
+from foliot.features.runs.usecases import logs as logs_module
+from foliot.features.runs.usecases.logs import Logs
 from tests.asgi import Client
 from tests.world import World
 
@@ -20,7 +23,7 @@ async def running(world: World) -> Claimed:
     await world.schedule()
     await world.pass_time(1)
     async with world.store.read() as tx:
-        (run_id,) = await tx.claims.ready(world.clock.now(), None, 10)
+        (run_id,) = await SqlClaims(tx).ready(world.clock.now(), None, 10)
     (claimed,) = await world.claim(run_id)
     return claimed
 
@@ -33,7 +36,7 @@ async def write(world: World, claimed: Claimed, *lines: tuple[str, str] | str, s
     if step:
         written.append(Line(now, EventType.PROGRESS, data={"done": 1}))
     async with world.store.begin() as tx:
-        assert await tx.runs.append([(claimed.fence, written)])
+        assert await SqlRuns(tx).append([(claimed.fence, written)])
 
 
 async def page(client: Client, run_id: str, **params: Any) -> dict[str, Any]:
@@ -176,7 +179,7 @@ async def test_few_logs_are_kept_in_mind(world: World, client: Client, monkeypat
     for run in (await client.get("/api/runs")).json["items"]:
         await page(client, run["id"])
 
-    assert len(world.cases.logs._known) == 1
+    assert len(world.cases[Logs]._known) == 1
 
 
 async def test_lines_are_found_by_attempt_and_category(world: World, client: Client) -> None:
@@ -206,7 +209,7 @@ async def test_a_run_that_has_not_begun_has_no_lines_of_any_attempt(world: World
     await world.schedule()
     await world.pass_time(1)
     async with world.store.read() as tx:
-        (run_id,) = await tx.claims.ready(world.clock.now(), None, 10)
+        (run_id,) = await SqlClaims(tx).ready(world.clock.now(), None, 10)
 
     assert (await page(client, run_id, attempt=1))["items"] == []
 

@@ -10,12 +10,18 @@ from typing import Any
 import orjson
 import pytest
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models, models_health, models_search
-from foliot.doors.rest import streams as streams_module
-from foliot.ports import run_topic
+from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.filters import schema as models_search
+from foliot.features.health import schema as models_health
+from foliot.servers.http import models
+from foliot.servers.http import sse as streams_module
+from foliot.servers.http.app import create_app
+from foliot.wakeups.feed import run_topic
 from tests.asgi import Answer, Client
 from tests.contract.test_rest_schedules import created, is_problem
 from tests.world import EVERY_MINUTE, World, open_world
@@ -85,11 +91,11 @@ async def test_a_run_names_the_runs_beside_it(world: World, client: Client) -> N
 
 
 async def _finish(world: World, claimed: Any, state: RunState, **more: Any) -> None:
-    from foliot.ports import Ending
+    from foliot.engine.model.views import Ending
 
     ending = Ending(fence=claimed.fence, state=state, outcome=state.value, at=world.clock.now(), **more)
     async with world.store.begin() as tx:
-        assert (await tx.claims.finish([ending], world.clock.now())).accepted
+        assert (await SqlClaims(tx).finish([ending], world.clock.now())).accepted
 
 
 async def test_runs_are_listed_and_filtered(world: World, client: Client) -> None:
@@ -196,7 +202,7 @@ async def test_an_unknown_run_is_not_found(client: Client, run_id: str) -> None:
 async def say(world: World, claimed: Any, *messages: str) -> None:
     lines = [Line(world.clock.now(), EventType.LOG, message=message) for message in messages]
     async with world.store.begin() as tx:
-        assert await tx.runs.append([(claimed.fence, lines)])
+        assert await SqlRuns(tx).append([(claimed.fence, lines)])
     world.feed.wake(run_topic(claimed.fence.run_id))
 
 
@@ -428,7 +434,7 @@ def report() -> dict[str, Any]:
 async def node(world: World, name: str, role: str, **more: Any) -> None:
     now = world.clock.now()
     async with world.store.begin() as tx:
-        await tx.upkeep.report(name, role, now, now, {**report(), **more})
+        await SqlUpkeep(tx).report(name, role, now, now, {**report(), **more})
 
 
 async def health(client: Client) -> Answer:
@@ -521,10 +527,10 @@ async def test_counters_never_fall_when_a_process_ends(world: World, client: Cli
     await node(world, "b", "worker")
     before = await counters(client)
     async with world.store.begin() as tx:
-        await tx.upkeep.leave("a")
+        await SqlUpkeep(tx).leave("a")
     world.clock.advance(timedelta(hours=25))
     async with world.store.begin() as tx:
-        await tx.upkeep.forget_nodes(world.clock.now() - timedelta(hours=24))
+        await SqlUpkeep(tx).forget_nodes(world.clock.now() - timedelta(hours=24))
 
     after = await counters(client)
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foliot.cli.schedule_acts import read_documents
-from foliot.domain.access import LOCAL
-from foliot.doors.rest import yaml_text
+from foliot.core.access import LOCAL
+from foliot.features.ledger.usecases import Audit
+from foliot.servers.http import yaml as yaml_text
 from tests.asgi import Client
 from tests.contract.test_rest_bulks import hauler, make, read, work
 from tests.world import EVERY_MINUTE, HOURLY, World
@@ -133,7 +134,7 @@ async def test_one_that_is_made_or_replaced_paused_never_fires(world: World, cli
     assert (await client.get("/api/runs")).json["items"] == []
     trail = (await client.get(f"/api/audit?thing_id={made.json['id']}")).json["items"]
     assert sorted(one["verb"] for one in trail) == ["create", "pause"]
-    assert (await world.cases.audit.prove(LOCAL)).holes == []
+    assert (await world.cases[Audit].prove(LOCAL)).holes == []
 
 
 async def test_what_an_answer_says_of_its_state_is_no_wish(world: World, client: Client) -> None:

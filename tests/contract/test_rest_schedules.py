@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from structlog.testing import capture_logs
 
-from foliot.domain.access import Caller
-from foliot.domain.errors import Unavailable
-from foliot.domain.reading import rfc3339
-from foliot.doors.rest import create_app, models, models_health
-from foliot.ports import Transaction
-from foliot.usecases import UseCases
+from foliot.app.use_cases import use_cases
+from foliot.core.access import Caller
+from foliot.core.document import rfc3339
+from foliot.core.errors import Unavailable
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.features.health import schema as models_health
+from foliot.servers.http import models
+from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.world import EVERY_MINUTE, HOURLY, URL, OneAction, World, open_world
 
@@ -416,7 +419,7 @@ class NoDatabase:
 
 
 async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(world: World) -> None:
-    cases = UseCases.of(NoDatabase(), world.clock, world.feed, OneAction())
+    cases = use_cases(cast("Database", NoDatabase()), world.clock, world.feed, OneAction())
     client = Client(create_app(cases))
 
     for answer in (

@@ -15,12 +15,15 @@ import orjson
 import pytest
 from sqlalchemy import insert, select
 
-from foliot.domain.ids import floor_id, id_at
-from foliot.domain.query import Query, Term
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, models, models_search, run_export
-from foliot.store import tables
-from foliot.store.sieve import Sieve
+from foliot.core.ids import floor_id, id_at
+from foliot.engine.model.run import RunState
+from foliot.engine.sql import tables
+from foliot.features.filters import schema as models_search
+from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.sql.runs import Sieve
+from foliot.features.runs.rest import export as run_export
+from foliot.servers.http import models
+from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.world import EVERY_MINUTE, World, open_world
 

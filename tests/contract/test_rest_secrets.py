@@ -7,8 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.doors.rest import create_app, models_access
-from foliot.usecases import UseCases
+from foliot.app.use_cases import use_cases
+from foliot.features.api_keys import schema as models_access
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
 from tests.world import EVERY_MINUTE, URL, OneAction, World, open_world
@@ -144,7 +145,7 @@ async def test_a_schedule_that_puts_a_secret_where_it_is_not_filled_in_is_refuse
 
 
 async def test_without_a_master_key_setting_one_answers_409_and_names_the_setting(world: World) -> None:
-    cases = UseCases.of(world.store, world.clock, world.feed, OneAction())
+    cases = use_cases(world.store, world.clock, world.feed, OneAction())
     answer = await Client(create_app(cases)).put("/api/secrets/TOKEN", {"value": "one-value"})
 
     is_problem(answer, 409, "conflict")

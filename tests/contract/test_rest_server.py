@@ -12,10 +12,11 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from foliot.domain.access import LOCAL
-from foliot.doors.rest import create_app
-from foliot.doors.rest.connections import Bounds
-from foliot.doors.rest.server import server_of
+from foliot.core.access import LOCAL
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http.app import create_app
+from foliot.servers.http.connections import Bounds
+from foliot.servers.http.server import server_of
 from tests.world import World, open_world
 
 
@@ -54,7 +55,7 @@ async def house() -> AsyncIterator[Served]:
 
 async def queued_run(house: Served) -> str:
     schedule = await house.world.schedule()
-    return (await house.world.cases.schedules.run_now(LOCAL, schedule.id)).id
+    return (await house.world.cases[Schedules].run_now(LOCAL, schedule.id)).id
 
 
 async def test_a_reader_that_hangs_up_is_noticed(house: Served) -> None:

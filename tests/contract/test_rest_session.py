@@ -9,20 +9,27 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.errors import Unauthenticated
-from foliot.doors.rest import create_app, session, streams
-from foliot.doors.rest.models_session import LoginLink, Members, Session, SessionsEnded
-from foliot.feed.memory import MemoryFeed
-from foliot.identity.claims import Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.keys import Keys
-from foliot.identity.last_use import LastUse
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import hs256
-from foliot.ports import Page
+from foliot.app.use_cases import use_cases
+from foliot.auth.claims import Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import hs256
+from foliot.core.access import Caller, Role
+from foliot.core.errors import Unauthenticated
+from foliot.engine.model.views import Page
+from foliot.features.api_keys.key_cache import Keys
+from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.sessions.rest import session
+from foliot.features.sessions.schema import LoginLink, Members, Session, SessionsEnded
+from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.servers.http import sse
+from foliot.servers.http.app import create_app
 from foliot.testing import StoppedClock, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token
 from tests.world import HOURLY, KEYRING, OneAction, World, open_world
@@ -171,7 +178,7 @@ async def test_signing_out_takes_the_cookie_away_and_ends_the_session(house: Hou
     assert (await house.client.get(f"/api/runs?ticket={ticket}", Accept="text/event-stream")).status == 401
     assert (await other.send("GET", "/api/schedules")).status == 200, "the other browser of the same person stays"
     assert (await browser.send("DELETE", "/api/session")).status == 204
-    verbs = [entry.verb for entry in await house.world.cases.trail.list(ADMIN, Page(10))]
+    verbs = [entry.verb for entry in await house.world.cases[Trail].list(ADMIN, Page(10))]
     assert verbs.count("sign_out") == 1
 
 
@@ -180,7 +187,7 @@ async def test_signing_out_takes_the_cookie_away_and_ends_the_session(house: Hou
 async def test_signing_out_ends_the_streams_of_the_session_and_no_others(
     house: House, monkeypatch: pytest.MonkeyPatch, path: str, by_ticket: bool
 ) -> None:
-    monkeypatch.setattr(streams, "LOOK", 0.01)
+    monkeypatch.setattr(sse, "LOOK", 0.01)
     browser, other = await house.browser(), await house.browser(sub="bob")
     made = (await browser.send("POST", "/api/schedules", HOURLY)).json["id"]
     run_id = (await browser.send("POST", f"/api/schedules/{made}/run-now")).json["id"]
@@ -223,9 +230,9 @@ async def test_signing_out_everywhere_ends_all_sessions_of_one_person(house: Hou
 async def test_a_session_that_ended_in_another_process_is_over_within_five_seconds(house: House) -> None:
     browser, other = await house.browser(), await house.browser()
     assert (await browser.send("GET", "/api/schedules")).status == 200
-    elsewhere = UseCases.of(house.world.store, house.world.clock, MemoryFeed(), OneAction(), pepper=KEYRING)
+    elsewhere = use_cases(house.world.store, house.world.clock, MemoryFeed(), OneAction(), pepper=KEYRING)
 
-    await elsewhere.sessions.end(elsewhere.sessions.caller(browser.cookie.partition("=")[2]))
+    await elsewhere[Sessions].end(elsewhere[Sessions].caller(browser.cookie.partition("=")[2]))
     house.world.clock.advance(3)
 
     assert (await browser.send("GET", "/api/schedules")).status == 401
@@ -235,7 +242,7 @@ async def test_a_session_that_ended_in_another_process_is_over_within_five_secon
 async def test_without_a_master_key_signing_out_ends_the_session_too() -> None:
     async with open_store() as store:
         clock = StoppedClock()
-        cases = UseCases.of(store, clock, MemoryFeed(), OneAction())
+        cases = use_cases(store, clock, MemoryFeed(), OneAction())
         tokens = Tokens(keys=hs256(SECRET), clock=clock, expected=Expectations(audience="foliot"))
         house = House(
             World(store, clock, cases, MemoryFeed()), Client(create_app(cases, identity=Identities(tokens)), host=HOST)
@@ -314,12 +321,12 @@ async def test_a_session_ends_with_its_token_in_words_that_a_page_can_tell(house
 
 
 async def test_a_session_ends_when_its_key_is_revoked(house: House) -> None:
-    key = await house.world.cases.keys.create(ADMIN, {"name": "browser", "role": "viewer"})
+    key = await house.world.cases[KeysCases].create(ADMIN, {"name": "browser", "role": "viewer"})
     made = await house.sign_in({"token": key.text})
     assert "Max-Age=2592000" in made.headers["set-cookie"], "a key without an end gives a session of 30 days"
     browser = await Browser.of(house.client, made)
 
-    await house.world.cases.keys.revoke(ADMIN, key.key.id)
+    await house.world.cases[KeysCases].revoke(ADMIN, key.key.id)
     house.world.clock.advance(5)
 
     assert (await browser.send("GET", "/api/schedules")).json["code"] == "session_over"
@@ -360,7 +367,7 @@ async def test_a_page_of_another_site_changes_nothing_with_the_cookie(house: Hou
     for method, path in (("POST", "/api/schedules"), ("DELETE", "/api/schedules/x"), ("PUT", "/api/tenants/acme")):
         answer = await browser.send(method, path, HOURLY, **headers)
         assert (answer.status, answer.json["code"]) == (403, "forged"), (method, answer.text)
-    assert await house.world.cases.schedules.list(ADMIN, Page()) == []
+    assert await house.world.cases[Schedules].list(ADMIN, Page()) == []
 
 
 async def test_the_word_of_one_session_does_not_open_another(house: House) -> None:
@@ -429,7 +436,7 @@ async def credential(house: House, kind: str) -> dict[str, str]:
         case "token":
             return {"token": house.token()}
         case "key":
-            return {"token": (await house.world.cases.keys.create(ADMIN, {"name": "k", "role": "viewer"})).text}
+            return {"token": (await house.world.cases[KeysCases].create(ADMIN, {"name": "k", "role": "viewer"})).text}
         case _:
             return {"code": (await link(house)).json["url"].partition("=")[2]}
 
@@ -542,11 +549,11 @@ async def test_the_answer_of_a_link_is_not_given_twice(house: House) -> None:
 
 async def test_members_are_who_was_seen_in_the_tenant(house: House) -> None:
     cases, clock = house.world.cases, house.world.clock
-    await cases.keys.create(ADMIN, {"name": "deploys", "role": "operator"})
-    gone = await cases.keys.create(ADMIN, {"name": "old", "role": "admin"})
+    await cases[KeysCases].create(ADMIN, {"name": "deploys", "role": "operator"})
+    gone = await cases[KeysCases].create(ADMIN, {"name": "old", "role": "admin"})
     clock.advance(60)
-    await cases.keys.revoke(ADMIN, gone.key.id)
-    await cases.keys.create(Caller("other", "zoe", Role.ADMIN), {"name": "theirs", "role": "viewer"})
+    await cases[KeysCases].revoke(ADMIN, gone.key.id)
+    await cases[KeysCases].create(Caller("other", "zoe", Role.ADMIN), {"name": "theirs", "role": "viewer"})
     clock.advance(60)
     browser = await house.browser(sub="bob", role="admin")
 
@@ -563,12 +570,12 @@ async def test_a_ticket_of_one_purpose_counts_for_no_other(house: House) -> None
     """Even when what it begins with is changed: its digest is of its purpose."""
     cases = house.world.cases
     caller = Caller("acme", "ada", Role.OPERATOR)
-    code, ticket = (await cases.sessions.link(caller)).text, (await cases.tickets.issue(caller)).text
+    code, ticket = (await cases[Sessions].link(caller)).text, (await cases[Tickets].issue(caller)).text
 
     for text in (code, f"tkt_{code.removeprefix('lgn_')}"):
         with pytest.raises(Unauthenticated):
-            await cases.tickets.take(text)
+            await cases[Tickets].take(text)
     for text in (ticket, f"lgn_{ticket.removeprefix('tkt_')}"):
         with pytest.raises(Unauthenticated):
-            await cases.sessions.redeem(text)
-    assert (await cases.tickets.take(ticket)).user_id == (await cases.sessions.redeem(code)).user_id == "ada"
+            await cases[Sessions].redeem(text)
+    assert (await cases[Tickets].take(ticket)).user_id == (await cases[Sessions].redeem(code)).user_id == "ada"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from foliot.domain.access import LOCAL
-from foliot.doors.rest import models
+from foliot.core.access import LOCAL
+from foliot.features.ledger.usecases import Audit
+from foliot.servers.http import models
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 
@@ -31,7 +32,7 @@ async def outcomes(client: Client, schedule_id: str, count: int = 3) -> list[tup
 
 
 async def proved(world: World) -> int:
-    proof = await world.cases.audit.prove(LOCAL)
+    proof = await world.cases[Audit].prove(LOCAL)
     assert proof.holes == []
     return proof.instants
 

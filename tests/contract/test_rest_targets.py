@@ -9,18 +9,24 @@ from urllib.parse import quote
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import NotFound
-from foliot.domain.limits import Limits
-from foliot.domain.query import Query
-from foliot.domain.run import RunState
-from foliot.domain.secret import SIGNING
-from foliot.doors.rest.endpoints import EndpointList
-from foliot.ports import Page
-from foliot.store import targets
-from foliot.store.searching import SqlSearching
+from foliot.commands.limits import Limiter
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import NotFound
+from foliot.core.limits import Limits
+from foliot.core.secret_names import SIGNING
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.endpoints.rest import EndpointList
+from foliot.features.endpoints.usecases import Endpoints
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql import targets
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.filters.usecases import Searching
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.secrets.usecases import Secrets
 from foliot.testing import open_store
-from foliot.usecases.limits import Limiter
 from tests.asgi import Client
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, World
@@ -36,7 +42,7 @@ def hook(url: str, **action: Any) -> dict[str, Any]:
 
 
 async def ended(world: World, schedule_id: str, state: RunState, payload: Mapping[str, Any] | None = None) -> str:
-    run = await world.cases.schedules.run_now(LOCAL, schedule_id, {"payload": payload} if payload else None)
+    run = await world.cases[Schedules].run_now(LOCAL, schedule_id, {"payload": payload} if payload else None)
     await world.end(run.id, state, None if state is RunState.SUCCESS else BOOM)
     return run.id
 
@@ -106,7 +112,7 @@ async def test_runs_are_found_by_whom_they_called(
     moved = (await world.schedule(hook(HOOK))).id
     other = (await world.schedule(hook("https://other.example/"))).id
     before = await ended(world, moved, RunState.SUCCESS)
-    await world.cases.schedules.patch(LOCAL, moved, {"action": {"url": "https://new.example/"}})
+    await world.cases[Schedules].patch(LOCAL, moved, {"action": {"url": "https://new.example/"}})
     after = await ended(world, moved, RunState.DEAD_LETTER)
     astray = await ended(world, other, RunState.DEAD_LETTER, {"url": f"{HOOK}?x=1"})
     usual = await ended(world, other, RunState.SUCCESS)
@@ -136,7 +142,7 @@ async def test_a_test_is_a_run_of_its_own_that_says_what_it_is(world: World, cli
     headers = {"Authorization": "Bearer {{ secret.token }}"}
     one = await world.schedule(hook(f"{HOOK}?key=1", body={"real": True}, headers=headers), name="Orders")
     paused = await world.schedule(hook(HOOK), name="Newer, paused")
-    await world.cases.schedules.pause(LOCAL, paused.id)
+    await world.cases[Schedules].pause(LOCAL, paused.id)
 
     answer = await client.post("/api/endpoints/test", {"url": HOOK})
 
@@ -152,7 +158,7 @@ async def test_a_test_is_a_run_of_its_own_that_says_what_it_is(world: World, cli
     sent = claimed.config["body"]
     assert (sent["type"], sent["test"]) == ("foliot.test", True)
     assert sent["data"] == {"schedule_id": one.id, "schedule": "Orders"}
-    (told,) = [each for each in await world.cases.trail.list(LOCAL, Page()) if each.verb == "test"]
+    (told,) = [each for each in await world.cases[Trail].list(LOCAL, Page()) if each.verb == "test"]
     assert (told.thing, told.thing_id, told.became) == ("schedule", one.id, {"run_id": made["id"], "url": HOOK})
     assert await runs(client, "test:true") == {made["id"]}
     assert await runs(client, f"target:{HOOK} -test:true") == set()
@@ -160,7 +166,7 @@ async def test_a_test_is_a_run_of_its_own_that_says_what_it_is(world: World, cli
 
 async def test_only_what_a_schedule_calls_is_tried_out(world: World, client: Client) -> None:
     gone = await world.schedule(hook("https://gone.example/"))
-    await world.cases.schedules.delete(LOCAL, gone.id)
+    await world.cases[Schedules].delete(LOCAL, gone.id)
     mine = await world.schedule(hook(HOOK))
     other = await world.schedule(hook("https://other.example/"))
     stranger = Caller("stranger", "eve", Role.ADMIN)
@@ -174,7 +180,7 @@ async def test_only_what_a_schedule_calls_is_tried_out(world: World, client: Cli
     named = await client.post("/api/endpoints/test", {"url": HOOK, "schedule_id": mine.id})
     assert named.status == 202
     with pytest.raises(Exception, match="no schedule that calls"):
-        await world.cases.endpoints.test(stranger, {"url": HOOK})
+        await world.cases[Endpoints].test(stranger, {"url": HOOK})
 
 
 async def test_the_beginning_of_an_id_names_no_schedule(world: World, client: Client) -> None:
@@ -189,7 +195,7 @@ async def test_no_test_goes_where_nobody_goes_any_more(
     server_database_url: str, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_store(server_database_url) as store, open_store(server_database_url) as other:
-        world, cases = World.on(store), World.on(other).cases.schedules
+        world, cases = World.on(store), World.on(other).cases[Schedules]
         one = await world.schedule(hook(HOOK))
         look = SqlSearching.schedules
 
@@ -203,8 +209,8 @@ async def test_no_test_goes_where_nobody_goes_any_more(
 
         monkeypatch.setattr(SqlSearching, "schedules", just_before)
         with pytest.raises(NotFound, match="no schedule that calls"):
-            await world.cases.endpoints.test(LOCAL, {"url": HOOK})
-        assert await world.cases.searching.runs(LOCAL, Page(), Query()) == []
+            await world.cases[Endpoints].test(LOCAL, {"url": HOOK})
+        assert await world.cases[Searching].runs(LOCAL, Page(), Query()) == []
 
 
 async def test_a_method_that_would_change_something_is_not_tried_out(world: World, client: Client) -> None:
@@ -222,7 +228,7 @@ async def test_a_method_that_would_change_something_is_not_tried_out(world: Worl
 
 async def test_tests_are_bounded_and_asked_once(world: World, client: Client) -> None:
     limiter = Limiter(store=world.store, clock=world.clock, default=Limits(run_now_per_minute=2))
-    object.__setattr__(world.cases.endpoints, "limiter", limiter)
+    object.__setattr__(world.cases[Endpoints], "limiter", limiter)
     await world.schedule(hook(HOOK))
 
     first = await client.post("/api/endpoints/test", {"url": HOOK}, **{"Idempotency-Key": "one"})
@@ -251,7 +257,7 @@ async def test_what_failed_since_is_replayed_and_nothing_twice(world: World, cli
     lost = f"{since} state:failed -repeated:true -test:true"
     retry = await client.post("/api/bulk", {"action": "retry", "filter": lost, "dry_run": True})
     assert [each["id"] for each in retry.json["sample"]] == [failed]
-    await world.cases.runs.retry(LOCAL, failed)
+    await world.cases[Runs].retry(LOCAL, failed)
     assert await runs(client, lost) == set()
 
 
@@ -259,7 +265,7 @@ async def test_whoever_calls_it_is_paused_as_one_bulk_action(world: World, clien
     first = await world.schedule(hook(HOOK))
     await world.schedule(hook(f"{HOOK}?x=2"))
     await world.schedule(hook("https://other.example/"))
-    await world.cases.schedules.pause(LOCAL, first.id)
+    await world.cases[Schedules].pause(LOCAL, first.id)
 
     made = await client.post("/api/bulk", {"action": "pause", "filter": f"target:{HOOK}", "expect": 1})
 
@@ -281,11 +287,11 @@ async def test_it_is_told_since_when_secrets_are_what_they_are(world: World, cli
     by_url = {each["url"]: each["secrets"] for each in await listed(client)}
     assert by_url["https://plain.example/"] == []
 
-    await world.cases.secrets.put(LOCAL, "token", {"value": "a token that nobody knows"})
-    await world.cases.secrets.put(LOCAL, SIGNING, {"value": KEY})
+    await world.cases[Secrets].put(LOCAL, "token", {"value": "a token that nobody knows"})
+    await world.cases[Secrets].put(LOCAL, SIGNING, {"value": KEY})
     world.clock.advance(3600)
-    await world.cases.secrets.put(LOCAL, "token", {"value": "another that nobody knows"})
-    await world.cases.secrets.put(LOCAL, SIGNING, {"value": KEY})
+    await world.cases[Secrets].put(LOCAL, "token", {"value": "another that nobody knows"})
+    await world.cases[Secrets].put(LOCAL, SIGNING, {"value": KEY})
 
     by_url = {each["url"]: each["secrets"] for each in await listed(client)}
     signing = {"name": SIGNING, "since": "2027-01-04T12:00:00Z", "version": 1}
@@ -296,7 +302,7 @@ async def test_it_is_told_since_when_secrets_are_what_they_are(world: World, cli
         {"name": "token", "since": "2027-01-04T13:00:00Z", "version": 2},
     ]
     viewer = Caller(LOCAL.tenant_id, "vic", Role.VIEWER)
-    assert (await world.cases.endpoints.list(viewer)).secrets is None
+    assert (await world.cases[Endpoints].list(viewer)).secrets is None
 
 
 async def test_no_body_is_read_to_tell_where_calls_went_and_what_they_hold(world: World, client: Client) -> None:
@@ -320,7 +326,7 @@ async def test_what_is_to_be_recovered_begins_where_the_first_run_was_made(world
     await ended(world, one.id, RunState.SUCCESS)
     world.clock.advance(60)
     made_at = world.clock.now()
-    run = await world.cases.schedules.run_now(LOCAL, one.id)
+    run = await world.cases[Schedules].run_now(LOCAL, one.id)
     world.clock.advance(300)
     await world.end(run.id, RunState.DEAD_LETTER, BOOM)
 

@@ -6,9 +6,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from foliot.domain.access import Caller, Role
-from foliot.doors.rest import create_app, presets, tasks
-from foliot.doors.rest.models import Run
+from foliot.core.access import Caller, Role
+from foliot.features.presets import rest as presets
+from foliot.features.tasks import rest as tasks
+from foliot.servers.http.app import create_app
+from foliot.servers.http.models import Run
 from tests.asgi import Client
 from tests.callers import Names
 from tests.world import World, open_world

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from foliot.doors.rest import create_app, models
+from foliot.commands.audit_sql import SqlTrail
+from foliot.servers.http import models
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import created, is_problem
 from tests.world import World, open_world
@@ -36,7 +38,7 @@ async def test_the_log_says_who_did_what_and_how_it_was_before(world: World, cli
     one = (await created(client))["id"]
     await client.patch(f"/api/schedules/{one}", {"name": "Other"})
     async with world.store.begin() as tx:
-        await tx.trail.chain(1)
+        await SqlTrail(tx).chain(1)
 
     patched, made = await listed(client)
     assert (made["verb"], made["thing"], made["thing_id"], made["before"]) == ("create", "schedule", one, None)

@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Conflict, Forbidden, Invalid, NotFound, VersionMismatch
-from foliot.domain.ids import new_id
-from foliot.domain.schedule import Schedule
-from foliot.domain.trail import TrailEntry
-from foliot.doors.rest import models
-from foliot.ports import Page
+from foliot.commands.audit_entry import TrailEntry
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Conflict, Forbidden, Invalid, NotFound, VersionMismatch
+from foliot.core.ids import new_id
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page
+from foliot.features.api_keys.usecases import Keys
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.schedules.usecases.revert import Reverting
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http import models
 from tests.asgi import Client
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, HOURLY, World
@@ -22,7 +26,7 @@ SECRET = {"X-Api-Key": "s3cret that the log does not keep"}
 
 
 async def last(world: World) -> TrailEntry:
-    return (await world.cases.trail.list(LOCAL, Page(1)))[0]
+    return (await world.cases[Trail].list(LOCAL, Page(1)))[0]
 
 
 async def test_everything_that_an_edit_changed_is_put_back(world: World, client: Client) -> None:
@@ -34,13 +38,13 @@ async def test_everything_that_an_edit_changed_is_put_back(world: World, client:
     await client.patch(f"/api/schedules/{one.id}", {**changes, "cron_expr": "0 5 * * *", "type": "cron"})
     entry = await last(world)
     # No edit: it stays paused, and is no reason to refuse.
-    await world.cases.schedules.pause(LOCAL, one.id, {"reason": "holiday"})
+    await world.cases[Schedules].pause(LOCAL, one.id, {"reason": "holiday"})
 
     answer = await client.post(f"/api/audit/{entry.id}/revert")
 
     assert answer.status == 200, answer.text
     models.Schedule.model_validate(answer.json)
-    now = await world.cases.schedules.get(LOCAL, one.id)
+    now = await world.cases[Schedules].get(LOCAL, one.id)
     assert world.store.sealer is not None
     opened = world.store.sealer.open(LOCAL.tenant_id, now.action).action
     assert (now.name, now.description, now.tags, opened) == (one.name, "first", ("a",), one.action)
@@ -58,21 +62,21 @@ async def test_everything_that_an_edit_changed_is_put_back(world: World, client:
 
 async def test_a_revert_can_be_reverted_and_an_edit_only_once(world: World) -> None:
     one = await world.schedule(HOURLY, name="First")
-    await world.cases.schedules.patch(LOCAL, one.id, {"name": "Second"})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"name": "Second"})
     edit = await last(world)
-    await world.cases.reverting.revert(LOCAL, edit.id)
+    await world.cases[Reverting].revert(LOCAL, edit.id)
     undone = await last(world)
 
     with pytest.raises(Conflict, match=f"changed since: local changed it at .* \\(revert, entry {undone.id}\\)"):
-        await world.cases.reverting.revert(LOCAL, edit.id)
-    again = await world.cases.reverting.revert(LOCAL, undone.id)
+        await world.cases[Reverting].revert(LOCAL, edit.id)
+    again = await world.cases[Reverting].revert(LOCAL, undone.id)
 
     assert again.name == "Second"
 
 
 async def test_a_revert_that_is_asked_for_twice_under_one_key_is_one(world: World, client: Client) -> None:
     one = await world.schedule(HOURLY, name="First")
-    await world.cases.schedules.patch(LOCAL, one.id, {"name": "Second"})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"name": "Second"})
     edit = await last(world)
     path, key = f"/api/audit/{edit.id}/revert", {"Idempotency-Key": "once"}
 
@@ -92,66 +96,66 @@ async def test_a_revert_that_is_asked_for_twice_under_one_key_is_one(world: Worl
 
 async def test_of_two_reverts_at_once_one_is_made(world: World) -> None:
     one = await world.schedule(HOURLY, name="First")
-    await world.cases.schedules.patch(LOCAL, one.id, {"name": "Second"})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"name": "Second"})
     edit = await last(world)
 
     heard = await asyncio.gather(
-        *(world.cases.reverting.revert(LOCAL, edit.id) for _ in range(5)), return_exceptions=True
+        *(world.cases[Reverting].revert(LOCAL, edit.id) for _ in range(5)), return_exceptions=True
     )
 
     assert sum(not isinstance(each, BaseException) for each in heard) == 1
     assert all(isinstance(each, Conflict | VersionMismatch | Schedule) for each in heard), heard
-    assert (await world.cases.schedules.get(LOCAL, one.id)).version == 3
+    assert (await world.cases[Schedules].get(LOCAL, one.id)).version == 3
 
 
 @pytest.mark.parametrize("how", ["patch", "replace", "tag"])
 async def test_what_somebody_built_upon_it_is_not_torn_down(world: World, how: str) -> None:
     one = await world.schedule(HOURLY)
-    await world.cases.schedules.patch(LOCAL, one.id, {"priority": 2})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"priority": 2})
     edit = await last(world)
     if how == "patch":
-        await world.cases.schedules.patch(LOCAL, one.id, {"name": "Another's"})
+        await world.cases[Schedules].patch(LOCAL, one.id, {"name": "Another's"})
     elif how == "replace":
-        await world.cases.schedules.replace(LOCAL, one.id, {**HOURLY, "priority": 3})
+        await world.cases[Schedules].replace(LOCAL, one.id, {**HOURLY, "priority": 3})
     else:
         async with world.store.begin() as tx:
-            await world.cases.schedules.tag_one(tx, LOCAL, one.id, ["new"], [])
+            await world.cases[Schedules].tag_one(tx, LOCAL, one.id, ["new"], [])
 
     with pytest.raises(Conflict, match="was changed since"):
-        await world.cases.reverting.revert(LOCAL, edit.id)
-    assert (await world.cases.schedules.get(LOCAL, one.id)).version == 3
+        await world.cases[Reverting].revert(LOCAL, edit.id)
+    assert (await world.cases[Schedules].get(LOCAL, one.id)).version == 3
 
 
 async def test_an_edit_that_comes_in_between_wins(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     one = await world.schedule(HOURLY)
-    await world.cases.schedules.patch(LOCAL, one.id, {"priority": 2})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"priority": 2})
     edit = await last(world)
-    put_back = type(world.cases.schedules).put_back
+    put_back = type(world.cases[Schedules]).put_back
 
     async def late(self: Any, *args: Any) -> Any:
-        await world.cases.schedules.patch(LOCAL, one.id, {"name": "In between"})
+        await world.cases[Schedules].patch(LOCAL, one.id, {"name": "In between"})
         return await put_back(self, *args)
 
-    monkeypatch.setattr(type(world.cases.schedules), "put_back", late)
+    monkeypatch.setattr(type(world.cases[Schedules]), "put_back", late)
     with pytest.raises(VersionMismatch):
-        await world.cases.reverting.revert(LOCAL, edit.id)
-    now = await world.cases.schedules.get(LOCAL, one.id)
+        await world.cases[Reverting].revert(LOCAL, edit.id)
+    now = await world.cases[Schedules].get(LOCAL, one.id)
     assert (now.name, now.spec.priority) == ("In between", 2)
 
 
 async def test_what_cannot_be_reverted_says_why(world: World, client: Client) -> None:
     one = await world.schedule(HOURLY, description="x" * 9000)
     made = await last(world)
-    await world.cases.schedules.pause(LOCAL, one.id)
+    await world.cases[Schedules].pause(LOCAL, one.id)
     paused = await last(world)
-    await world.cases.schedules.patch(LOCAL, one.id, {"description": "short"})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"description": "short"})
     large = await last(world)
     other = await world.schedule({"name": "Once", "type": "oneoff", "run_at": "2027-01-04T13:00:00Z", **_hook()})
-    await world.cases.schedules.patch(LOCAL, other.id, {"run_at": "2027-01-06T13:00:00Z"})
+    await world.cases[Schedules].patch(LOCAL, other.id, {"run_at": "2027-01-06T13:00:00Z"})
     gone = await last(world)
-    key = await world.cases.keys.create(LOCAL, {"name": "k", "role": "viewer"})
+    key = await world.cases[Keys].create(LOCAL, {"name": "k", "role": "viewer"})
     keyed = await last(world)
-    revert = world.cases.reverting.revert
+    revert = world.cases[Reverting].revert
 
     for entry, why in (
         (made, "is no edit of a schedule: create of a schedule"),
@@ -164,7 +168,7 @@ async def test_what_cannot_be_reverted_says_why(world: World, client: Client) ->
     world.clock.advance(7200)
     with pytest.raises(Invalid, match="run_at"):
         await revert(LOCAL, gone.id)
-    await world.cases.schedules.delete(LOCAL, other.id)
+    await world.cases[Schedules].delete(LOCAL, other.id)
     with pytest.raises(Conflict, match="is deleted"):
         await revert(LOCAL, gone.id)
     assert key.key.id == keyed.thing_id
@@ -174,21 +178,21 @@ async def test_what_cannot_be_reverted_says_why(world: World, client: Client) ->
 
 async def test_only_whoever_may_read_the_log_and_edit_schedules_reverts(world: World) -> None:
     one = await world.schedule(HOURLY)
-    await world.cases.schedules.patch(LOCAL, one.id, {"priority": 2})
+    await world.cases[Schedules].patch(LOCAL, one.id, {"priority": 2})
     edit = await last(world)
 
     with pytest.raises(Forbidden):
-        await world.cases.reverting.revert(Caller(LOCAL.tenant_id, "olga", Role.OPERATOR), edit.id)
+        await world.cases[Reverting].revert(Caller(LOCAL.tenant_id, "olga", Role.OPERATOR), edit.id)
     with pytest.raises(NotFound):
-        await world.cases.reverting.revert(Caller("other", "eve", Role.ADMIN), edit.id)
+        await world.cases[Reverting].revert(Caller("other", "eve", Role.ADMIN), edit.id)
 
 
 async def test_the_log_names_schedules_with_one_question_more(world: World, client: Client) -> None:
     first = await world.schedule(HOURLY, name="Nightly")
     second = await world.schedule(HOURLY, name="Weekly")
-    await world.cases.schedules.patch(LOCAL, first.id, {"name": "Renamed"})
-    await world.cases.schedules.delete(LOCAL, second.id)
-    await world.cases.keys.create(LOCAL, {"name": "k", "role": "viewer"})
+    await world.cases[Schedules].patch(LOCAL, first.id, {"name": "Renamed"})
+    await world.cases[Schedules].delete(LOCAL, second.id)
+    await world.cases[Keys].create(LOCAL, {"name": "k", "role": "viewer"})
 
     with statements(world.store) as said:
         answer = await client.get("/api/audit")

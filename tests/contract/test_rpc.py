@@ -12,8 +12,11 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from foliot.domain.access import LOCAL
-from foliot.domain.run import RunState
+from foliot.core.access import LOCAL
+from foliot.engine.model.run import RunState
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.testing import open_store
 from tests.rpc import Client, client, opened, seeds_job, violations, world_on
@@ -57,7 +60,7 @@ async def test_the_usual_job_is_created_as_written(ask: Client, world: World) ->
     assert (job.target_service, job.target_method) == ("scraper-service", "ScrapeCompetitorPrices")
     assert dict(job.parameters) == {"competitor_ids": ["amazon"]}
     assert job.next_run_at.ToDatetime(UTC) == datetime(2027, 1, 5, 10, tzinfo=UTC)
-    stored = await world.cases.schedules.get(LOCAL, job.job_id)
+    stored = await world.cases[Schedules].get(LOCAL, job.job_id)
     assert stored.action["parameters"] == {"competitor_ids": ["amazon"]}
     assert await ask.ask("GetScheduledJob", pb.GetScheduledJobRequest(job_id=job.job_id)) == job
 
@@ -133,7 +136,7 @@ async def test_everything_that_can_be_said_is_kept_and_can_be_sent_back(ask: Cli
 async def test_whole_numbers_are_whole_again(ask: Client, world: World) -> None:
     job = await ask.ask("CreateScheduledJob", seeds_job(parameters={"n": 3, "big": 2**53, "half": 0.5, "neg": -1}))
 
-    stored = (await world.cases.schedules.get(LOCAL, job.job_id)).action["parameters"]
+    stored = (await world.cases[Schedules].get(LOCAL, job.job_id)).action["parameters"]
     assert stored == {"n": 3, "big": 2**53, "half": 0.5, "neg": -1}
     assert [type(stored[name]) for name in ("n", "big", "half")] == [int, int, float]
 
@@ -335,12 +338,12 @@ async def test_paused_resumed_deleted(ask: Client, world: World) -> None:
     assert shown.status == "deleted"
     error = await refused(ask, "PauseScheduledJob", pb.PauseScheduledJobRequest(job_id=job.job_id))
     assert error.code() is Codes.FAILED_PRECONDITION
-    trail = await world.cases.trail.list(LOCAL, _page())
+    trail = await world.cases[Trail].list(LOCAL, _page())
     assert {entry.door for entry in trail} == {"grpc"}
 
 
 def _page() -> Any:
-    from foliot.ports import Page
+    from foliot.engine.model.views import Page
 
     return Page()
 
@@ -436,7 +439,7 @@ async def test_a_run_may_have_other_parameters(ask: Client, world: World) -> Non
 
     begun = await ask.ask("ExecuteJobNow", pb.ExecuteJobRequest(job_id=job.job_id, parameters={"top": 1}))
 
-    run = await world.cases.runs.get(LOCAL, begun.run_id)
+    run = await world.cases[Runs].get(LOCAL, begun.run_id)
     assert run.action is not None
     assert (run.action["parameters"], run.action["target_service"]) == ({"top": 1}, "scraper-service")
 

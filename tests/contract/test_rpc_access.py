@@ -14,16 +14,18 @@ import grpc
 import pytest
 from google.protobuf.message_factory import GetMessageClass
 
-from foliot.domain.access import LOCAL, Role, Thing, Verb
-from foliot.domain.run import RunState
-from foliot.doors.rpc import RpcDoor
-from foliot.doors.rpc.jobs import Jobs
-from foliot.doors.rpc.methods import PUBLIC, SERVICE, Method, methods
-from foliot.doors.rpc.watching import Watching
-from foliot.ports import Page
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Role, Thing, Verb
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.api_keys.usecases import Keys
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.schedules.rpc.jobs import Jobs
+from foliot.features.schedules.rpc.methods import PUBLIC, SERVICE, Method, methods
+from foliot.features.schedules.rpc.watch import Watching
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.server import RpcDoor
 from foliot.testing import open_store
-from foliot.usecases import UseCases
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish
 from tests.rpc import Client, client, opened
 from tests.services import wait_for
@@ -237,12 +239,12 @@ async def test_an_api_key_opens_the_door_and_its_revocation_ends_a_stream(guarde
     house = guarded.house
     admin = house.token(OURS, Role.ADMIN)
     who = await house.app.state.identity.caller(admin)
-    key = await house.world.cases.keys.create(who, {"name": "watcher", "role": "viewer"})
+    key = await house.world.cases[Keys].create(who, {"name": "watcher", "role": "viewer"})
     async with client(guarded.door, key.text) as caller:
         request = pb.WatchJobRequest(job_id=house.ours.run_id)
         call = caller.stub.WatchJob(request, metadata=caller.metadata())
         assert (await call.read()).state == "queued"
-        await house.world.cases.keys.revoke(who, key.key.id)
+        await house.world.cases[Keys].revoke(who, key.key.id)
         house.world.clock.advance(6)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await to_the_end(call)
@@ -260,7 +262,7 @@ async def test_what_was_done_is_on_record_with_its_door(guarded: Guarded) -> Non
     await guarded.ask("PauseScheduledJob", house.ours, house.token(OURS, Role.OPERATOR))
 
     who = await house.app.state.identity.caller(house.token(OURS, Role.ADMIN))
-    (newest, *_) = await house.world.cases.trail.list(who, Page(1))
+    (newest, *_) = await house.world.cases[Trail].list(who, Page(1))
     assert (newest.door, newest.verb) == ("grpc", "pause")
 
 

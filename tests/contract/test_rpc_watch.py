@@ -9,13 +9,15 @@ from typing import Any
 import grpc
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.event import EventType, Line
-from foliot.domain.run import RunState, Succeeded
-from foliot.doors.rpc import RpcDoor, watching
-from foliot.ports import run_topic
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import RunState, Succeeded
+from foliot.features.schedules.rpc import watch as watching
+from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.server import RpcDoor
 from foliot.testing import open_store
+from foliot.wakeups.feed import run_topic
 from tests.givens import finish
 from tests.rpc import Client, client, opened, seeds_job, violations, world_on
 from tests.world import World
@@ -178,7 +180,7 @@ async def test_readers_who_hang_up_in_the_middle_break_nothing(ask: Client, worl
 
 async def test_a_tenant_has_so_many_streams_over_both_doors(ask: Client, door: RpcDoor, world: World) -> None:
     _, run_id = await begun(ask)
-    await world.cases.tenants.put(LOCAL, "default", {"limits": {"streams": 2}})
+    await world.cases[Tenants].put(LOCAL, "default", {"limits": {"streams": 2}})
     world.clock.advance(10)
     # One is open at the other door.
     door.streams_of["default"] += 1
@@ -237,8 +239,8 @@ async def test_who_no_longer_counts_is_told_no_more(world: World, busy: bool) ->
 
 
 async def test_the_database_may_be_away_for_a_while(ask: Client, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    from foliot.domain.errors import Unavailable
-    from foliot.usecases.runs import Runs
+    from foliot.core.errors import Unavailable
+    from foliot.features.runs.usecases.runs import Runs
 
     _, run_id = await begun(ask)
     call = ask.stub.WatchJob(pb.WatchJobRequest(job_id=run_id))

@@ -17,14 +17,16 @@ from google.protobuf.struct_pb2 import Struct
 from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Contended, Unavailable
-from foliot.domain.run import Succeeded
-from foliot.doors.rpc import Listening, RpcDoor, gate, server
+from foliot.commands.limits import Limiter
+from foliot.core.access import LOCAL
+from foliot.core.errors import Contended, Unavailable
+from foliot.engine.model.run import Succeeded
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc import interceptor, server
+from foliot.servers.grpc.server import Listening, RpcDoor
 from foliot.testing import open_store
-from foliot.usecases.limits import Limiter
-from foliot.usecases.schedules import Schedules
 from tests.givens import finish
 from tests.rpc import Client, client, detail, opened, seeds_job, violations, world_on
 from tests.world import KEYRING, World
@@ -226,7 +228,7 @@ async def test_a_database_that_is_away_is_told_without_its_address(
 
 
 async def test_whoever_names_no_deadline_gets_one(ask: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(interceptor, "ANSWER_SECONDS", 0.05)
     done = asyncio.Event()
 
     async def slow(*_: Any) -> Any:
@@ -262,7 +264,7 @@ async def test_a_change_that_has_begun_is_made_though_its_caller_hangs_up(
 
 
 async def test_a_tenant_may_ask_so_often(ask: Client, world: World) -> None:
-    await world.cases.tenants.put(LOCAL, "default", {"limits": {"requests_per_minute": 2}})
+    await world.cases[Tenants].put(LOCAL, "default", {"limits": {"requests_per_minute": 2}})
     world.clock.advance(10)
     question = pb.ListScheduledJobsRequest()
     for _ in range(2):
@@ -280,7 +282,7 @@ async def test_a_tenant_may_ask_so_often(ask: Client, world: World) -> None:
 
 async def test_runs_and_schedules_are_limited_too(ask: Client, world: World) -> None:
     job = await ask.ask("CreateScheduledJob", seeds_job())
-    await world.cases.tenants.put(LOCAL, "default", {"limits": {"schedules": 1, "run_now_per_minute": 1}})
+    await world.cases[Tenants].put(LOCAL, "default", {"limits": {"schedules": 1, "run_now_per_minute": 1}})
     world.clock.advance(10)
 
     assert (await failed(ask.stub.CreateScheduledJob(seeds_job()))).code() is Codes.RESOURCE_EXHAUSTED
@@ -307,7 +309,7 @@ async def test_it_says_that_it_is_well_until_it_stops(world: World) -> None:
 
 
 async def test_strangers_cannot_hold_all_calls(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "STRANGERS", 2)
+    monkeypatch.setattr(interceptor, "STRANGERS", 2)
     async with opened(world) as door, grpc.aio.insecure_channel(door.address) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         calls = [stub.Watch(health_pb2.HealthCheckRequest()) for _ in range(2)]
@@ -329,7 +331,7 @@ async def test_a_method_that_is_not_there(ask: Client) -> None:
 
 
 async def test_two_doors_cannot_share_a_port(door: RpcDoor, world: World) -> None:
-    from foliot.domain.errors import Conflict
+    from foliot.core.errors import Conflict
 
     second = RpcDoor(cases=world.cases, listening=Listening(port=door.port))
     with pytest.raises(Conflict, match="FOLIOT_GRPC_PORT"):

@@ -18,10 +18,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sqlalchemy import func, select
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.ids import new_id
-from foliot.domain.retry import RetryPolicy, Strategy
-from foliot.domain.run import (
+from foliot.core.ids import new_id
+from foliot.core.time.trigger import Every
+from foliot.db.database import Database
+from foliot.db.metadata import metadata
+from foliot.engine.executor import conclude
+from foliot.engine.janitor import goes_on, lost
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.parked import Parking
+from foliot.engine.model.retry import RetryPolicy, Strategy
+from foliot.engine.model.run import (
     CLAIMABLE,
     TRANSITIONS,
     Cancelled,
@@ -33,13 +39,13 @@ from foliot.domain.run import (
     RunState,
     Succeeded,
 )
-from foliot.domain.schedule import Catchup, CatchupMode, Overlap
-from foliot.domain.trigger import Every
-from foliot.engine.executor import conclude
-from foliot.engine.janitor import goes_on, lost
-from foliot.ports import Claimed, Ending, Parking
-from foliot.store.database import Database
-from foliot.store.tables import ledger, metadata, runs, schedules
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap
+from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.parked import SqlParked
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.testing import MEMORY
 from tests.givens import LEASE, NOON, ask, claim, events_of, keep, ready, request, schedule, spec, stopped, tick
 
@@ -172,7 +178,7 @@ class RunLife(RuleBasedStateMachine):
 
         async def work() -> set[str]:
             async with self.store.begin() as tx:
-                return await tx.claims.extend([fence], LEASE, self.clock.now())
+                return await SqlClaims(tx).extend([fence], LEASE, self.clock.now())
 
         assert bool(self.run(work())) == self.holds(fence)
 
@@ -184,7 +190,7 @@ class RunLife(RuleBasedStateMachine):
 
         async def work() -> set[str]:
             async with self.store.begin() as tx:
-                return await tx.runs.append([(fence, lines)])
+                return await SqlRuns(tx).append([(fence, lines)])
 
         assert bool(self.run(work())) == self.holds(fence)
 
@@ -195,7 +201,7 @@ class RunLife(RuleBasedStateMachine):
 
         async def work() -> bool:
             async with self.store.begin() as tx:
-                return await tx.parked.note(fence, {"noted": True})
+                return await SqlParked(tx).note(fence, {"noted": True})
 
         assert self.run(work()) == self.holds(fence)
 
@@ -228,7 +234,7 @@ class RunLife(RuleBasedStateMachine):
     def park(self, parking: Parking) -> bool:
         async def work() -> set[str]:
             async with self.store.begin() as tx:
-                return await tx.parked.park([parking], self.clock.now())
+                return await SqlParked(tx).park([parking], self.clock.now())
 
         return bool(self.run(work()))
 
@@ -244,10 +250,10 @@ class RunLife(RuleBasedStateMachine):
         """Those that go on; what was ended from outside is let go."""
         now = self.clock.now()
         async with self.store.begin() as tx:
-            due = (await tx.parked.coming("probe", None, now, limit)).due
-            claimed = await tx.parked.claim(due, "watcher", LEASE, now, new_id("tok"))
+            due = (await SqlParked(tx).coming("probe", None, now, limit)).due
+            claimed = await SqlParked(tx).claim(due, "watcher", LEASE, now, new_id("tok"))
             if ended := [one.fence for one in claimed if one.ended]:
-                assert await tx.parked.let_go(ended) == len(ended)
+                assert await SqlParked(tx).let_go(ended) == len(ended)
         return [one for one in claimed if not one.ended]
 
     @precondition(lambda self: self.hands)
@@ -274,13 +280,13 @@ class RunLife(RuleBasedStateMachine):
     async def _sweep(self) -> None:
         now = self.clock.now()
         async with self.store.begin() as tx:
-            expired = await tx.claims.lock_expired(now, 100)
+            expired = await SqlClaims(tx).lock_expired(now, 100)
             assert all(self.before[one.fence.run_id]["lease_until"] < now for one in expired)
             parked = [one for one in expired if goes_on(one)]
-            await tx.claims.finish([lost(one, now) for one in expired if not goes_on(one)], now)
-            assert not parked or await tx.parked.take_back(parked, now) == len(parked)
+            await SqlClaims(tx).finish([lost(one, now) for one in expired if not goes_on(one)], now)
+            assert not parked or await SqlParked(tx).take_back(parked, now) == len(parked)
         async with self.store.begin() as tx:
-            await tx.claims.release(now)
+            await SqlClaims(tx).release(now)
 
     @rule(which=WHICH)
     def somebody_cancels(self, which: int) -> None:
@@ -290,7 +296,7 @@ class RunLife(RuleBasedStateMachine):
 
         async def work() -> int:
             async with self.store.begin() as tx:
-                return await tx.runs.cancel([run_id], self.clock.now(), "asked")
+                return await SqlRuns(tx).cancel([run_id], self.clock.now(), "asked")
 
         assert self.run(work()) == (not RunState(self.before[run_id]["state"]).final)
 
@@ -298,7 +304,7 @@ class RunLife(RuleBasedStateMachine):
     def old_runs_are_pruned(self, limit: int) -> None:
         async def work() -> int:
             async with self.store.begin() as tx:
-                return (await tx.upkeep.prune(FOREVER, limit))[0]
+                return (await SqlUpkeep(tx).prune(FOREVER, limit))[0]
 
         looked = [{**self.before[run_id], "id": run_id} for run_id in sorted(self.before)[:limit]]
         ended = [row for row in looked if RunState(row["state"]).final]
@@ -324,7 +330,7 @@ class RunLife(RuleBasedStateMachine):
     def finish(self, ending: Ending) -> bool:
         async def work() -> bool:
             async with self.store.begin() as tx:
-                finished = await tx.claims.finish([ending], self.clock.now())
+                finished = await SqlClaims(tx).finish([ending], self.clock.now())
             assert finished.accepted | finished.stale == {ending.fence.run_id}
             return bool(finished.accepted)
 
@@ -403,7 +409,7 @@ class RunLife(RuleBasedStateMachine):
             looked_at = await self._look_at(100)
             for held in [*looked_at, *await claim(self.store, now, *await ready(self.store, now, 100))]:
                 async with self.store.begin() as tx:
-                    await tx.claims.finish([conclude(held, Succeeded(), now)], now)
+                    await SqlClaims(tx).finish([conclude(held, Succeeded(), now)], now)
         raise AssertionError("some runs never end")
 
 

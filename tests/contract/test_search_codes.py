@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from foliot.domain.access import LOCAL
-from foliot.domain.reading_query import of_runs
-from foliot.domain.run import RunState
-from foliot.ports import Page
-from foliot.store.database import Database
+from foliot.core.access import LOCAL
+from foliot.db.database import Database
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.filters.model.keys import of_runs
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.runs.usecases.runs import Runs
 from tests.world import EVERY_MINUTE, World
 
 CODES = ("http_418", "HTTP_418", "http_4180", "http-418", "http418", "timeout", "Timeout", 'odd"one', "été")
@@ -42,7 +44,7 @@ async def test_a_code_is_compared_as_it_is_written(store: Database, q: str, code
     world = World.on(store)
     await world.schedule(EVERY_MINUTE)
     await world.pass_time(len(CODES))
-    ids = sorted(run.id for run in await world.cases.runs.list(LOCAL, Page(100)))
+    ids = sorted(run.id for run in await world.cases[Runs].list(LOCAL, Page(100)))
     for run_id, code in zip(ids, CODES, strict=True):
         await world.end(run_id, RunState.FAILED, {"code": code, "message": "so it was"})
     named: dict[str, Any] = dict(zip(ids, CODES, strict=True))
@@ -52,6 +54,6 @@ async def test_a_code_is_compared_as_it_is_written(store: Database, q: str, code
             for statement in _BY_PEOPLES_ORDER:
                 await tx.conn.execute(text(statement))
         query = of_runs({"webhook"}).read(q, world.clock.now())
-        found = await tx.searching.runs(LOCAL.tenant_id, query, Page(100), world.clock.now())
+        found = await SqlSearching(tx).runs(LOCAL.tenant_id, query, Page(100), world.clock.now())
 
     assert {named[run.id] for run in found} == codes

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.errors import Invalid
-from foliot.domain.secret import goes_to, read_hosts
-from foliot.ports import CannotOpen, NotForHost
-from foliot.store.database import Database
+from foliot.core.access import Caller, Role
+from foliot.core.errors import Invalid
+from foliot.core.secret_names import goes_to, read_hosts
+from foliot.core.vault import CannotOpen, NotForHost
+from foliot.db.database import Database
+from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.secrets.sql import SqlSecrets
+from foliot.features.secrets.usecases import Secrets
 from foliot.testing import StoppedClock
-from foliot.usecases.secrets import Secrets
-from foliot.vault.wallet import Wallet
 from tests.world import KEYRING
 
 ACME = Caller("acme", "ada", Role.ADMIN)
@@ -76,9 +77,9 @@ async def test_where_hosts_are_demanded_a_secret_without_is_neither_taken_nor_se
 async def test_whoever_writes_other_hosts_into_the_row_gets_nothing(store: Database) -> None:
     await use(store).put(ACME, "TOKEN", {"value": "one-value", "hosts": ["api.partner.com"]})
     async with store.begin() as tx:
-        newest = await tx.secrets.newest("acme", "TOKEN")
+        newest = await SqlSecrets(tx).newest("acme", "TOKEN")
         assert newest is not None
-        await tx.secrets.put(replace(newest, version=2, hosts=["evil.example"]))
+        await SqlSecrets(tx).put(replace(newest, version=2, hosts=["evil.example"]))
 
     with pytest.raises(CannotOpen):
         await wallet(store).named("acme", {"TOKEN"}, ELSEWHERE)

@@ -11,16 +11,18 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Conflict, Contended, Forbidden, NotFound, TooMany
-from foliot.domain.secret import MOST, OVERLAP
-from foliot.ports import CannotOpen, Sealed
-from foliot.store.access_tables import secrets
-from foliot.store.database import Database
+from foliot.auth.keyring import Keyring
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Conflict, Contended, Forbidden, NotFound, TooMany
+from foliot.core.secret_names import MOST, OVERLAP
+from foliot.core.vault import CannotOpen
+from foliot.db.database import Database
+from foliot.features.secrets.model import Sealed
+from foliot.features.secrets.secret_cache import HELD, Wallet
+from foliot.features.secrets.sql import SqlSecrets
+from foliot.features.secrets.tables import secrets
+from foliot.features.secrets.usecases import BATCH, Secrets
 from foliot.testing import StoppedClock
-from foliot.usecases.secrets import BATCH, Secrets
-from foliot.vault.keyring import Keyring
-from foliot.vault.wallet import HELD, Wallet
 from tests.givens import statements
 
 OLD, NEW = "old-" * 8, "new-" * 8
@@ -154,10 +156,10 @@ async def test_who_inserts_a_first_version_second_is_told_to_ask_again(store: Da
         created_at=StoppedClock().now(),
     )
     async with store.begin() as tx:
-        await tx.secrets.put(made)
+        await SqlSecrets(tx).put(made)
     with pytest.raises(Contended):
         async with store.begin() as tx:
-            await tx.secrets.put(made)
+            await SqlSecrets(tx).put(made)
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])

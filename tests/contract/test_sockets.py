@@ -14,13 +14,16 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.article import Manners
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, sockets
-from foliot.doors.rest.server import server_of
-from foliot.ports import run_topic
-from foliot.ports.articles import Extracted, News, Scraped
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.engine.model.run import RunState
+from foliot.features.articles.model.article import Manners
+from foliot.features.articles.model.fetch import Extracted, News, Scraped
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.usecases import Articles
+from foliot.features.jobs.rest import socket as sockets
+from foliot.servers.http.app import create_app
+from foliot.servers.http.server import server_of
+from foliot.wakeups.feed import run_topic
 from tests.asgi import Client
 from tests.callers import Names
 from tests.world import World, open_world
@@ -52,7 +55,7 @@ async def serving(app: Any) -> AsyncIterator[str]:
 
 async def submit(world: World, count: int) -> str:
     articles = [{"url": f"https://news.test/{at}"} for at in range(count)]
-    return (await world.cases.articles.submit(LOCAL, {"articles": articles})).run.id
+    return (await world.cases[Articles].submit(LOCAL, {"articles": articles})).run.id
 
 
 async def gather(world: World, limit: int) -> int:
@@ -61,14 +64,14 @@ async def gather(world: World, limit: int) -> int:
     while done < limit:
         moved: list[str] = []
         async with world.store.begin() as tx:
-            taken = await tx.articles.take(now, 1, "worker", timedelta(seconds=30), "tok", FREE)
+            taken = await SqlArticles(tx).take(now, 1, "worker", timedelta(seconds=30), "tok", FREE)
             for one in taken:
                 page = None if one.robots_due else Extracted(title="T", content="text")
                 news = News(robots="") if one.robots_due else News()
                 ending = Scraped(
                     fence=one.fence, host=one.host, at=now, page=page, handed_back=one.robots_due, news=news
                 )
-                told = await tx.articles.finish([ending], now, FREE)
+                told = await SqlArticles(tx).finish([ending], now, FREE)
                 moved += told.jobs
                 done += not one.robots_due
         if not taken:

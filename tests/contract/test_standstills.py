@@ -6,14 +6,19 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.attention import Kind
-from foliot.domain.fingerprint import host_in
-from foliot.domain.standstill import Holder, Standstill, Why
-from foliot.doors.rest import create_app, models_health
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.failure_fingerprint import host_in
+from foliot.db.database import Database
+from foliot.engine.model.stall import Holder, Standstill, Why
+from foliot.engine.ports import Target
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.watchdog import LOOK
-from foliot.ports import Target
-from foliot.store.database import Database
+from foliot.features.health import schema as models_health
+from foliot.features.insights.model.attention import Kind
+from foliot.features.insights.usecases.attention import Attention
+from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_engine import Bench, Probe, hangs, recording
 from tests.givens import NOON, ask, request
@@ -33,11 +38,11 @@ async def report(world: World, *found: Standstill, node: str = "host-1:7:abc") -
     async with world.store.begin() as tx:
         now = world.clock.now()
         told: dict[str, Any] = {"slots": 64, "free": 0, "standstills": [one.as_dict() for one in found]}
-        await tx.upkeep.report(node, "up", now, now, told)
+        await SqlUpkeep(tx).report(node, "up", now, now, told)
 
 
 async def reasons(world: World, caller: Caller) -> list[str]:
-    return [one.reason for one in (await world.cases.attention.check(caller)).items if one.kind is Kind.STANDSTILL]
+    return [one.reason for one in (await world.cases[Attention].check(caller)).items if one.kind is Kind.STANDSTILL]
 
 
 async def test_whoever_keeps_the_house_reads_which_host_holds_the_slots(world: World) -> None:
@@ -162,8 +167,8 @@ async def test_a_host_that_hangs_and_holds_every_slot_is_named_within_half_a_min
         await bench.engine.executor.drain(0)
     bench.action.does = hangs().does
     async with store.begin() as tx:
-        waiting = await tx.claims.ready(bench.clock.now(), None, 20)
-        await tx.runs.cancel(list(waiting), bench.clock.now(), "enough")
+        waiting = await SqlClaims(tx).ready(bench.clock.now(), None, 20)
+        await SqlRuns(tx).cancel(list(waiting), bench.clock.now(), "enough")
     assert await watch(bench, 4) == []
 
 

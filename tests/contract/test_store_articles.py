@@ -13,15 +13,17 @@ from typing import Any
 import pytest
 from sqlalchemy import select, text, update
 
-from foliot.domain.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
-from foliot.domain.run import Fence, Problem, RunState
-from foliot.ports import Parking
-from foliot.ports.articles import Extracted, News, Scraped, Taken, Told, Wish
-from foliot.store import article_jobs
-from foliot.store.article_tables import articles
-from foliot.store.database import Database
-from foliot.store.tables import runs
-from foliot.usecases.again import again
+from foliot.commands.retry_on_conflict import again
+from foliot.db.database import Database
+from foliot.engine.model.parked import Parking
+from foliot.engine.model.run import Fence, Problem, RunState
+from foliot.engine.sql.parked import SqlParked
+from foliot.engine.sql.tables import runs
+from foliot.features.articles.model.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
+from foliot.features.articles.model.fetch import Extracted, News, Scraped, Taken, Told, Wish
+from foliot.features.articles.sql import batches
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.tables import articles
 from tests.givens import NOON, SECOND, ask, events_of, request, row_of, sql, statements
 
 DAY = timedelta(days=1)
@@ -48,7 +50,7 @@ async def submit(
     @again
     async def note() -> Counts:
         async with store.begin() as tx:
-            return await tx.articles.submit(tenant_id, run_id, wishes, now, max_age)
+            return await SqlArticles(tx).submit(tenant_id, run_id, wishes, now, max_age)
 
     return run_id, await note()
 
@@ -57,12 +59,12 @@ async def take(
     store: Database, limit: int = 100, *, now: datetime = NOON, manners: Manners = FREE, token: str = "tok_1"
 ) -> list[Taken]:
     async with store.begin() as tx:
-        return list(await tx.articles.take(now, limit, "worker", LEASE, token, manners))
+        return list(await SqlArticles(tx).take(now, limit, "worker", LEASE, token, manners))
 
 
 async def settle(store: Database, endings: Sequence[Scraped], *, now: datetime = NOON, manners: Manners = FREE) -> Told:
     async with store.begin() as tx:
-        return await tx.articles.finish(endings, now, manners)
+        return await SqlArticles(tx).finish(endings, now, manners)
 
 
 async def know(store: Database, *, now: datetime = NOON) -> None:
@@ -104,7 +106,7 @@ async def look(store: Database, query: str) -> list[Any]:
 
 async def counts(store: Database, run_id: str) -> Counts:
     async with store.read() as tx:
-        return (await tx.articles.counts([run_id]))[run_id]
+        return (await SqlArticles(tx).counts([run_id]))[run_id]
 
 
 async def test_a_host_is_asked_what_it_allows_before_anything_else(store: Database) -> None:
@@ -162,7 +164,7 @@ async def test_a_job_that_was_noted_is_noted_once(store: Database) -> None:
     run_id, _ = await submit(store, [wish(1), wish(2)])
 
     async with store.begin() as tx:
-        again = await tx.articles.submit("acme", run_id, [wish(1), wish(2), wish(3)], NOON, DAY)
+        again = await SqlArticles(tx).submit("acme", run_id, [wish(1), wish(2), wish(3)], NOON, DAY)
 
     assert again == Counts(total=2)
     assert len(await look(store, "SELECT 1 FROM items")) == 2
@@ -300,7 +302,7 @@ async def test_the_rest_of_a_job_can_be_wanted_again(store: Database) -> None:
     await settle(store, [good(one) if one.url.endswith("/1") else bad(one) for one in taken])
 
     async with store.read() as tx:
-        rest = await tx.articles.wishes(run_id)
+        rest = await SqlArticles(tx).wishes(run_id)
 
     assert list(rest) == [wish(2, source="s", priority=2)]
 
@@ -310,8 +312,8 @@ async def test_a_job_that_ended_elsewhere_is_found_and_waits_for_nothing(store: 
     async with store.begin() as tx:
         ended = {"state": "cancelled", "lane": None, "finished_at": NOON, "final_seq": 2}
         await tx.conn.execute(update(runs).where(runs.c.id == run_id).values(**ended))
-        found = await tx.articles.orphans(10)
-        await tx.articles.forsake(found, NOON)
+        found = await SqlArticles(tx).orphans(10)
+        await SqlArticles(tx).forsake(found, NOON)
 
     assert list(found) == [run_id]
     assert await take(store) == []
@@ -332,14 +334,14 @@ async def test_long_texts_are_packed_the_fast_way_where_the_server_knows_one(sto
 
 
 async def test_long_articles_come_in_small_pages(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(article_jobs, "MOST_TEXT", 70)
+    monkeypatch.setattr(batches, "MOST_TEXT", 70)
     run_id, _ = await submit(store, [wish(at) for at in range(6)])
     await know(store)
     await settle(store, [good(one) for one in await take(store)])
 
     async with store.read() as tx:
-        first = await tx.articles.items(run_id, limit=10)
-        second = await tx.articles.items(run_id, skip=len(first), limit=10)
+        first = await SqlArticles(tx).items(run_id, limit=10)
+        second = await SqlArticles(tx).items(run_id, skip=len(first), limit=10)
 
     assert [one.position for one in [*first, *second]] == [1, 2, 3, 4]
 
@@ -368,8 +370,8 @@ async def test_a_failure_is_tried_again_and_counted_when_it_is_final(store: Data
     assert told.finished == [run_id]
     assert await counts(store, run_id) == Counts(total=2, done=1, failed=1)
     async with store.read() as tx:
-        items = await tx.articles.items(run_id, after=0, limit=10)
-        failed = await tx.articles.items(run_id, after=0, limit=10, failed=True)
+        items = await SqlArticles(tx).items(run_id, after=0, limit=10)
+        failed = await SqlArticles(tx).items(run_id, after=0, limit=10, failed=True)
     assert {item.url: (item.state, item.error and item.error["code"]) for item in items} == {
         one.url: (ItemState.FAILED, "http_404"),
         two.url: (ItemState.DONE, None),
@@ -395,9 +397,9 @@ async def test_a_stale_ending_changes_nothing_and_a_repeated_one_counts_once(sto
     await know(store)
     (first,) = await take(store, token="tok_a")
     async with store.begin() as tx:
-        ((fence, host, attempt),) = await tx.articles.lock_expired(NOON + 31 * SECOND, 10)
+        ((fence, host, attempt),) = await SqlArticles(tx).lock_expired(NOON + 31 * SECOND, 10)
         lost = Scraped(fence=fence, host=host, at=NOON, problem=GONE, retry_at=NOON + 31 * SECOND, lost=True)
-        await tx.articles.finish([lost], NOON + 31 * SECOND, FREE)
+        await SqlArticles(tx).finish([lost], NOON + 31 * SECOND, FREE)
     (second,) = await take(store, now=NOON + 32 * SECOND, token="tok_b")
 
     stale = await settle(store, [good(first, title="stale")])
@@ -418,9 +420,9 @@ async def test_a_lease_that_is_renewed_does_not_end(store: Database) -> None:
     (one,) = await take(store)
 
     async with store.begin() as tx:
-        assert await tx.articles.extend([one.fence], LEASE, NOON + 20 * SECOND) == {one.fence.run_id}
-        assert await tx.articles.lock_expired(NOON + 40 * SECOND, 10) == []
-        assert await tx.articles.held("tok_1", [one.fence.run_id]) == [one.fence.run_id]
+        assert await SqlArticles(tx).extend([one.fence], LEASE, NOON + 20 * SECOND) == {one.fence.run_id}
+        assert await SqlArticles(tx).lock_expired(NOON + 40 * SECOND, 10) == []
+        assert await SqlArticles(tx).held("tok_1", [one.fence.run_id]) == [one.fence.run_id]
 
 
 async def test_what_nobody_wants_any_more_leaves_the_queue(store: Database) -> None:
@@ -429,7 +431,7 @@ async def test_what_nobody_wants_any_more_leaves_the_queue(store: Database) -> N
     await know(store)
 
     async with store.begin() as tx:
-        dropped = await tx.articles.forsake([first], NOON)
+        dropped = await SqlArticles(tx).forsake([first], NOON)
     taken = await take(store)
 
     assert dropped == {first: 2}
@@ -445,7 +447,7 @@ async def test_a_try_that_nobody_waits_for_is_not_repeated(store: Database) -> N
     await know(store)
     (one,) = await take(store)
     async with store.begin() as tx:
-        await tx.articles.forsake([run_id], NOON)
+        await SqlArticles(tx).forsake([run_id], NOON)
 
     await settle(store, [bad(one, retry_at=NOON)])
 
@@ -497,7 +499,7 @@ async def test_a_job_whose_last_article_ends_while_somebody_looks_is_looked_at_a
         Parking(fence=Fence(each, 1, "t"), handle={}, poll_at=NOON + DAY, at=NOON, lines=[]) for each in (run_id, busy)
     ]
     async with store.begin() as tx:
-        assert await tx.parked.park(parkings, NOON + 2 * SECOND) == {run_id, busy}
+        assert await SqlParked(tx).park(parkings, NOON + 2 * SECOND) == {run_id, busy}
 
     assert (await row_of(store, run_id))["poll_at"] == NOON + 2 * SECOND
     assert (await row_of(store, busy))["poll_at"] == NOON + DAY
@@ -525,10 +527,10 @@ async def test_articles_that_no_job_knows_are_forgotten(store: Database) -> None
     await know(store)
     await settle(store, [good(one) for one in await take(store)])
     async with store.begin() as tx:
-        kept = await tx.articles.prune(NOON + DAY, 10)
+        kept = await SqlArticles(tx).prune(NOON + DAY, 10)
     await sql(store, "DELETE FROM items WHERE run_id = :id", id=run_id)
     async with store.begin() as tx:
-        gone = await tx.articles.prune(NOON + DAY, 10)
+        gone = await SqlArticles(tx).prune(NOON + DAY, 10)
 
     assert (kept, gone) == (0, 2)
 

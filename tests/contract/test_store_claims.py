@@ -10,14 +10,18 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Failed, Fence, Lost, Problem, RunState, Succeeded
-from foliot.domain.schedule import Overlap
+from foliot.db.database import Database
 from foliot.engine.executor import conclude
-from foliot.ports import Claimed, Wait
-from foliot.store.claims import SHARES
-from foliot.store.database import Database
-from foliot.store.tables import runs
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import Failed, Fence, Lost, Problem, RunState, Succeeded
+from foliot.engine.model.schedule import Overlap
+from foliot.engine.model.views import Claimed, Wait
+from foliot.engine.sql.claims import SHARES, SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.engine.sql.tables import runs
 from foliot.testing import open_store
 from tests.givens import (
     HOUR,
@@ -99,7 +103,7 @@ async def test_what_cannot_be_claimed_is_not_claimed(store: Database) -> None:
     buffered = (await runs_of(store, one.id))[1]["id"]
     cancelled, retrying, future, ended = await ask(store, NOON, *(request() for _ in range(4)))
     async with store.begin() as tx:
-        await tx.runs.cancel([cancelled], NOON, "no longer wanted")
+        await SqlRuns(tx).cancel([cancelled], NOON, "no longer wanted")
     (first,) = await claim(store, NOON, retrying)
     await finish(store, first, FAILED, NOON)
     (second,) = await claim(store, NOON, ended)
@@ -120,7 +124,7 @@ async def test_a_claim_brings_the_version_the_run_was_made_by(store: Database) -
     await tick(store, NOON)
     changed = replace(one, version=2, spec=spec(kind="other"), action={"kind": "other"})
     async with store.begin() as tx:
-        await tx.schedules.save(changed, new_version=True)
+        await SqlSchedules(tx).save(changed, new_version=True)
 
     (claimed,) = await claim(store, NOON, *await ready(store, NOON))
 
@@ -162,7 +166,7 @@ async def test_with_one_free_place_tenants_take_turns(store: Database) -> None:
     picked = [(await ready(store, NOON + HOUR, limit=1))[0] for _ in range(40)]
 
     async with store.read() as tx:
-        served = {tenant for tenant in ("crowd", "few") for one in picked if await tx.runs.get(tenant, one)}
+        served = {tenant for tenant in ("crowd", "few") for one in picked if await SqlRuns(tx).get(tenant, one)}
     assert served == {"crowd", "few"}
 
 
@@ -217,9 +221,9 @@ async def test_a_lease_is_renewed_by_its_holder_only(store: Database) -> None:
     old = replace(held.fence, epoch=held.fence.epoch - 1)
 
     async with store.begin() as tx:
-        assert await tx.claims.extend([held.fence, stale, done.fence], LEASE, NOON + 10 * SECOND) == {mine}
+        assert await SqlClaims(tx).extend([held.fence, stale, done.fence], LEASE, NOON + 10 * SECOND) == {mine}
     async with store.begin() as tx:
-        assert await tx.claims.extend([old], LEASE, NOON + 10 * SECOND) == set()
+        assert await SqlClaims(tx).extend([old], LEASE, NOON + 10 * SECOND) == set()
 
     assert (await row_of(store, mine))["lease_until"] == NOON + 10 * SECOND + LEASE
     assert (await row_of(store, other))["lease_until"] == NOON + LEASE
@@ -230,8 +234,8 @@ async def test_a_run_is_taken_back_when_its_lease_ran_out_and_not_before(store: 
     (held,) = await claim(store, NOON, run_id)
 
     async with store.begin() as tx:
-        assert await tx.claims.lock_expired(NOON + LEASE, 10) == []
-        (expired,) = await tx.claims.lock_expired(NOON + LEASE + SECOND, 10)
+        assert await SqlClaims(tx).lock_expired(NOON + LEASE, 10) == []
+        (expired,) = await SqlClaims(tx).lock_expired(NOON + LEASE + SECOND, 10)
 
     assert expired == held
 
@@ -241,12 +245,12 @@ async def test_a_lost_attempt_cannot_be_extended_or_finished_any_more(store: Dat
     (held,) = await claim(store, NOON, run_id)
     later = NOON + LEASE + SECOND
     async with store.begin() as tx:
-        (expired,) = await tx.claims.lock_expired(later, 10)
-        await tx.claims.finish([conclude(expired, Lost(), later)], later)
+        (expired,) = await SqlClaims(tx).lock_expired(later, 10)
+        await SqlClaims(tx).finish([conclude(expired, Lost(), later)], later)
     before = await row_of(store, run_id)
 
     async with store.begin() as tx:
-        assert await tx.claims.extend([held.fence], LEASE, later) == set()
+        assert await SqlClaims(tx).extend([held.fence], LEASE, later) == set()
     finished = await finish(store, held, Succeeded({"late": True}), later)
 
     assert not finished.accepted
@@ -260,9 +264,9 @@ async def test_a_cancelled_run_whose_worker_was_lost_does_not_take_its_late_succ
     (held,) = await claim(store, NOON, run_id)
     later = NOON + LEASE + SECOND
     async with store.begin() as tx:
-        await tx.runs.cancel([run_id], NOON, "asked")
-        (expired,) = await tx.claims.lock_expired(later, 10)
-        await tx.claims.finish([conclude(expired, Lost(), later)], later)
+        await SqlRuns(tx).cancel([run_id], NOON, "asked")
+        (expired,) = await SqlClaims(tx).lock_expired(later, 10)
+        await SqlClaims(tx).finish([conclude(expired, Lost(), later)], later)
 
     assert (await run_of(store, run_id)).state is RunState.CANCELLED
     assert (await finish(store, held, Succeeded(), later)).stale == {run_id}
@@ -284,12 +288,12 @@ async def test_the_epoch_rises_with_every_claim_and_never_falls(store: Database)
 
 async def test_asking_for_nothing_is_answered_with_nothing(store: Database) -> None:
     async with store.begin() as tx:
-        assert await tx.claims.claim([], "w1", LEASE, NOON) == []
-        assert await tx.claims.extend([], LEASE, NOON) == set()
-        assert await tx.claims.cancels([]) == set()
-        assert (await tx.claims.finish([], NOON)).accepted == frozenset()
-        assert await tx.claims.release(NOON) == 0
-        assert await tx.claims.ready(NOON, None, 10) == []
+        assert await SqlClaims(tx).claim([], "w1", LEASE, NOON) == []
+        assert await SqlClaims(tx).extend([], LEASE, NOON) == set()
+        assert await SqlClaims(tx).cancels([]) == set()
+        assert (await SqlClaims(tx).finish([], NOON)).accepted == frozenset()
+        assert await SqlClaims(tx).release(NOON) == 0
+        assert await SqlClaims(tx).ready(NOON, None, 10) == []
 
 
 # --- the database's own clock -----------------------------------------------------------------------------------------
@@ -303,15 +307,15 @@ async def test_only_the_databases_clock_decides_about_leases_and_instants(
         store = Database(server_database_url)
     try:
         async with store.read() as tx:
-            true = await tx.upkeep.time()
+            true = await SqlUpkeep(tx).time()
         wrong = true + ahead
         await keep(store, schedule(next_at=true + MINUTE))
         (run_id,) = await ask(store, true - 2 * HOUR)
         (held,) = await claim(store, wrong, run_id)
 
         async with store.begin() as tx:
-            assert await tx.firing.lock_due(wrong, 10) == ([], None)
-            assert await tx.claims.lock_expired(wrong, 10) == []
+            assert await SqlFiring(tx).lock_due(wrong, 10) == ([], None)
+            assert await SqlClaims(tx).lock_expired(wrong, 10) == []
         until = (await row_of(store, run_id))["lease_until"]
         assert abs(until - true - LEASE) < 20 * SECOND
         assert isinstance(held.fence, Fence)
@@ -325,16 +329,16 @@ async def test_a_server_whose_clock_jumps_ahead_takes_no_run_from_its_worker(ser
         store = Database(server_database_url)
     try:
         async with store.read() as tx:
-            stepped = await tx.upkeep.time()
+            stepped = await SqlUpkeep(tx).time()
         held = stepped - HOUR
         (run_id,) = await ask(store, held - HOUR)
         async with store.begin() as tx:
-            assert await tx.claims.claim([run_id], "worker-1", -SECOND, held)
+            assert await SqlClaims(tx).claim([run_id], "worker-1", -SECOND, held)
 
         async with store.begin() as tx:
-            assert await tx.claims.lock_expired(held, 10) == []
+            assert await SqlClaims(tx).lock_expired(held, 10) == []
             # Once the step is followed, only those that nobody renewed are taken back.
-            assert len(await tx.claims.lock_expired(stepped + SECOND, 10)) == 1
+            assert len(await SqlClaims(tx).lock_expired(stepped + SECOND, 10)) == 1
     finally:
         await store.close()
 
@@ -344,13 +348,13 @@ async def test_while_a_step_of_the_server_is_held_our_own_clock_fires(server_dat
         store = Database(server_database_url)
     try:
         async with store.read() as tx:
-            stepped_back = await tx.upkeep.time()
+            stepped_back = await SqlUpkeep(tx).time()
         held = stepped_back + HOUR
         await keep(store, schedule(next_at=held))
 
         async with store.begin() as tx:
-            assert await tx.firing.lock_due(held, 10) == ([], None)
-            ((due,), _) = await tx.firing.lock_due(held, 10, own_clock=True)
+            assert await SqlFiring(tx).lock_due(held, 10) == ([], None)
+            ((due,), _) = await SqlFiring(tx).lock_due(held, 10, own_clock=True)
             assert due.next_at == held
     finally:
         await store.close()
@@ -361,9 +365,9 @@ async def test_a_lease_from_a_clock_that_was_ahead_does_not_outlive_the_clock(st
     await claim(store, NOON + 24 * HOUR, run_id)
 
     async with store.begin() as tx:
-        assert await tx.claims.lock_expired(NOON, 10) == []
-        assert await tx.claims.lock_expired(NOON, 10, 25 * HOUR) == []
-        (expired,) = await tx.claims.lock_expired(NOON, 10, HOUR)
+        assert await SqlClaims(tx).lock_expired(NOON, 10) == []
+        assert await SqlClaims(tx).lock_expired(NOON, 10, 25 * HOUR) == []
+        (expired,) = await SqlClaims(tx).lock_expired(NOON, 10, HOUR)
     assert expired.fence.run_id == run_id
 
 
@@ -388,7 +392,7 @@ async def test_what_is_turned_away_waits_and_says_why_and_has_lost_no_attempt(st
         return {off: Wait(until, "waiting_target", "It is full."), left: None}
 
     async with store.begin() as tx:
-        claimed = await tx.claims.claim([left, taken, off], "w1", LEASE, NOON + SECOND, None, admit)
+        claimed = await SqlClaims(tx).claim([left, taken, off], "w1", LEASE, NOON + SECOND, None, admit)
 
     assert asked == [left, taken, off]
     assert [one.fence.run_id for one in claimed] == [taken]
@@ -417,13 +421,13 @@ async def test_turning_many_away_is_one_statement_and_turning_none_away_is_none(
 
     async with store.begin() as tx:
         # The caps of tenants are read once in a while.
-        await tx.claims.claim(run_ids[:1], "w1", LEASE, NOON, "tok_0")
+        await SqlClaims(tx).claim(run_ids[:1], "w1", LEASE, NOON, "tok_0")
         with statements(store) as plain:
-            await tx.claims.claim(run_ids[1:5], "w1", LEASE, NOON, "tok_1")
+            await SqlClaims(tx).claim(run_ids[1:5], "w1", LEASE, NOON, "tok_1")
         with statements(store) as none:
-            await tx.claims.claim(run_ids[5:10], "w1", LEASE, NOON, "tok_2", lambda _: {})
+            await SqlClaims(tx).claim(run_ids[5:10], "w1", LEASE, NOON, "tok_2", lambda _: {})
         with statements(store) as many:
-            await tx.claims.claim(run_ids[10:], "w1", LEASE, NOON, "tok_3", some)
+            await SqlClaims(tx).claim(run_ids[10:], "w1", LEASE, NOON, "tok_3", some)
 
     assert len(none) == len(plain)
     assert len(many) == len(plain) + 1

@@ -7,24 +7,16 @@ from dataclasses import replace
 import pytest
 from sqlalchemy import func, select
 
-from foliot.domain.ids import RUN, new_id
-from foliot.domain.run import (
-    Cancelled,
-    Ended,
-    Failed,
-    HandedBack,
-    Lost,
-    Origin,
-    Problem,
-    RunState,
-    Succeeded,
-)
-from foliot.domain.schedule import Overlap
-from foliot.domain.trigger import Every
+from foliot.core.ids import RUN, new_id
+from foliot.core.time.trigger import Every
+from foliot.db.database import Database
 from foliot.engine.executor import conclude
-from foliot.ports import Claimed, Page
-from foliot.store.database import Database
-from foliot.store.tables import attempts
+from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Lost, Origin, Problem, RunState, Succeeded
+from foliot.engine.model.schedule import Overlap
+from foliot.engine.model.views import Claimed, Page
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.tables import attempts
 from tests.givens import (
     HOUR,
     MINUTE,
@@ -93,7 +85,7 @@ async def test_a_final_ending_is_written_whole(store: Database, outcome: Ended, 
     assert (row["event_seq"], row["final_seq"]) == (3, 3)
     assert row["result"] == getattr(outcome, "result", None)
     async with store.read() as tx:
-        (attempt,) = (await tx.runs.attempts([held.fence.run_id], whole=True))[held.fence.run_id]
+        (attempt,) = (await SqlRuns(tx).attempts([held.fence.run_id], whole=True))[held.fence.run_id]
     assert (attempt.epoch, attempt.number, attempt.worker) == (1, 1, "w1")
     assert (attempt.started_at, attempt.ended_at, attempt.retry_at) == (NOON, NOON + SECOND, None)
 
@@ -110,7 +102,7 @@ async def test_a_failure_waits_for_its_next_attempt(store: Database) -> None:
     assert await ready(store, NOON + 10 * SECOND) == []
     assert await ready(store, NOON + 11 * SECOND) == [run_id]
     async with store.read() as tx:
-        (attempt,) = (await tx.runs.attempts([run_id], whole=True))[run_id]
+        (attempt,) = (await SqlRuns(tx).attempts([run_id], whole=True))[run_id]
     assert (attempt.outcome, attempt.retry_at, attempt.response) == ("failed", NOON + 11 * SECOND, {"status": 500})
 
 
@@ -150,7 +142,7 @@ async def test_many_endings_of_all_kinds_are_written_together(store: Database) -
     endings = [conclude(held, outcome, NOON) for held, outcome in zip(helds, outcomes, strict=True)]
 
     async with store.begin() as tx:
-        finished = await tx.claims.finish([*endings, conclude(stale, Succeeded(), NOON)], NOON)
+        finished = await SqlClaims(tx).finish([*endings, conclude(stale, Succeeded(), NOON)], NOON)
 
     ids = [held.fence.run_id for held in helds]
     assert finished.accepted == set(ids)
@@ -221,7 +213,7 @@ async def test_what_ended_stays_ended(store: Database) -> None:
 
     await finish(store, held, DEAD, NOON + SECOND)
     async with store.begin() as tx:
-        assert await tx.runs.cancel([run_id], NOON + SECOND, "too late") == 0
+        assert await SqlRuns(tx).cancel([run_id], NOON + SECOND, "too late") == 0
 
     run = await run_of(store, run_id)
     assert (run.state, run.result, run.finished_at, run.cancel_requested) == (RunState.SUCCESS, "first", NOON, False)
@@ -232,7 +224,7 @@ async def test_what_ended_stays_ended(store: Database) -> None:
 
 async def cancel(store: Database, *run_ids: str) -> int:
     async with store.begin() as tx:
-        return await tx.runs.cancel(run_ids, NOON + SECOND, "asked")
+        return await SqlRuns(tx).cancel(run_ids, NOON + SECOND, "asked")
 
 
 async def test_cancelling_a_queued_run_is_immediate_and_final(store: Database) -> None:
@@ -264,7 +256,7 @@ async def test_a_running_run_is_asked_to_stop(store: Database) -> None:
     assert await cancel(store, run_id) == 1
 
     async with store.read() as tx:
-        assert await tx.claims.cancels([run_id, "run_unheard_of"]) == {run_id}
+        assert await SqlClaims(tx).cancels([run_id, "run_unheard_of"]) == {run_id}
     assert await states(store, run_id) == [RunState.RUNNING]
     await finish(store, held, Cancelled(), NOON + 2 * SECOND)
     assert await states(store, run_id) == [RunState.CANCELLED]
@@ -289,7 +281,7 @@ async def test_a_run_asked_to_stop_while_its_attempt_was_failing_is_not_tried_ag
     await cancel(store, run_id)
 
     async with store.begin() as tx:
-        await tx.claims.finish([ending], NOON)
+        await SqlClaims(tx).finish([ending], NOON)
 
     assert await states(store, run_id) == [RunState.CANCELLED]
     assert await claim(store, NOON + HOUR, run_id) == []
@@ -355,8 +347,8 @@ async def test_the_sweep_releases_what_nobody_released(store: Database) -> None:
     assert await ready(store, NOON + HOUR) == []
 
     async with store.begin() as tx:
-        assert await tx.claims.release(NOON + 4 * MINUTE) == 1
-        assert await tx.claims.release(NOON + 4 * MINUTE) == 0
+        assert await SqlClaims(tx).release(NOON + 4 * MINUTE) == 1
+        assert await SqlClaims(tx).release(NOON + 4 * MINUTE) == 0
 
     assert await ready(store, NOON + HOUR) == [(await runs_of(store, schedule_id))[2]["id"]]
 
@@ -372,7 +364,7 @@ async def test_the_sweep_sees_past_those_who_still_wait(store: Database) -> None
     assert (await row_of(store, second["id"]))["buffered_of"] == free.id
 
     async with store.begin() as tx:
-        assert await tx.claims.release(NOON + 2 * HOUR, limit=1) == 1
+        assert await SqlClaims(tx).release(NOON + 2 * HOUR, limit=1) == 1
 
     assert (await row_of(store, second["id"]))["lane"] == "default"
 
@@ -395,9 +387,9 @@ async def test_letters_that_failed_alike_stand_together_newest_first(store: Data
     await dead(store, 1, Problem("http_410", "elsewhere"), tenant_id="other")
 
     async with store.read() as tx:
-        groups = await tx.runs.dead_groups(TENANT, Page())
-        first = await tx.runs.dead_groups(TENANT, Page(limit=1))
-        second = await tx.runs.dead_groups(TENANT, Page(limit=1, cursor=first[0].ids[0]))
+        groups = await SqlRuns(tx).dead_groups(TENANT, Page())
+        first = await SqlRuns(tx).dead_groups(TENANT, Page(limit=1))
+        second = await SqlRuns(tx).dead_groups(TENANT, Page(limit=1, cursor=first[0].ids[0]))
 
     assert [(group.code, group.message, group.kind, group.count) for group in groups] == [
         ("refused", "verweigert — 拒否", "other", 2),
@@ -412,12 +404,12 @@ async def test_letters_are_found_by_what_they_have_in_common(store: Database) ->
     refused = await dead(store, 1, Problem("refused", "no"), kind="other")
 
     async with store.read() as tx:
-        assert await tx.runs.dead_ids(TENANT, 10) == [*gone, *refused]
-        assert await tx.runs.dead_ids(TENANT, 1) == gone[:1]
-        assert await tx.runs.dead_ids(TENANT, 10, code="http_410") == gone
-        assert await tx.runs.dead_ids(TENANT, 10, code="http_4") == []
-        assert await tx.runs.dead_ids(TENANT, 10, kind="other") == refused
-        assert await tx.runs.dead_ids("nobody", 10) == []
+        assert await SqlRuns(tx).dead_ids(TENANT, 10) == [*gone, *refused]
+        assert await SqlRuns(tx).dead_ids(TENANT, 1) == gone[:1]
+        assert await SqlRuns(tx).dead_ids(TENANT, 10, code="http_410") == gone
+        assert await SqlRuns(tx).dead_ids(TENANT, 10, code="http_4") == []
+        assert await SqlRuns(tx).dead_ids(TENANT, 10, kind="other") == refused
+        assert await SqlRuns(tx).dead_ids("nobody", 10) == []
 
 
 @pytest.mark.parametrize(
@@ -441,4 +433,4 @@ async def test_a_replay_that_succeeds_settles_its_dead_letter(
     assert run.resolved_by == (replay.fence.run_id if resolved else None)
     assert run.state is RunState.DEAD_LETTER
     async with store.read() as tx:
-        assert (letter in await tx.runs.dead_ids(TENANT, 10)) is not resolved
+        assert (letter in await SqlRuns(tx).dead_ids(TENANT, 10)) is not resolved

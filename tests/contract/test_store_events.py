@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from foliot.domain.event import Event, EventType, Line
-from foliot.domain.run import Failed, Fence, HandedBack, Lost, Problem, Succeeded
-from foliot.ports import Claimed
-from foliot.store import logs
-from foliot.store.database import Database
-from foliot.store.logs import CHUNK_LINES
+from foliot.db.database import Database
+from foliot.engine.model.event import Event, EventType, Line
+from foliot.engine.model.run import Failed, Fence, HandedBack, Lost, Problem, Succeeded
+from foliot.engine.model.views import Claimed
+from foliot.engine.sql import log_chunks
+from foliot.engine.sql.log_chunks import CHUNK_LINES
+from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import open_store
 from tests.givens import (
     HOUR,
@@ -41,7 +42,7 @@ def lines(count: int, word: str = "line") -> list[Line]:
 
 async def append(store: Database, fence: Fence, written: list[Line]) -> set[str]:
     async with store.begin() as tx:
-        return await tx.runs.append([(fence, written)])
+        return await SqlRuns(tx).append([(fence, written)])
 
 
 async def started(store: Database, run_id: str | None = None) -> Claimed:
@@ -131,7 +132,7 @@ async def test_a_running_and_a_cancelled_run_tell_all_they_did(store: Database) 
 
     await finish(store, held, FAILED, NOON)
     async with store.begin() as tx:
-        await tx.runs.cancel([run_id], NOON + SECOND, "asked")
+        await SqlRuns(tx).cancel([run_id], NOON + SECOND, "asked")
 
     told = [(event.seq, event.state) for event in await events_of(store, run_id)]
     assert told == [(1, "queued"), (2, "running"), (3, None), (4, "retrying"), (5, "cancelled")]
@@ -140,7 +141,7 @@ async def test_a_running_and_a_cancelled_run_tell_all_they_did(store: Database) 
 async def test_a_run_cancelled_before_it_began_says_so(store: Database) -> None:
     (run_id,) = await ask(store, NOON)
     async with store.begin() as tx:
-        await tx.runs.cancel([run_id], NOON, "asked")
+        await SqlRuns(tx).cancel([run_id], NOON, "asked")
 
     told = [(event.seq, event.state, event.message) for event in await events_of(store, run_id)]
     assert told == [(1, "queued", ""), (2, "cancelled", "asked")]
@@ -213,7 +214,7 @@ def words(events: Sequence[Event]) -> list[str]:
 
 
 async def test_a_run_has_so_many_lines_over_all_its_attempts(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "LINES_PER_RUN", 10)
+    monkeypatch.setattr(log_chunks, "LINES_PER_RUN", 10)
     held = await started(store)
     run_id = held.fence.run_id
     await append(store, held.fence, lines(4, "one"))
@@ -234,8 +235,8 @@ async def test_a_run_has_so_many_lines_over_all_its_attempts(store: Database, mo
 async def test_a_runs_log_takes_so_much_room_over_all_its_attempts(
     store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = len(logs.pack(lines(3)))
-    monkeypatch.setattr(logs, "LOG_BYTES", 2 * kept + 1)
+    kept = len(log_chunks.pack(lines(3)))
+    monkeypatch.setattr(log_chunks, "LOG_BYTES", 2 * kept + 1)
     held = await started(store)
     run_id = held.fence.run_id
     await append(store, held.fence, lines(3))

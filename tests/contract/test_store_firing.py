@@ -12,17 +12,21 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from foliot.domain.ledger import Entry, Fate, Reason
-from foliot.domain.run import RunState
-from foliot.domain.schedule import Catchup, CatchupMode, Overlap, Schedule, Status
-from foliot.domain.settle import settle
-from foliot.domain.trigger import Cron, Every, Once
-from foliot.engine.alarm import Alarm
+from foliot.core.time.trigger import Cron, Every, Once
+from foliot.db.database import Database
 from foliot.engine.meter import Meter
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Schedule, Status
+from foliot.engine.model.settle import settle
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.ticker import Ticked, Ticker
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import RUNS_TOPIC
-from foliot.store.database import Database
+from foliot.wakeups.feed import RUNS_TOPIC
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import (
     HOUR,
     MINUTE,
@@ -71,19 +75,19 @@ async def test_what_is_due_is_locked_oldest_first_and_nothing_else(store: Databa
     await keep(store, now, late, soon, paused)
 
     async with store.begin() as tx:
-        found, _ = await tx.firing.lock_due(NOON, 10)
+        found, _ = await SqlFiring(tx).lock_due(NOON, 10)
         assert [one.id for one in found] == [late.id, now.id]
-        assert [one.id for one in (await tx.firing.lock_due(NOON, 1))[0]] == [late.id]
-        assert await tx.firing.next_due() == NOON - HOUR
+        assert [one.id for one in (await SqlFiring(tx).lock_due(NOON, 1))[0]] == [late.id]
+        assert await SqlFiring(tx).next_due() == NOON - HOUR
     assert found[1] == replace(due(now.spec), id=now.id)
 
 
 async def test_nothing_is_due_where_nothing_is(store: Database) -> None:
     async with store.begin() as tx:
-        assert await tx.firing.lock_due(NOON, 10) == ([], None)
-        assert await tx.firing.open_runs([]) == {}
-        assert await tx.firing.next_due() is None
-        assert (await tx.firing.record([], NOON)).runs == 0
+        assert await SqlFiring(tx).lock_due(NOON, 10) == ([], None)
+        assert await SqlFiring(tx).open_runs([]) == {}
+        assert await SqlFiring(tx).next_due() is None
+        assert (await SqlFiring(tx).record([], NOON)).runs == 0
 
 
 async def test_one_schedule_is_locked_by_name_due_or_not(store: Database) -> None:
@@ -91,11 +95,11 @@ async def test_one_schedule_is_locked_by_name_due_or_not(store: Database) -> Non
     await keep(store, soon, ended)
 
     async with store.begin() as tx:
-        one = await tx.firing.lock_one(soon.id)
+        one = await SqlFiring(tx).lock_one(soon.id)
         assert one is not None
         assert one.next_at == NOON + HOUR
-        assert await tx.firing.lock_one(ended.id) is None
-        assert await tx.firing.lock_one("sch_unheard_of") is None
+        assert await SqlFiring(tx).lock_one(ended.id) is None
+        assert await SqlFiring(tx).lock_one("sch_unheard_of") is None
 
 
 async def test_what_another_scheduler_holds_is_skipped_not_waited_for(server_database_url: str) -> None:
@@ -104,8 +108,8 @@ async def test_what_another_scheduler_holds_is_skipped_not_waited_for(server_dat
     async with open_store(server_database_url) as store:
         await keep(store, *(schedule() for _ in range(3)))
         async with store.begin() as first, store.begin() as second:
-            mine, _ = await first.firing.lock_due(NOON, 2)
-            others, _ = await second.firing.lock_due(NOON, 10)
+            mine, _ = await SqlFiring(first).lock_due(NOON, 2)
+            others, _ = await SqlFiring(second).lock_due(NOON, 10)
 
     assert len(mine) == 2
     assert len(others) == 1
@@ -188,10 +192,10 @@ async def test_a_completed_schedule_closes_its_span_where_it_ended(store: Databa
     await tick(store, NOON + 5 * SECOND)
 
     async with store.read() as tx:
-        (of_limited,), (of_once,) = await tx.schedules.spans(limited.id), await tx.schedules.spans(once.id)
+        (of_limited,), (of_once,) = await SqlSchedules(tx).spans(limited.id), await SqlSchedules(tx).spans(once.id)
         assert (of_limited.end, of_once.end) == (NOON, NOON + 5 * SECOND)
         for one in (limited, once):
-            found = await tx.schedules.get(TENANT, one.id)
+            found = await SqlSchedules(tx).get(TENANT, one.id)
             assert found is not None
             assert (found.status, found.next_at, found.fired) == (Status.COMPLETED, None, 1)
 
@@ -256,14 +260,14 @@ async def test_a_plan_made_twice_is_written_once(store: Database) -> None:
     one = schedule()
     await keep(store, one)
     async with store.read() as tx:
-        (locked,), _ = await tx.firing.lock_due(NOON, 1)
+        (locked,), _ = await SqlFiring(tx).lock_due(NOON, 1)
     plan = settle(locked, NOON)
     async with store.begin() as tx:
-        await tx.firing.record([plan], NOON)
+        await SqlFiring(tx).record([plan], NOON)
 
     with pytest.raises(RuntimeError, match="cursors moved"):
         async with store.begin() as tx:
-            await tx.firing.record([plan], NOON)
+            await SqlFiring(tx).record([plan], NOON)
 
     assert len(await runs_of(store, one.id)) == 1
     assert (await schedule_row(store, one.id))["fired"] == 1
@@ -360,11 +364,11 @@ async def test_a_tick_of_a_thousand_in_which_everything_happens_is_at_most_eight
     assert one.meter.replaced == 100
     assert len(seen) <= 8, "\n".join(seen)
     async with store.read() as tx:
-        counts = await tx.upkeep.counts()
+        counts = await SqlUpkeep(tx).counts()
         assert counts["schedules"] == {"active": 800, "completed": 200}
         assert await tx.conn.scalar(text("SELECT count(*) FROM runs WHERE state = 'cancelled'")) == 100
-        assert len(await tx.schedules.faults(10)) == 1
-        assert len(await tx.claims.cancels(running)) == 200  # asked to stop, and cut off
+        assert len(await SqlSchedules(tx).faults(10)) == 1
+        assert len(await SqlClaims(tx).cancels(running)) == 200  # asked to stop, and cut off
     assert sum(entry.count for entry in await ledger_of(store, made[6].id)) == 3
 
 
@@ -460,8 +464,8 @@ async def test_a_damaged_row_silences_only_itself(store: Database, damage: str) 
     assert (row["status"], row["next_at"], row["fault_next_at"]) == ("active", None, NOON - MINUTE)
     assert row["fault"]
     async with store.read() as tx:
-        assert await tx.schedules.faults(10) == [(bad.id, row["fault"])]
-        shown = await tx.schedules.get(TENANT, bad.id)
+        assert await SqlSchedules(tx).faults(10) == [(bad.id, row["fault"])]
+        shown = await SqlSchedules(tx).get(TENANT, bad.id)
         assert shown is not None
         assert shown.fault == row["fault"]
     assert (await ticker(store, NOON + MINUTE).run_once()).settled == 1

@@ -10,17 +10,18 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.ids import KEY, new_id
-from foliot.domain.key import Key
-from foliot.engine.alarm import Alarm
+from foliot.auth.api_key import Key
+from foliot.auth.digest import Print, Ticket
+from foliot.core.access import Caller, Role
+from foliot.core.ids import KEY, new_id
+from foliot.db.database import Database
 from foliot.engine.janitor import Janitor
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Page
-from foliot.ports.keys import Print, Ticket
-from foliot.store.database import Database
+from foliot.engine.model.views import Page
+from foliot.engine.ready_times import Alarm
+from foliot.features.api_keys.sql import SqlKeys
+from foliot.features.api_keys.usecases import MOST, Keys
 from foliot.testing import StoppedClock
-from foliot.usecases.keys import MOST
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import HOUR, MINUTE, NOON, SECOND, TENANT
 from tests.world import World
 
@@ -44,13 +45,13 @@ def key(**changes: Any) -> Key:
 async def added(store: Database, digest: str = "d1", **changes: Any) -> Key:
     made = key(**changes)
     async with store.begin(made.tenant_id) as tx:
-        await tx.keys.add(made, Print("p1", digest))
+        await SqlKeys(tx).add(made, Print("p1", digest))
     return made
 
 
 async def read(store: Database, one: Key) -> Key:
     async with store.read(one.tenant_id) as tx:
-        found = await tx.keys.get(one.tenant_id, one.id)
+        found = await SqlKeys(tx).get(one.tenant_id, one.id)
     assert found is not None
     return found
 
@@ -68,8 +69,8 @@ async def test_keys_are_listed_newest_first_page_by_page_and_by_tenant(store: Da
     await added(store, "foreign", tenant_id=OTHER)
 
     async with store.read(TENANT) as tx:
-        first = await tx.keys.find(TENANT, Page(2))
-        rest = await tx.keys.find(TENANT, Page(2, first[-1].id))
+        first = await SqlKeys(tx).find(TENANT, Page(2))
+        rest = await SqlKeys(tx).find(TENANT, Page(2, first[-1].id))
 
     assert [one.id for one in first + rest] == [one.id for one in reversed(mine)]
 
@@ -78,8 +79,8 @@ async def test_a_foreign_key_is_not_there(store: Database) -> None:
     foreign = await added(store, tenant_id=OTHER)
 
     async with store.begin(TENANT) as tx:
-        assert await tx.keys.get(TENANT, foreign.id) is None
-        assert not await tx.keys.revoke(TENANT, foreign.id, NOON, "eve")
+        assert await SqlKeys(tx).get(TENANT, foreign.id) is None
+        assert not await SqlKeys(tx).revoke(TENANT, foreign.id, NOON, "eve")
     assert (await read(store, foreign)).revoked_at is None
 
 
@@ -87,10 +88,10 @@ async def test_a_digest_finds_its_key_whoever_it_belongs_to(store: Database) -> 
     mine, theirs = await added(store, "d1"), await added(store, "d2", tenant_id=OTHER)
 
     async with store.glance() as tx:
-        assert await tx.keys.by_digests(["d1", "nobody's"]) == [(mine, Print("p1", "d1"))]
-        assert await tx.keys.by_digests(["d2"]) == [(theirs, Print("p1", "d2"))]
-        assert await tx.keys.by_digests(["D1"]) == []
-        assert await tx.keys.by_id(theirs.id) == theirs
+        assert await SqlKeys(tx).by_digests(["d1", "nobody's"]) == [(mine, Print("p1", "d1"))]
+        assert await SqlKeys(tx).by_digests(["d2"]) == [(theirs, Print("p1", "d2"))]
+        assert await SqlKeys(tx).by_digests(["D1"]) == []
+        assert await SqlKeys(tx).by_id(theirs.id) == theirs
 
 
 async def test_two_keys_never_share_a_digest(store: Database) -> None:
@@ -104,20 +105,20 @@ async def test_a_digest_is_replaced_unless_somebody_did_it_first(store: Database
     one = await added(store, "old")
 
     async with store.begin() as tx:
-        await tx.keys.reprint(one.id, Print("p1", "old"), Print("p2", "new"))
-        await tx.keys.reprint(one.id, Print("p1", "old"), Print("p3", "newer"))
+        await SqlKeys(tx).reprint(one.id, Print("p1", "old"), Print("p2", "new"))
+        await SqlKeys(tx).reprint(one.id, Print("p1", "old"), Print("p3", "newer"))
 
     async with store.glance() as tx:
-        assert await tx.keys.by_digests(["old", "newer"]) == []
-        assert await tx.keys.by_digests(["new"]) == [(one, Print("p2", "new"))]
+        assert await SqlKeys(tx).by_digests(["old", "newer"]) == []
+        assert await SqlKeys(tx).by_digests(["new"]) == [(one, Print("p2", "new"))]
 
 
 async def test_a_key_is_revoked_once(store: Database) -> None:
     one = await added(store)
 
     async with store.begin(TENANT) as tx:
-        assert await tx.keys.revoke(TENANT, one.id, NOON, "ada")
-        assert not await tx.keys.revoke(TENANT, one.id, NOON + HOUR, "eve")
+        assert await SqlKeys(tx).revoke(TENANT, one.id, NOON, "ada")
+        assert not await SqlKeys(tx).revoke(TENANT, one.id, NOON + HOUR, "eve")
 
     found = await read(store, one)
     assert (found.revoked_at, found.revoked_by) == (NOON, "ada")
@@ -132,8 +133,8 @@ async def test_only_keys_that_count_are_counted(store: Database) -> None:
     await added(store, "d5", tenant_id=OTHER)
 
     async with store.begin(TENANT) as tx:
-        await tx.keys.revoke(TENANT, revoked.id, NOON, "ada")
-        assert await tx.keys.lock_live(TENANT, NOON) == 2
+        await SqlKeys(tx).revoke(TENANT, revoked.id, NOON, "ada")
+        assert await SqlKeys(tx).lock_live(TENANT, NOON) == 2
 
 
 async def test_the_last_use_of_many_keys_is_noted_and_never_goes_back(store: Database) -> None:
@@ -141,7 +142,7 @@ async def test_the_last_use_of_many_keys_is_noted_and_never_goes_back(store: Dat
 
     async def note(used: dict[str, datetime]) -> None:
         async with store.begin() as tx:
-            await tx.keys.note_use(used)
+            await SqlKeys(tx).note_use(used)
 
     await note({one.id: NOON for one in keys})
     await note({keys[0].id: NOON + MINUTE, keys[1].id: NOON - MINUTE})
@@ -156,7 +157,7 @@ async def test_many_who_create_at_once_do_not_pass_the_limit(store: Database) ->
     for number in range(MOST - 2):
         await added(store, f"d{number}")
 
-    wanted = (world.cases.keys.create(caller, {"name": "x", "role": "viewer"}) for _ in range(8))
+    wanted = (world.cases[Keys].create(caller, {"name": "x", "role": "viewer"}) for _ in range(8))
     made = await asyncio.gather(*wanted, return_exceptions=True)
 
     assert sorted(type(one).__name__ for one in made) == ["NewKey"] * 2 + ["TooMany"] * 6
@@ -169,13 +170,13 @@ async def put(store: Database, digest: str = "t1", **changes: Any) -> Ticket:
     standing: dict[str, Any] = {"tenant_id": TENANT, "caller": {"user_id": "ada"}, "expires_at": NOON + MINUTE}
     ticket = Ticket(**{**standing, **changes})
     async with store.begin(ticket.tenant_id) as tx:
-        await tx.keys.put_ticket(digest, ticket)
+        await SqlKeys(tx).put_ticket(digest, ticket)
     return ticket
 
 
 async def take(store: Database, *digests: str) -> Ticket | None:
     async with store.begin() as tx:
-        return await tx.keys.take_ticket(digests)
+        return await SqlKeys(tx).take_ticket(digests)
 
 
 async def test_a_ticket_is_taken_once(store: Database) -> None:
@@ -199,7 +200,7 @@ async def test_a_ticket_whose_taking_was_undone_is_still_there(store: Database) 
 
     async def stumble() -> None:
         async with store.begin() as tx:
-            await tx.keys.take_ticket(["t1"])
+            await SqlKeys(tx).take_ticket(["t1"])
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -215,7 +216,7 @@ async def test_only_expired_tickets_are_pruned_so_many_at_a_time(store: Database
 
     async def prune() -> int:
         async with store.begin() as tx:
-            return await tx.keys.prune_tickets(NOON, 3)
+            return await SqlKeys(tx).prune_tickets(NOON, 3)
 
     assert [await prune(), await prune(), await prune()] == [3, 2, 0]
     assert await take(store, "fresh") == fresh

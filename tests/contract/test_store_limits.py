@@ -8,17 +8,22 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.errors import Contended, TooMany
-from foliot.domain.limits import Limits
-from foliot.domain.run import Succeeded
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Claimed, Page, Tenant
-from foliot.store.caps import Caps
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.commands.limits import Limiter
+from foliot.commands.tenant import Tenant
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Role
+from foliot.core.errors import Contended, TooMany
+from foliot.core.limits import Limits
+from foliot.db.database import Database
+from foliot.engine.model.run import Succeeded
+from foliot.engine.model.views import Claimed, Page
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.tenant_limits import Caps
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
-from foliot.usecases import UseCases
-from foliot.usecases.limits import Limiter
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import LEASE, NOON, SECOND, TENANT, ask, claim, finish, ready, request, row_of, sql, statements
 from tests.world import EVERY_MINUTE, OneAction
 
@@ -28,8 +33,8 @@ LATER = NOON + timedelta(seconds=10)
 
 async def say(store: Database, tenant_id: str = TENANT, **limits: int | None) -> None:
     async with store.begin() as tx:
-        await tx.tenants.put(Tenant(tenant_id=tenant_id, limits=limits, updated_by="root", updated_at=NOON))
-    store.caps.read_at = None
+        await SqlTenants(tx).put(Tenant(tenant_id=tenant_id, limits=limits, updated_by="root", updated_at=NOON))
+    store.caches.setdefault(Caps, Caps()).read_at = None
 
 
 # --- the rows ---------------------------------------------------------------------------------------------------------
@@ -44,12 +49,12 @@ async def test_what_is_said_of_a_tenant_is_kept_whole(store: Database) -> None:
         updated_at=NOON,
     )
     async with store.begin() as tx:
-        await tx.tenants.put(Tenant(tenant_id="acme", limits={"schedules": 1}, updated_by="x", updated_at=NOON))
-        await tx.tenants.put(said)
+        await SqlTenants(tx).put(Tenant(tenant_id="acme", limits={"schedules": 1}, updated_by="x", updated_at=NOON))
+        await SqlTenants(tx).put(said)
 
     async with store.read() as tx:
-        assert await tx.tenants.get("acme") == said
-        assert await tx.tenants.get("Acme") is None
+        assert await SqlTenants(tx).get("acme") == said
+        assert await SqlTenants(tx).get("Acme") is None
 
 
 async def test_tenants_are_listed_in_the_order_of_their_ids(store: Database) -> None:
@@ -57,8 +62,8 @@ async def test_tenants_are_listed_in_the_order_of_their_ids(store: Database) -> 
         await say(store, name)
 
     async with store.read() as tx:
-        assert [one.tenant_id for one in await tx.tenants.find(Page(2, None))] == ["a", "b"]
-        assert [one.tenant_id for one in await tx.tenants.find(Page(2, "b"))] == ["c"]
+        assert [one.tenant_id for one in await SqlTenants(tx).find(Page(2, None))] == ["a", "b"]
+        assert [one.tenant_id for one in await SqlTenants(tx).find(Page(2, "b"))] == ["c"]
 
 
 async def test_damaged_limits_say_nothing_and_a_damaged_list_allows_nothing(store: Database) -> None:
@@ -66,7 +71,7 @@ async def test_damaged_limits_say_nothing_and_a_damaged_list_allows_nothing(stor
     await sql(store, "UPDATE tenants SET limits = '{\"schedules\": \"many\"}', egress_allow = 'no list'")
 
     async with store.read() as tx:
-        found = await tx.tenants.get(TENANT)
+        found = await SqlTenants(tx).get(TENANT)
 
     assert found is not None
     assert (found.limits, found.egress_allow) == ({}, None)
@@ -78,7 +83,7 @@ async def test_a_confined_transaction_may_count_and_wait_but_change_no_limit(ser
     async with open_store(server_database_url) as store:
         await say(store, schedules=5)
         async with store.begin(TENANT) as tx:
-            assert await tx.tenants.count_schedules(TENANT, lock=True) == 0
+            assert await SqlTenants(tx).count_schedules(TENANT, lock=True) == 0
         with pytest.raises(Exception, match="permission denied"):
             async with store.begin(TENANT) as tx:
                 await tx.conn.execute(text("UPDATE tenants SET limits = '{}'"))
@@ -90,45 +95,45 @@ async def test_a_confined_transaction_may_count_and_wait_but_change_no_limit(ser
 def cases_on(store: Database, limits: Limits) -> UseCases:
     clock = StoppedClock(NOON)
     limiter = Limiter(store=store, clock=clock, default=limits)
-    return UseCases.of(store, clock, MemoryFeed(), OneAction(), limiter=limiter)
+    return use_cases(store, clock, MemoryFeed(), OneAction(), limiter=limiter)
 
 
 async def test_only_active_and_paused_schedules_take_a_place(store: Database) -> None:
     cases = cases_on(store, Limits(schedules=2))
-    first = await cases.schedules.create(OPERATOR, EVERY_MINUTE)
-    second = await cases.schedules.create(OPERATOR, EVERY_MINUTE)
+    first = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
+    second = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
 
-    await cases.schedules.pause(OPERATOR, first.id)
+    await cases[Schedules].pause(OPERATOR, first.id)
     with pytest.raises(TooMany, match="may have 2 schedules"):
-        await cases.schedules.create(OPERATOR, EVERY_MINUTE)
-    await cases.schedules.delete(OPERATOR, second.id)
-    third = await cases.schedules.create(OPERATOR, EVERY_MINUTE)
+        await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
+    await cases[Schedules].delete(OPERATOR, second.id)
+    third = await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
     await sql(store, "UPDATE schedules SET status = 'completed', next_at = NULL WHERE id = :id", id=third.id)
-    await cases.schedules.create(OPERATOR, EVERY_MINUTE)
+    await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
 
     with pytest.raises(TooMany):
-        await cases.schedules.patch(OPERATOR, third.id, {"name": "Once more"})
-    assert (await cases.schedules.get(OPERATOR, third.id)).status == "completed"
+        await cases[Schedules].patch(OPERATOR, third.id, {"name": "Once more"})
+    assert (await cases[Schedules].get(OPERATOR, third.id)).status == "completed"
 
 
 async def test_anothers_schedules_take_no_place_of_mine(store: Database) -> None:
     cases = cases_on(store, Limits(schedules=1))
-    await cases.schedules.create(OPERATOR, EVERY_MINUTE)
+    await cases[Schedules].create(OPERATOR, EVERY_MINUTE)
 
-    await cases.schedules.create(Caller("globex", "bob", Role.OPERATOR), EVERY_MINUTE)
+    await cases[Schedules].create(Caller("globex", "bob", Role.OPERATOR), EVERY_MINUTE)
 
 
 async def test_a_limit_that_was_lowered_stops_resuming_but_no_edit(store: Database) -> None:
     cases = cases_on(store, Limits())
-    one, two = [await cases.schedules.create(OPERATOR, EVERY_MINUTE) for _ in range(2)]
-    await cases.schedules.pause(OPERATOR, one.id)
+    one, two = [await cases[Schedules].create(OPERATOR, EVERY_MINUTE) for _ in range(2)]
+    await cases[Schedules].pause(OPERATOR, one.id)
     lowered = cases_on(store, Limits(schedules=1))
 
     with pytest.raises(TooMany):
-        await lowered.schedules.resume(OPERATOR, one.id)
-    await lowered.schedules.patch(OPERATOR, two.id, {"name": "New"})
-    await lowered.schedules.delete(OPERATOR, two.id)
-    assert (await lowered.schedules.resume(OPERATOR, one.id)).status == "active"
+        await lowered[Schedules].resume(OPERATOR, one.id)
+    await lowered[Schedules].patch(OPERATOR, two.id, {"name": "New"})
+    await lowered[Schedules].delete(OPERATOR, two.id)
+    assert (await lowered[Schedules].resume(OPERATOR, one.id)).status == "active"
 
 
 async def test_racers_never_pass_the_limit_together(server_database_url: str) -> None:
@@ -138,7 +143,7 @@ async def test_racers_never_pass_the_limit_together(server_database_url: str) ->
         racers = [cases_on(one, Limits(schedules=7)) for one in (store, *others)]
         try:
             made = await asyncio.gather(
-                *(racers[at % 4].schedules.create(OPERATOR, EVERY_MINUTE) for at in range(40)), return_exceptions=True
+                *(racers[at % 4][Schedules].create(OPERATOR, EVERY_MINUTE) for at in range(40)), return_exceptions=True
             )
         finally:
             for one in others:
@@ -147,7 +152,7 @@ async def test_racers_never_pass_the_limit_together(server_database_url: str) ->
         refused = [one for one in made if isinstance(one, TooMany)]
         assert (len(made) - len(refused), len(refused)) == (7, 33)
         async with store.read() as tx:
-            assert await tx.tenants.count_schedules("acme") == 7
+            assert await SqlTenants(tx).count_schedules("acme") == 7
 
 
 # --- runs at once -----------------------------------------------------------------------------------------------------
@@ -205,7 +210,7 @@ async def test_a_run_that_ends_makes_room_for_the_next(store: Database) -> None:
 
 
 async def test_the_settings_cap_everybody_who_says_nothing_else(store: Database) -> None:
-    store.caps = Caps(1)
+    store.caches[Caps] = Caps(1)
     await say(store, "free", concurrent_runs=None)
     await say(store, "more", concurrent_runs=2)
     for tenant in ("free", "more", "plain"):
@@ -222,7 +227,7 @@ async def test_a_changed_cap_is_followed_after_five_seconds(store: Database) -> 
     assert len(await ready(store, NOON, limit=10)) == 4
     async with store.begin() as tx:
         said = Tenant(tenant_id=TENANT, limits={"concurrent_runs": 1}, updated_by="root", updated_at=NOON)
-        await tx.tenants.put(said)
+        await SqlTenants(tx).put(said)
 
     assert len(await ready(store, NOON + 4 * SECOND, limit=10)) == 4
     assert len(await ready(store, NOON + 5 * SECOND, limit=10)) == 1
@@ -255,7 +260,7 @@ async def test_nodes_that_race_never_start_more_than_the_cap(server_database_url
             for _ in range(3):
                 taken = await asyncio.gather(*(take(node, at, capped, free) for node in nodes for at in range(5)))
                 async with store.read() as tx:
-                    most = max(most, await tx.tenants.count_running(TENANT))
+                    most = max(most, await SqlTenants(tx).count_running(TENANT))
                 for one in (each for batch in taken for each in batch if each.tenant_id == TENANT):
                     await finish(store, one, Succeeded(), LATER)
         finally:
@@ -264,7 +269,7 @@ async def test_nodes_that_race_never_start_more_than_the_cap(server_database_url
 
         assert most == 5
         async with store.read() as tx:
-            assert await tx.tenants.count_running("globex") == 60
+            assert await SqlTenants(tx).count_running("globex") == 60
 
 
 async def take(node: Database, at: int, capped: list[str], free: list[str]) -> list[Claimed]:
@@ -272,7 +277,7 @@ async def take(node: Database, at: int, capped: list[str], free: list[str]) -> l
         try:
             async with node.begin() as tx:
                 mine = [*capped[at * 12 : at * 12 + 12], *free[at * 12 : at * 12 + 12]]
-                return list(await tx.claims.claim(mine, f"node-{at}", LEASE, NOON))
+                return list(await SqlClaims(tx).claim(mine, f"node-{at}", LEASE, NOON))
         except Contended:
             continue
     raise AssertionError("contended five times")
@@ -285,7 +290,7 @@ async def test_a_node_that_stands_still_in_a_claim_holds_up_nobody_else(server_d
         others = await ask(store, NOON, *(request(tenant_id="globex") for _ in range(2)))
         await claim(store, NOON, mine[3])
         async with store.begin() as tx:
-            await tx.claims.claim(mine[:1], "frozen", LEASE, NOON)
+            await SqlClaims(tx).claim(mine[:1], "frozen", LEASE, NOON)
 
             taken = await asyncio.wait_for(claim(store, NOON, mine[1], *others), 3)
 

@@ -7,9 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 
-from foliot.domain.run import HandedBack
-from foliot.ports import Offer, Offered, Tenant, Window
-from foliot.store.database import Database
+from foliot.commands.tenant import Tenant
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.db.database import Database
+from foliot.engine.broker import Offer, Offered, Window
+from foliot.engine.model.run import HandedBack
+from foliot.engine.sql.offers import SqlOffers
+from foliot.engine.sql.runs import SqlRuns
 from tests.givens import MINUTE, NOON, SECOND, ask, claim, finish, request, row_of, sql
 
 WIDE = Window(100)
@@ -25,7 +29,7 @@ async def offer(
     of: Callable[[str], Window] | None = None,
 ) -> Offered:
     async with store.begin() as tx:
-        return await tx.offers.offer(now, now - OLD, of or (lambda _: window), most)
+        return await SqlOffers(tx).offer(now, now - OLD, of or (lambda _: window), most)
 
 
 def ids(offered: Offered) -> list[str]:
@@ -87,7 +91,7 @@ async def test_each_queue_has_its_window_and_each_tenant_its_share(store: Databa
 
     assert Counter(one.queue for one in offered.runs) == {"default": 10, "other": 3}
     async with store.read() as tx:
-        found = [await tx.runs.get("quiet", one.run_id) for one in offered.runs if one.queue == "default"]
+        found = [await SqlRuns(tx).get("quiet", one.run_id) for one in offered.runs if one.queue == "default"]
     assert sum(run is not None for run in found) == 5
 
 
@@ -114,9 +118,9 @@ async def test_a_mark_is_taken_back_only_by_who_carries_it(store: Database) -> N
     await offer(store)
 
     async with store.begin() as tx:
-        stale = await tx.offers.take_back([run_id], NOON - SECOND)
-        ours = await tx.offers.take_back([run_id], NOON)
-        again = await tx.offers.take_back([run_id], NOON)
+        stale = await SqlOffers(tx).take_back([run_id], NOON - SECOND)
+        ours = await SqlOffers(tx).take_back([run_id], NOON)
+        again = await SqlOffers(tx).take_back([run_id], NOON)
 
     assert (stale, ours, again) == (0, 1, 0)
     assert ids(await offer(store, now=NOON + SECOND)) == [run_id]
@@ -144,7 +148,7 @@ async def test_a_paused_queue_offers_nothing(store: Database) -> None:
 async def test_a_capped_tenant_is_offered_what_it_may_start(store: Database) -> None:
     async with store.begin() as tx:
         said = Tenant(tenant_id="capped", limits={"concurrent_runs": 3}, updated_by="root", updated_at=NOON)
-        await tx.tenants.put(said)
+        await SqlTenants(tx).put(said)
     await ask(store, NOON, *(request(tenant_id="capped") for _ in range(10)))
 
     first, second = await offer(store), await offer(store, now=NOON + SECOND)
@@ -153,6 +157,6 @@ async def test_a_capped_tenant_is_offered_what_it_may_start(store: Database) -> 
 
 
 def _stored(store: Database) -> object:
-    from foliot.store.columns import moment_out
+    from foliot.db.columns import moment_out
 
     return moment_out(store.dialect.name, NOON)

@@ -10,17 +10,24 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.run import Cancelled, Failed, Fence, HandedBack, Problem, RunState, Succeeded
-from foliot.engine.alarm import Alarm
+from foliot.commands.tenant import Tenant
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.db.database import Database
 from foliot.engine.janitor import Janitor
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import PARKED_TOPIC, Claimed, Coming, Parking, Tenant
-from foliot.store.crawl_items import read_items
-from foliot.store.database import Database
-from foliot.store.endings import cancel_runs
-from foliot.store.parked import OVERDUE
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.parked import Coming, Parking
+from foliot.engine.model.run import Cancelled, Failed, Fence, HandedBack, Problem, RunState, Succeeded
+from foliot.engine.model.views import Claimed
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.parked import OVERDUE, SqlParked
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.crawls.sql.items import read_items
 from foliot.testing import open_store
+from foliot.wakeups.feed import PARKED_TOPIC
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import (
     LEASE,
     MINUTE,
@@ -54,32 +61,32 @@ def parking(claimed: Claimed, poll_at: datetime = SOON, **changes: Any) -> Parki
 
 async def park(store: Database, *parkings: Parking, now: datetime = NOON) -> set[str]:
     async with store.begin() as tx:
-        return await tx.parked.park(parkings, now)
+        return await SqlParked(tx).park(parkings, now)
 
 
 async def note(store: Database, fence: Fence, handle: Mapping[str, Any] = HANDLE) -> bool:
     async with store.begin() as tx:
-        return await tx.parked.note(fence, handle)
+        return await SqlParked(tx).note(fence, handle)
 
 
 async def coming(store: Database, now: datetime, limit: int = 100, queues: set[str] | None = None) -> Coming:
     async with store.glance() as tx:
-        return await tx.parked.coming("probe", queues, now, limit)
+        return await SqlParked(tx).coming("probe", queues, now, limit)
 
 
 async def take(store: Database, now: datetime, *run_ids: str, token: str = "tok_look") -> list[Claimed]:
     async with store.begin() as tx:
-        return await tx.parked.claim(run_ids, "watcher-1", LEASE, now, token)
+        return await SqlParked(tx).claim(run_ids, "watcher-1", LEASE, now, token)
 
 
 async def cancel(store: Database, run_id: str, now: datetime = NOON) -> None:
     async with store.begin() as tx:
-        await tx.runs.cancel([run_id], now, "enough")
+        await SqlRuns(tx).cancel([run_id], now, "enough")
 
 
 async def terminate(store: Database, run_id: str, now: datetime = NOON) -> None:
     async with store.begin() as tx:
-        await cancel_runs(tx.conn, tx.runs.dialect, [], now, "replaced", at_once=[run_id])
+        await cancel_runs(tx.conn, SqlRuns(tx).dialect, [], now, "replaced", at_once=[run_id])
 
 
 async def sweep(store: Database, now: datetime) -> None:
@@ -137,7 +144,9 @@ async def test_a_parked_run_is_in_nobodys_hands_and_still_running(store: Databas
     assert (row["state"], row["lease_until"], row["worker"]) == ("running", None, None)
     assert (row["handle"], row["poll_at"], row["attempt"]) == (HANDLE, SOON, 1)
     async with store.begin() as tx:
-        assert await tx.claims.extend([claimed.fence], LEASE, NOON) == set(), "nobody renews a lease that there is not"
+        assert await SqlClaims(tx).extend([claimed.fence], LEASE, NOON) == set(), (
+            "nobody renews a lease that there is not"
+        )
     assert (await row_of(store, claimed.fence.run_id))["lease_until"] is None
 
 
@@ -151,7 +160,7 @@ async def test_lines_items_and_handle_move_together(store: Database) -> None:
 
     async def park_and_fail() -> None:
         async with store.begin() as tx:
-            await tx.parked.park([more], NOON)
+            await SqlParked(tx).park([more], NOON)
             raise RuntimeError("in the middle")
 
     with pytest.raises(RuntimeError, match="in the middle"):
@@ -237,8 +246,8 @@ async def test_a_look_goes_on_with_the_attempt(store: Database) -> None:
     untouched = ("attempt", "event_seq", "started_seq", "started_at", "attempt_at", "due_at", "ready_at", "handle")
     assert [row[name] for name in untouched] == [before[name] for name in untouched]
     async with store.read() as tx:
-        assert [one.fence for one in await tx.parked.held([run_id], "tok_look")] == [looked.fence]
-        assert await tx.parked.held([run_id], "tok_other") == []
+        assert [one.fence for one in await SqlParked(tx).held([run_id], "tok_look")] == [looked.fence]
+        assert await SqlParked(tx).held([run_id], "tok_other") == []
 
 
 async def test_what_is_not_due_or_not_parked_is_not_taken(store: Database) -> None:
@@ -304,7 +313,7 @@ async def test_a_look_that_finds_the_end_ends_the_attempt(store: Database) -> No
     states = [event.state for event in await events_of(store, run_id) if event.state]
     assert states == ["queued", "running", "success"], "however often it was looked at"
     async with store.read() as tx:
-        (attempt,) = (await tx.runs.attempts([run_id], whole=True))[run_id]
+        (attempt,) = (await SqlRuns(tx).attempts([run_id], whole=True))[run_id]
     assert (attempt.number, attempt.started_at, attempt.ended_at) == (1, NOON, SOON)
 
 
@@ -376,7 +385,7 @@ async def test_a_cancel_while_it_is_noted_but_held_leaves_it_to_its_holder(store
 
     assert (await row_of(store, run_id))["poll_at"] is None
     async with store.read() as tx:
-        assert await tx.claims.cancels([run_id]) == {run_id}
+        assert await SqlClaims(tx).cancels([run_id]) == {run_id}
 
 
 @pytest.mark.parametrize("looking", [False, True], ids=["parked", "looked at"])
@@ -400,8 +409,8 @@ async def test_a_terminated_one_ends_at_once_and_its_effect_is_let_go_of(store: 
 
     (looked,) = await take(store, SOON, run_id, token="tok_last")
     async with store.begin() as tx:
-        assert await tx.parked.let_go([replace(looked.fence, token="tok_look")]) == 0
-        assert await tx.parked.let_go([looked.fence]) == 1
+        assert await SqlParked(tx).let_go([replace(looked.fence, token="tok_look")]) == 0
+        assert await SqlParked(tx).let_go([looked.fence]) == 1
     assert await coming(store, SOON + MINUTE) == Coming([], None)
     run = await run_of(store, run_id)
     assert (run.state, run.finished_at, run.handle) == (RunState.CANCELLED, NOON, {"stopping": 1})
@@ -490,7 +499,7 @@ async def test_a_suspect_does_not_wait_for_ever_while_others_are_due(store: Data
 
 async def take_again(store: Database, run_id: str, now: datetime) -> list[Claimed]:
     async with store.read() as tx:
-        return [one for at in range(4) for one in await tx.parked.held([run_id], f"tok_{at}")]
+        return [one for at in range(4) for one in await SqlParked(tx).held([run_id], f"tok_{at}")]
 
 
 async def test_one_that_costs_every_watcher_its_life_is_given_up(store: Database) -> None:
@@ -527,7 +536,7 @@ async def test_a_lost_run_without_a_handle_still_costs_its_attempt(store: Databa
 
 async def test_a_parked_run_takes_nothing_of_its_tenants_cap(store: Database) -> None:
     async with store.begin() as tx:
-        await tx.tenants.put(
+        await SqlTenants(tx).put(
             Tenant(tenant_id=TENANT, limits={"concurrent_runs": 1}, updated_by="root", updated_at=NOON)
         )
     first, second, third = await ask(store, NOON, request(), request(), request())
@@ -553,7 +562,7 @@ async def test_what_is_parked_is_counted(store: Database) -> None:
     await terminate(store, gone.fence.run_id)
 
     async with store.read() as tx:
-        ours, all_ = await tx.upkeep.counts(TENANT), await tx.upkeep.counts()
+        ours, all_ = await SqlUpkeep(tx).counts(TENANT), await SqlUpkeep(tx).counts()
 
     assert (ours["parked"], ours["runs"]) == ({"count": 2, "oldest": SOON}, {"running": 3})
     assert (all_["parked"], all_["runs"]) == ({"count": 3, "oldest": NOON}, {"running": 4})
@@ -566,12 +575,12 @@ async def test_an_ended_run_whose_effect_nobody_let_go_is_not_pruned(store: Data
 
     async def prune() -> int:
         async with store.begin() as tx:
-            return (await tx.upkeep.prune(future, 100))[0]
+            return (await SqlUpkeep(tx).prune(future, 100))[0]
 
     assert await prune() == 0
     (looked,) = await take(store, NOON, claimed.fence.run_id)
     async with store.begin() as tx:
-        await tx.parked.let_go([looked.fence])
+        await SqlParked(tx).let_go([looked.fence])
     assert await prune() == 1
 
 

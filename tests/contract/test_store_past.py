@@ -10,18 +10,22 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType, Line
-from foliot.domain.ids import RUN, id_at, new_id
-from foliot.domain.run import Cancelled, Ended, Failed, Problem, RunState, Succeeded
-from foliot.domain.schedule import Schedule
-from foliot.domain.settle import Due, settle
+from foliot.core.access import LOCAL
+from foliot.core.ids import RUN, id_at, new_id
+from foliot.db.database import Database
 from foliot.engine.executor import conclude
-from foliot.ports import Claimed
-from foliot.ports.past import Account, PastAttempt, PastRun
-from foliot.store.database import Database
-from foliot.store.tables import attempts, log_chunks
-from foliot.usecases.audit import Audit
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import Cancelled, Ended, Failed, Problem, RunState, Succeeded
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.settle import Due, settle
+from foliot.engine.model.views import Claimed
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.engine.sql.tables import attempts, log_chunks
+from foliot.features.demo.model.past import Account, PastAttempt, PastRun
+from foliot.features.demo.sql import SqlPast
+from foliot.features.ledger.usecases import Audit
 from tests.givens import (
     MINUTE,
     NOON,
@@ -90,7 +94,7 @@ def written(one: Schedule, outcomes: list[Ended]) -> Account:
 def standing(one: Schedule, run_id: str, number: int, at: datetime) -> dict[str, Any]:
     from dataclasses import MISSING, fields
 
-    from foliot.domain.run import Fence
+    from foliot.engine.model.run import Fence
 
     known: dict[str, Any] = {
         "fence": Fence(run_id, number, new_id("tok")),
@@ -127,7 +131,7 @@ async def test_a_run_that_is_written_down_afterwards_is_as_one_that_lived(
     lived = await live(store, first, outcomes)
     await keep(store, second)
     async with store.begin() as tx:
-        await tx.past.write([written(second, outcomes)])
+        await SqlPast(tx).write([written(second, outcomes)])
 
     (a,), (b,) = await runs_of(store, first.id), await runs_of(store, second.id)
     assert _plain(dict(b)) == _plain(dict(a))
@@ -144,7 +148,7 @@ async def test_a_past_leaves_no_hole_in_the_account(store: Database) -> None:
     await keep(store, one)
     account = written(one, LIVES["well"])
     async with store.begin() as tx:
-        await tx.past.write([account])
+        await SqlPast(tx).write([account])
 
     assert (await Audit(store=store).prove(LOCAL)).holes == []
 
@@ -155,13 +159,13 @@ async def test_a_run_that_is_made_while_somebody_erases_goes_too(store: Database
 
     async def erase() -> None:
         async with store.begin(TENANT) as tx:
-            await tx.past.erase(TENANT, [gone.id])
+            await SqlPast(tx).erase(TENANT, [gone.id])
 
     async with store.begin(TENANT) as tx:
-        await tx.schedules.get(TENANT, gone.id, lock=True)
+        await SqlSchedules(tx).get(TENANT, gone.id, lock=True)
         erasing = asyncio.create_task(erase())
         await asyncio.wait([erasing], timeout=0.3)
-        await tx.past.write([written(gone, LIVES["well"])])
+        await SqlPast(tx).write([written(gone, LIVES["well"])])
     await erasing
 
     assert await runs_of(store, gone.id) == []
@@ -180,9 +184,9 @@ async def test_whoever_erases_takes_all_of_it_and_nothing_of_anybody_else(store:
     before = [await rows(store, kept["id"]), await runs_of(store, stays.id), await schedule_row(store, stays.id)]
 
     async with store.begin(TENANT) as tx:
-        counted = await tx.past.count_runs(TENANT, [gone.id])
-        foreign = await tx.past.erase("other", [stays.id])
-        erased = await tx.past.erase(TENANT, [gone.id])
+        counted = await SqlPast(tx).count_runs(TENANT, [gone.id])
+        foreign = await SqlPast(tx).erase("other", [stays.id])
+        erased = await SqlPast(tx).erase(TENANT, [gone.id])
 
     assert (counted, foreign.runs, foreign.schedules) == (1, 0, 0)
     assert (erased.schedules, erased.runs) == (1, 1)
@@ -194,6 +198,6 @@ async def test_whoever_erases_takes_all_of_it_and_nothing_of_anybody_else(store:
         await schedule_row(store, stays.id),
     ] == before
     async with store.read() as tx:
-        assert await tx.runs.get(TENANT, alone) is not None
-        assert (await tx.upkeep.gone())["runs"] == {RunState.SUCCESS.value: 1}
+        assert await SqlRuns(tx).get(TENANT, alone) is not None
+        assert (await SqlUpkeep(tx).gone())["runs"] == {RunState.SUCCESS.value: 1}
     assert (await Audit(store=store).prove(LOCAL)).schedules == 1

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from foliot.ports.articles import Taken
-from foliot.store.database import Database
+from foliot.db.database import Database
+from foliot.features.articles.model.fetch import Taken
+from foliot.features.articles.sql.articles import SqlArticles
 from tests.contract.test_store_articles import FREE, LEASE, bad, good, know, settle, submit, take, wish
 from tests.givens import NOON, SECOND
 
@@ -91,12 +92,12 @@ async def test_who_fetches_wakes_when_the_first_pause_is_over(crowd: Database) -
     await asked(crowd, "bad", pause=7 * SECOND)
     await take(crowd, token="tok_2")
     async with crowd.read() as tx:
-        assert await tx.articles.freed_at(NOON) == NOON + 7 * SECOND
+        assert await SqlArticles(tx).freed_at(NOON) == NOON + 7 * SECOND
 
 
 async def test_tenants_that_go_without_are_given_nothing(crowd: Database) -> None:
     async with crowd.begin() as tx:
-        taken = await tx.articles.take(NOON, 100, "worker", LEASE, "tok_2", FREE, without={"bad", "other"})
+        taken = await SqlArticles(tx).take(NOON, 100, "worker", LEASE, "tok_2", FREE, without={"bad", "other"})
 
     assert {one.tenant_id for one in taken} == {"good"}
 
@@ -104,6 +105,6 @@ async def test_tenants_that_go_without_are_given_nothing(crowd: Database) -> Non
 async def test_pauses_that_are_long_over_are_forgotten(crowd: Database) -> None:
     await asked(crowd, "bad")
     async with crowd.begin() as tx:
-        await tx.articles.prune(NOON + HOUR, 1000)
+        await SqlArticles(tx).prune(NOON + HOUR, 1000)
     async with crowd.read() as tx:
-        assert await tx.articles.freed_at(NOON) is None
+        assert await SqlArticles(tx).freed_at(NOON) is None

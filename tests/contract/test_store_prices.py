@@ -9,13 +9,17 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
-from foliot.domain.run import Succeeded
-from foliot.ports import Page
-from foliot.ports.prices import Observation
-from foliot.ports.tasks import Attempt, Declared
-from foliot.store.database import Database
+from foliot.cluster.pool_port import Attempt
+from foliot.db.database import Database
+from foliot.engine.model.run import Succeeded
+from foliot.engine.model.views import Page
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.prices.model import Observation
+from foliot.features.prices.sql import SqlPrices
+from foliot.features.prices.tasks.cleanup import Cleanup
+from foliot.features.schedules.model.declared import Declared
+from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.tasks import TaskContext
-from foliot.tasks.builtin.cleanup import Cleanup
 from foliot.testing import StoppedClock
 from tests.givens import NOON, ask, claim, finish, request
 
@@ -35,12 +39,12 @@ SEEN = Observation(
 
 async def add(store: Database, *seen: Observation) -> None:
     async with store.begin("acme") as tx:
-        await tx.prices.add(seen)
+        await SqlPrices(tx).add(seen)
 
 
 async def history(store: Database, tenant_id: str = "acme", **wanted: Any) -> list[Observation]:
     async with store.read(tenant_id) as tx:
-        return list(await tx.prices.history(tenant_id, NOON - 365 * DAY, **wanted))
+        return list(await SqlPrices(tx).history(tenant_id, NOON - 365 * DAY, **wanted))
 
 
 async def test_an_observation_comes_back_as_it_was(store: Database) -> None:
@@ -83,10 +87,10 @@ async def test_a_history_is_in_order_of_time_and_of_the_competitors_asked_for(st
 
 async def test_nobody_sees_another_tenants_prices_or_prunes_them(store: Database) -> None:
     async with store.begin() as tx:
-        await tx.prices.add([SEEN, replace(SEEN, tenant_id="globex")])
+        await SqlPrices(tx).add([SEEN, replace(SEEN, tenant_id="globex")])
 
     async with store.begin("globex") as tx:
-        assert await tx.prices.prune("globex", NOON + DAY, 10) == 1
+        assert await SqlPrices(tx).prune("globex", NOON + DAY, 10) == 1
 
     assert await history(store, "globex") == []
     assert len(await history(store)) == 1
@@ -95,7 +99,7 @@ async def test_nobody_sees_another_tenants_prices_or_prunes_them(store: Database
 async def test_old_prices_go_in_steps_and_new_ones_stay(store: Database) -> None:
     await add(store, *(replace(SEEN, run_id=f"run_{day}", at=NOON - day * DAY) for day in range(10)))
     async with store.begin("acme") as tx:
-        gone = [await tx.prices.prune("acme", NOON - 2 * DAY, 3) for _ in range(4)]
+        gone = [await SqlPrices(tx).prune("acme", NOON - 2 * DAY, 3) for _ in range(4)]
 
     assert gone == [3, 3, 1, 0]
     assert [one.run_id for one in await history(store)] == ["run_2", "run_1", "run_0"]
@@ -108,17 +112,17 @@ DECLARED = Declared(
 
 async def test_a_declaration_is_kept_until_it_is_dropped(store: Database) -> None:
     async with store.begin("acme") as tx:
-        assert await tx.declarations.take("acme", "code", "greet") is None
-        await tx.declarations.put(DECLARED)
+        assert await SqlDeclarations(tx).take("acme", "code", "greet") is None
+        await SqlDeclarations(tx).put(DECLARED)
     async with store.begin("acme") as tx:
-        assert await tx.declarations.take("acme", "code", "greet") == DECLARED
-        assert list(await tx.declarations.of("acme", "code")) == [DECLARED]
-        assert list(await tx.declarations.of("acme", "preset:x")) == []
+        assert await SqlDeclarations(tx).take("acme", "code", "greet") == DECLARED
+        assert list(await SqlDeclarations(tx).of("acme", "code")) == [DECLARED]
+        assert list(await SqlDeclarations(tx).of("acme", "preset:x")) == []
     async with store.begin("globex") as tx:
-        assert list(await tx.declarations.of("globex", "code")) == []
+        assert list(await SqlDeclarations(tx).of("globex", "code")) == []
     async with store.begin("acme") as tx:
-        await tx.declarations.drop("acme", "code", "greet")
-        assert list(await tx.declarations.of("acme", "code")) == []
+        await SqlDeclarations(tx).drop("acme", "code", "greet")
+        assert list(await SqlDeclarations(tx).of("acme", "code")) == []
 
 
 async def test_of_two_that_declare_the_same_at_once_the_second_finds_the_firsts(store: Database) -> None:
@@ -126,10 +130,10 @@ async def test_of_two_that_declare_the_same_at_once_the_second_finds_the_firsts(
 
     async def declare(number: int) -> None:
         async with store.begin("acme") as tx:
-            found = await tx.declarations.take("acme", "code", "greet")
+            found = await SqlDeclarations(tx).take("acme", "code", "greet")
             taken.append(found)
             if found is None:
-                await tx.declarations.put(replace(DECLARED, schedule_id=f"sch_{number}"))
+                await SqlDeclarations(tx).put(replace(DECLARED, schedule_id=f"sch_{number}"))
 
     await asyncio.gather(*(declare(number) for number in range(4)))
 
@@ -156,7 +160,7 @@ async def test_a_tenant_that_cleans_up_deletes_its_own_runs_alone(store: Databas
     assert said["runs"] == 5
     assert heard.steps[-1] == {"runs": 5}
     async with store.read() as tx:
-        assert [len(await tx.runs.find(tenant, Page(50))) for tenant in ("acme", "globex")] == [1, 5]
+        assert [len(await SqlRuns(tx).find(tenant, Page(50))) for tenant in ("acme", "globex")] == [1, 5]
 
 
 @dataclass

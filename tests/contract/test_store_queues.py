@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.domain.node import Wish
-from foliot.domain.run import Failed, HandedBack, Problem, Succeeded
-from foliot.ports import Queue
-from foliot.store.claims import SqlClaims
-from foliot.store.database import Database
-from foliot.store.tables import runs
+from foliot.db.database import Database
+from foliot.engine.model.node import Wish
+from foliot.engine.model.queue import Queue
+from foliot.engine.model.run import Failed, HandedBack, Problem, Succeeded
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.queues import SqlQueues
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.tables import runs
 from foliot.testing import open_store
 from tests.givens import LEASE, NOON, SECOND, ask, claim, finish, ready, request, row_of, sql, statements
 
@@ -25,14 +27,14 @@ LATER = NOON + 60 * SECOND
 
 async def pause(store: Database, name: str = "default") -> None:
     async with store.begin() as tx:
-        await tx.queues.close(name)
-        await tx.queues.put(Queue(name, NOON, "root", "because"))
+        await SqlQueues(tx).close(name)
+        await SqlQueues(tx).put(Queue(name, NOON, "root", "because"))
 
 
 async def resume(store: Database, name: str = "default") -> None:
     async with store.begin() as tx:
-        await tx.queues.forget_offers(name)
-        await tx.queues.put(Queue(name))
+        await SqlQueues(tx).forget_offers(name)
+        await SqlQueues(tx).put(Queue(name))
 
 
 async def started(store: Database) -> int:
@@ -50,9 +52,9 @@ async def test_what_is_said_of_a_queue_is_kept(store: Database) -> None:
     await resume(store)
 
     async with store.read() as tx:
-        assert list(await tx.queues.said()) == [Queue("default"), Queue("scraping", NOON, "root", "because")]
-        assert await tx.queues.get("scraping") == Queue("scraping", NOON, "root", "because")
-        assert await tx.queues.get("Scraping") == Queue("Scraping")
+        assert list(await SqlQueues(tx).said()) == [Queue("default"), Queue("scraping", NOON, "root", "because")]
+        assert await SqlQueues(tx).get("scraping") == Queue("scraping", NOON, "root", "because")
+        assert await SqlQueues(tx).get("Scraping") == Queue("Scraping")
 
 
 async def test_what_runs_is_counted_by_queue_and_tenant(store: Database) -> None:
@@ -61,18 +63,18 @@ async def test_what_runs_is_counted_by_queue_and_tenant(store: Database) -> None
     await claim(store, NOON, *here)
 
     async with store.read() as tx:
-        assert await tx.queues.in_flight() == {"default": 2, "scraping": 1}
-        assert await tx.queues.in_flight("globex") == {"default": 1}
+        assert await SqlQueues(tx).in_flight() == {"default": 2, "scraping": 1}
+        assert await SqlQueues(tx).in_flight("globex") == {"default": 1}
 
 
 async def test_a_process_hears_the_last_wish_when_it_reports(store: Database) -> None:
     async with store.begin() as tx:
-        assert await tx.upkeep.report("n1", "worker", NOON, NOON, {}) is None
-        await tx.upkeep.wish("n1", Wish.DRAIN)
-        assert await tx.upkeep.report("n1", "worker", NOON, LATER, {}) is Wish.DRAIN
-        await tx.upkeep.wish("n1", Wish.RESTART)
-        assert await tx.upkeep.report("n1", "worker", NOON, LATER, {}) is Wish.RESTART
-        assert await tx.upkeep.report("n2", "worker", NOON, LATER, {}) is None
+        assert await SqlUpkeep(tx).report("n1", "worker", NOON, NOON, {}) is None
+        await SqlUpkeep(tx).wish("n1", Wish.DRAIN)
+        assert await SqlUpkeep(tx).report("n1", "worker", NOON, LATER, {}) is Wish.DRAIN
+        await SqlUpkeep(tx).wish("n1", Wish.RESTART)
+        assert await SqlUpkeep(tx).report("n1", "worker", NOON, LATER, {}) is Wish.RESTART
+        assert await SqlUpkeep(tx).report("n2", "worker", NOON, LATER, {}) is None
 
 
 # --- paused -----------------------------------------------------------------------------------------------------------
@@ -139,7 +141,7 @@ async def test_a_run_is_offered_anew_whenever_it_gets_a_lane(store: Database) ->
 @pytest.mark.parametrize("wish", ["drain", "restart"])
 async def test_wishes_are_few(wish: str, store: Database) -> None:
     async with store.begin() as tx:
-        await tx.upkeep.report("n1", "worker", NOON, NOON, {})
+        await SqlUpkeep(tx).report("n1", "worker", NOON, NOON, {})
     assert await sql(store, "UPDATE nodes SET wish = :wish WHERE id = 'n1'", wish=wish) == 1
     with pytest.raises(Exception, match=r"(?i)check|constraint"):
         await sql(store, "UPDATE nodes SET wish = 'dance' WHERE id = 'n1'")
@@ -160,7 +162,7 @@ async def test_a_pause_is_answered_after_the_claims_under_way(server_database_ur
         mine, theirs = await ask(worker, NOON, request(), request())
         await pause(operator, "scraping")
         async with worker.begin() as tx:
-            assert len(await tx.claims.claim([mine], "w1", LEASE, NOON)) == 1
+            assert len(await SqlClaims(tx).claim([mine], "w1", LEASE, NOON)) == 1
             pausing = asyncio.create_task(pause(operator))
             done, _ = await asyncio.wait({pausing}, timeout=0.3)
             assert not done, "the claim is not written yet, so the pause cannot be"
@@ -180,7 +182,7 @@ async def test_a_claim_that_looked_before_the_pause_takes_nothing_after_it(
 
         async def look_then_pause(claims: SqlClaims, rows: Sequence[Any], *rest: Any) -> Sequence[Any]:
             async with operator.begin() as tx:
-                await tx.queues.put(Queue("default", NOON, "root", ""))
+                await SqlQueues(tx).put(Queue("default", NOON, "root", ""))
             return await look(claims, rows, *rest)
 
         monkeypatch.setattr(SqlClaims, "_let_through", look_then_pause)
@@ -193,10 +195,10 @@ async def test_whoever_claims_while_a_queue_is_being_paused_takes_nothing(server
     async with several(server_database_url, 2) as (worker, operator):
         (run_id,) = await ask(worker, NOON, request())
         async with operator.begin() as tx:
-            await tx.queues.close("default")
+            await SqlQueues(tx).close("default")
             claiming = asyncio.create_task(claim(worker, NOON, run_id))
             await asyncio.wait({claiming}, timeout=0.3)
-            await tx.queues.put(Queue("default", NOON, "root", ""))
+            await SqlQueues(tx).put(Queue("default", NOON, "root", ""))
 
         assert await claiming == []
         assert (await row_of(worker, run_id))["state"] == "queued"

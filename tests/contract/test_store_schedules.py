@@ -8,12 +8,15 @@ from dataclasses import replace
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from foliot.domain.ledger import Span
-from foliot.domain.run import RunState, Succeeded
-from foliot.domain.schedule import Status
-from foliot.domain.trigger import Cron
-from foliot.ports import Answer, Page
-from foliot.store.database import Database
+from foliot.commands.idempotency_sql import SqlRequests
+from foliot.core.time.trigger import Cron
+from foliot.db.database import Database
+from foliot.engine.model.ledger import Span
+from foliot.engine.model.run import RunState, Succeeded
+from foliot.engine.model.schedule import Status
+from foliot.engine.model.views import Answer, Page
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
 from foliot.testing import open_store
 from tests.givens import (
     HOUR,
@@ -47,12 +50,12 @@ async def test_a_schedule_reads_as_it_was_written(store: Database) -> None:
         action={"kind": "probe", "deep": {"list": [1, None, "x"]}},
     )
     async with store.begin() as tx:
-        await tx.schedules.add(one)
+        await SqlSchedules(tx).add(one)
 
     async with store.read() as tx:
-        assert await tx.schedules.get(TENANT, one.id) == one
-        assert await tx.schedules.get("other", one.id) is None
-        assert await tx.schedules.specs(one.id) == {1: one.spec}
+        assert await SqlSchedules(tx).get(TENANT, one.id) == one
+        assert await SqlSchedules(tx).get("other", one.id) is None
+        assert await SqlSchedules(tx).specs(one.id) == {1: one.spec}
 
 
 async def test_ids_and_tenants_are_compared_byte_by_byte(store: Database) -> None:
@@ -60,9 +63,9 @@ async def test_ids_and_tenants_are_compared_byte_by_byte(store: Database) -> Non
 
     async with store.read() as tx:
         for tenant, key in (("acme", "sch_a"), ("ACME", "sch_A")):
-            assert await tx.schedules.get(tenant, key) is not None
-        assert await tx.schedules.get("Acme", "sch_a") is None
-        assert await tx.schedules.get("acme", "sch_A") is None
+            assert await SqlSchedules(tx).get(tenant, key) is not None
+        assert await SqlSchedules(tx).get("Acme", "sch_a") is None
+        assert await SqlSchedules(tx).get("acme", "sch_A") is None
 
 
 async def test_an_edit_keeps_the_old_version_and_starts_a_new_line_in_the_ledger(store: Database) -> None:
@@ -72,11 +75,11 @@ async def test_an_edit_keeps_the_old_version_and_starts_a_new_line_in_the_ledger
     edited = replace(one, version=2, spec=spec(priority=1), updated_at=NOON + HOUR)
 
     async with store.begin() as tx:
-        await tx.schedules.save(edited, new_version=True)
+        await SqlSchedules(tx).save(edited, new_version=True)
 
     async with store.read() as tx:
-        assert await tx.schedules.specs(one.id) == {1: one.spec, 2: edited.spec}
-        assert await tx.schedules.get(TENANT, one.id) == edited
+        assert await SqlSchedules(tx).specs(one.id) == {1: one.spec, 2: edited.spec}
+        assert await SqlSchedules(tx).get(TENANT, one.id) == edited
     row = await schedule_row(store, one.id)
     assert (row["gap_first"], row["gap_reason"]) == (None, None)
 
@@ -85,13 +88,13 @@ async def test_spans_follow_one_another_and_only_one_is_open(store: Database) ->
     one = schedule()
     await keep(store, one)
     async with store.begin() as tx:
-        await tx.schedules.turn_span(one, NOON + HOUR, active=False, reason="holidays")
-        await tx.schedules.turn_span(replace(one, version=2), NOON + 2 * HOUR, active=True)
-        await tx.schedules.end_span(one.id, NOON + 3 * HOUR)
-        await tx.schedules.end_span(one.id, NOON + 9 * HOUR)
+        await SqlSchedules(tx).turn_span(one, NOON + HOUR, active=False, reason="holidays")
+        await SqlSchedules(tx).turn_span(replace(one, version=2), NOON + 2 * HOUR, active=True)
+        await SqlSchedules(tx).end_span(one.id, NOON + 3 * HOUR)
+        await SqlSchedules(tx).end_span(one.id, NOON + 9 * HOUR)
 
     async with store.read() as tx:
-        assert await tx.schedules.spans(one.id) == [
+        assert await SqlSchedules(tx).spans(one.id) == [
             Span(NOON - SECOND, NOON + HOUR, 1, True),
             Span(NOON + HOUR, NOON + 2 * HOUR, 1, False, "holidays"),
             Span(NOON + 2 * HOUR, NOON + 3 * HOUR, 2, True),
@@ -125,7 +128,7 @@ async def test_schedules_are_found_by_what_they_are(store: Database, filters: di
     )
 
     async with store.read() as tx:
-        names = [one.id[-1] for one in await tx.schedules.find(TENANT, Page(), **filters)]
+        names = [one.id[-1] for one in await SqlSchedules(tx).find(TENANT, Page(), **filters)]
 
     assert "".join(names) == found
 
@@ -135,10 +138,10 @@ async def test_every_schedule_can_be_walked_through_by_id(store: Database) -> No
     await keep(store, *made)
 
     async with store.read() as tx:
-        first = await tx.schedules.ids("", 3)
-        rest = await tx.schedules.ids(first[-1][1], 3)
+        first = await SqlSchedules(tx).ids("", 3)
+        rest = await SqlSchedules(tx).ids(first[-1][1], 3)
         assert [*first, *rest] == [(one.tenant_id, one.id) for one in made]
-        assert await tx.schedules.ids("", 9, "t1") == [("t1", made[1].id), ("t1", made[3].id)]
+        assert await SqlSchedules(tx).ids("", 9, "t1") == [("t1", made[1].id), ("t1", made[3].id)]
 
 
 async def test_instants_are_read_in_order_with_their_runs(store: Database) -> None:
@@ -149,9 +152,9 @@ async def test_instants_are_read_in_order_with_their_runs(store: Database) -> No
     made = await runs_of(store, one.id)
 
     async with store.read() as tx:
-        found = await tx.schedules.instants(one.id, NOON + MINUTE, NOON + 3 * MINUTE, 10)
+        found = await SqlSchedules(tx).instants(one.id, NOON + MINUTE, NOON + 3 * MINUTE, 10)
         assert found == [(run["scheduled_for"], run["id"], RunState.QUEUED) for run in made[1:3]]
-        assert len(await tx.schedules.instants(one.id, NOON, NOON + HOUR, 2)) == 2
+        assert len(await SqlSchedules(tx).instants(one.id, NOON, NOON + HOUR, 2)) == 2
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------
@@ -163,7 +166,7 @@ async def test_pages_stay_whole_while_runs_are_added_and_change(store: Database)
     page = Page(limit=3)
     while True:
         async with store.read() as tx:
-            found = await tx.runs.find(TENANT, page)
+            found = await SqlRuns(tx).find(TENANT, page)
         if not found:
             break
         seen += [run.id for run in found]
@@ -179,8 +182,8 @@ async def test_schedules_have_pages_too(store: Database) -> None:
     await keep(store, *made)
 
     async with store.read() as tx:
-        first = await tx.schedules.find(TENANT, Page(limit=2))
-        rest = await tx.schedules.find(TENANT, Page(limit=9, cursor=first[-1].id))
+        first = await SqlSchedules(tx).find(TENANT, Page(limit=2))
+        rest = await SqlSchedules(tx).find(TENANT, Page(limit=9, cursor=first[-1].id))
 
     assert [one.id for one in [*first, *rest]] == [one.id for one in made[::-1]]
 
@@ -197,7 +200,7 @@ async def test_runs_are_found_by_what_they_are(store: Database) -> None:
     async with store.read() as tx:
 
         async def found(**filters: str) -> list[str]:
-            return [run.id for run in await tx.runs.find(TENANT, Page(), **filters)]
+            return [run.id for run in await SqlRuns(tx).find(TENANT, Page(), **filters)]
 
         assert await found() == [manual, of_schedule["id"]]
         assert await found(status="success") == [manual]
@@ -205,8 +208,8 @@ async def test_runs_are_found_by_what_they_are(store: Database) -> None:
         assert await found(schedule_id=one.id) == [of_schedule["id"]]
         assert await found(kind="other", queue="manual") == [manual]
         assert await found(kind="other", queue="default") == []
-        assert await tx.runs.find("other", Page()) == []
-        assert await tx.runs.open_ids(one.id, waiting_only=True) == [of_schedule["id"]]
+        assert await SqlRuns(tx).find("other", Page()) == []
+        assert await SqlRuns(tx).open_ids(one.id, waiting_only=True) == [of_schedule["id"]]
 
 
 async def test_a_run_knows_its_neighbours_however_many_there_are(store: Database) -> None:
@@ -216,10 +219,10 @@ async def test_a_run_knows_its_neighbours_however_many_there_are(store: Database
     await ask(store, NOON, request(schedule_id=other.id, version=1))
 
     async with store.read() as tx:
-        assert await tx.runs.neighbours(TENANT, one.id, made[0]) == (None, made[1])
-        assert await tx.runs.neighbours(TENANT, one.id, made[20]) == (made[19], made[21])
-        assert await tx.runs.neighbours(TENANT, one.id, made[-1]) == (made[-2], None), "another schedule's is none"
-        assert await tx.runs.neighbours("other", one.id, made[20]) == (None, None)
+        assert await SqlRuns(tx).neighbours(TENANT, one.id, made[0]) == (None, made[1])
+        assert await SqlRuns(tx).neighbours(TENANT, one.id, made[20]) == (made[19], made[21])
+        assert await SqlRuns(tx).neighbours(TENANT, one.id, made[-1]) == (made[-2], None), "another schedule's is none"
+        assert await SqlRuns(tx).neighbours("other", one.id, made[20]) == (None, None)
 
 
 async def test_the_waiting_runs_of_a_schedule_are_told_from_the_running(store: Database) -> None:
@@ -229,8 +232,8 @@ async def test_the_waiting_runs_of_a_schedule_are_told_from_the_running(store: D
     await claim(store, NOON, running)
 
     async with store.read() as tx:
-        assert await tx.runs.open_ids(one.id, waiting_only=False) == [running, waiting]
-        assert await tx.runs.open_ids(one.id, waiting_only=True) == [waiting]
+        assert await SqlRuns(tx).open_ids(one.id, waiting_only=False) == [running, waiting]
+        assert await SqlRuns(tx).open_ids(one.id, waiting_only=True) == [waiting]
 
 
 async def test_a_run_belongs_to_its_tenant(store: Database) -> None:
@@ -238,7 +241,7 @@ async def test_a_run_belongs_to_its_tenant(store: Database) -> None:
 
     assert (await run_of(store, run_id)).tenant_id == TENANT
     async with store.read() as tx:
-        assert await tx.runs.get("other", run_id) is None
+        assert await SqlRuns(tx).get("other", run_id) is None
 
 
 # --- idempotency keys -------------------------------------------------------------------------------------------------
@@ -246,28 +249,28 @@ async def test_a_run_belongs_to_its_tenant(store: Database) -> None:
 
 async def test_a_key_is_reserved_once_and_remembers_its_answer(store: Database) -> None:
     async with store.begin() as tx:
-        assert await tx.requests.begin(TENANT, "k", "print", NOON) is None
-        await tx.requests.answer(TENANT, "k", 201, '{"id": "x"}', {"ETag": '"1"'})
+        assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) is None
+        await SqlRequests(tx).answer(TENANT, "k", 201, '{"id": "x"}', {"ETag": '"1"'})
 
     async with store.begin() as tx:
         kept = Answer("print", 201, '{"id": "x"}', {"ETag": '"1"'})
-        assert await tx.requests.begin(TENANT, "k", "print", NOON) == kept
-        assert await tx.requests.begin(TENANT, "k", "other", NOON) == kept
-        assert await tx.requests.begin("other", "k", "print", NOON) is None
-        assert await tx.requests.begin(TENANT, "K", "print", NOON) is None
+        assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) == kept
+        assert await SqlRequests(tx).begin(TENANT, "k", "other", NOON) == kept
+        assert await SqlRequests(tx).begin("other", "k", "print", NOON) is None
+        assert await SqlRequests(tx).begin(TENANT, "K", "print", NOON) is None
 
 
 async def test_a_key_whose_effect_failed_is_free_again(store: Database) -> None:
     async def fails() -> None:
         async with store.begin() as tx:
-            await tx.requests.begin(TENANT, "k", "print", NOON)
+            await SqlRequests(tx).begin(TENANT, "k", "print", NOON)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         await fails()
 
     async with store.begin() as tx:
-        assert await tx.requests.begin(TENANT, "k", "print", NOON) is None
+        assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) is None
 
 
 async def test_of_two_at_once_the_second_waits_and_hears_the_firsts_answer(server_database_url: str) -> None:
@@ -276,16 +279,16 @@ async def test_of_two_at_once_the_second_waits_and_hears_the_firsts_answer(serve
 
         async def first() -> None:
             async with store.begin() as tx:
-                assert await tx.requests.begin(TENANT, "k", "print", NOON) is None
+                assert await SqlRequests(tx).begin(TENANT, "k", "print", NOON) is None
                 inside.set()
                 await go.wait()
-                await tx.requests.answer(TENANT, "k", 200, "done")
+                await SqlRequests(tx).answer(TENANT, "k", 200, "done")
 
         async def second() -> Answer | None:
             await inside.wait()
             async with store.begin() as tx:
                 asyncio.get_running_loop().call_soon(go.set)
-                return await tx.requests.begin(TENANT, "k", "print", NOON)
+                return await SqlRequests(tx).begin(TENANT, "k", "print", NOON)
 
         _, answer = await asyncio.gather(first(), second())
 

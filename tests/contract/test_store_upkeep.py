@@ -8,18 +8,22 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType, Line
-from foliot.domain.histogram import LATENESS_BUCKETS, Histogram
-from foliot.domain.ledger import Entry, Fate, Reason
-from foliot.domain.run import Failed, Origin, Problem, RunState, Succeeded
-from foliot.domain.schedule import Overlap
+from foliot.commands.idempotency_sql import SqlRequests
+from foliot.core.access import LOCAL
+from foliot.core.histogram import LATENESS_BUCKETS, Histogram
+from foliot.db.clock import wall
+from foliot.db.database import Database
 from foliot.engine.executor import conclude
-from foliot.store.clock import wall
-from foliot.store.database import Database
-from foliot.store.tables import attempts, log_chunks
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
+from foliot.engine.model.schedule import Overlap
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.tables import attempts, log_chunks
+from foliot.features.ledger.usecases import Audit
 from foliot.testing import open_store
-from foliot.usecases.audit import Audit
 from tests.givens import (
     HOUR,
     MINUTE,
@@ -53,7 +57,7 @@ LONG_AFTER = NOON + timedelta(days=365)
 
 async def prune(store: Database, limit: int = 100, after: str = "") -> int:
     async with store.begin() as tx:
-        return (await tx.upkeep.prune(LONG_AFTER, limit, after))[0]
+        return (await SqlUpkeep(tx).prune(LONG_AFTER, limit, after))[0]
 
 
 async def end(store: Database, *run_ids: str) -> None:
@@ -138,8 +142,8 @@ async def test_everything_about_a_pruned_run_goes_with_it(store: Database) -> No
     async with store.read() as tx:
         for table in (attempts, log_chunks):
             assert await tx.conn.scalar(select(func.count()).select_from(table)) == 0
-        assert await tx.runs.get(TENANT, old) is None
-        assert await tx.runs.get(TENANT, kept) is not None
+        assert await SqlRuns(tx).get(TENANT, old) is None
+        assert await SqlRuns(tx).get(TENANT, kept) is not None
 
 
 async def test_what_is_younger_than_asked_stays(store: Database) -> None:
@@ -147,8 +151,8 @@ async def test_what_is_younger_than_asked_stays(store: Database) -> None:
     await end(store, run_id)
 
     async with store.begin() as tx:
-        assert await tx.upkeep.prune(wall() - timedelta(minutes=1), 100) == (0, None)
-        assert await tx.upkeep.prune(NOON, 100) == (0, None)
+        assert await SqlUpkeep(tx).prune(wall() - timedelta(minutes=1), 100) == (0, None)
+        assert await SqlUpkeep(tx).prune(NOON, 100) == (0, None)
 
     assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
 
@@ -156,10 +160,10 @@ async def test_what_is_younger_than_asked_stays(store: Database) -> None:
 async def test_old_keys_are_forgotten_and_young_ones_kept(store: Database) -> None:
     async with store.begin() as tx:
         for at in range(5):
-            await tx.requests.begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
-        assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 2) == 2
-        assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 9) == 1
-        assert await tx.upkeep.prune_requests(NOON + 3 * HOUR, 9) == 0
+            await SqlRequests(tx).begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
+        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 2) == 2
+        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 9) == 1
+        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 9) == 0
 
 
 async def letter(store: Database) -> str:
@@ -189,7 +193,7 @@ async def test_what_stays_is_walked_past_and_not_looked_at_again_and_again(store
 
     async with store.begin() as tx:
         while (place := places[-1]) is not None:
-            places.append((await tx.upkeep.prune(LONG_AFTER, 2, place))[1])
+            places.append((await SqlUpkeep(tx).prune(LONG_AFTER, 2, place))[1])
 
     assert places == ["", kept[1], kept[3], young[1], None]
     for run_id in kept:
@@ -211,18 +215,18 @@ def counted(fired: int) -> dict[str, Any]:
 
 async def test_what_a_node_counted_outlives_it(store: Database) -> None:
     async with store.begin() as tx:
-        await tx.upkeep.report("n1", "scheduler", NOON, NOON, counted(3))
-        await tx.upkeep.report("n2", "scheduler", NOON, NOON, counted(4))
-        await tx.upkeep.report("n3", "scheduler", NOON, NOON + HOUR, counted(5))
-        await tx.upkeep.report("n4", "scheduler", NOON, NOON, {"lateness": "rubbish", "fired": None})
+        await SqlUpkeep(tx).report("n1", "scheduler", NOON, NOON, counted(3))
+        await SqlUpkeep(tx).report("n2", "scheduler", NOON, NOON, counted(4))
+        await SqlUpkeep(tx).report("n3", "scheduler", NOON, NOON + HOUR, counted(5))
+        await SqlUpkeep(tx).report("n4", "scheduler", NOON, NOON, {"lateness": "rubbish", "fired": None})
     async with store.begin() as tx:
-        await tx.upkeep.leave("n1")
-        await tx.upkeep.leave("unknown")
+        await SqlUpkeep(tx).leave("n1")
+        await SqlUpkeep(tx).leave("unknown")
     async with store.begin() as tx:
-        assert await tx.upkeep.forget_nodes(NOON + MINUTE) == 2
+        assert await SqlUpkeep(tx).forget_nodes(NOON + MINUTE) == 2
 
     async with store.read() as tx:
-        gone, nodes = await tx.upkeep.gone(), await tx.upkeep.nodes()
+        gone, nodes = await SqlUpkeep(tx).gone(), await SqlUpkeep(tx).nodes()
 
     assert [node["id"] for node in nodes] == ["n3"]
     assert (gone["fired"], gone["stale_writes"], gone["replaced"]) == (7, 2, 4)
@@ -235,31 +239,31 @@ async def test_nodes_that_leave_at_once_are_all_counted(server_database_url: str
     async with open_store(server_database_url) as store:
         async with store.begin() as tx:
             for at in range(6):
-                await tx.upkeep.report(f"n{at}", "scheduler", NOON, NOON, counted(1))
+                await SqlUpkeep(tx).report(f"n{at}", "scheduler", NOON, NOON, counted(1))
 
         async def leave(at: int) -> None:
             async with store.begin() as tx:
-                await tx.upkeep.leave(f"n{at}")
+                await SqlUpkeep(tx).leave(f"n{at}")
 
         await asyncio.gather(*(leave(at) for at in range(6)))
 
         async with store.read() as tx:
-            assert (await tx.upkeep.gone())["fired"] == 6
+            assert (await SqlUpkeep(tx).gone())["fired"] == 6
 
 
 async def test_a_node_is_known_by_its_last_report(store: Database) -> None:
     async with store.begin() as tx:
-        await tx.upkeep.report("n1", "scheduler", NOON, NOON, {"free": 1})
-        await tx.upkeep.report("n2", "worker", NOON, NOON + MINUTE, {"free": 2})
-        await tx.upkeep.report("n1", "scheduler", NOON + HOUR, NOON + 2 * MINUTE, {"free": 3})
+        await SqlUpkeep(tx).report("n1", "scheduler", NOON, NOON, {"free": 1})
+        await SqlUpkeep(tx).report("n2", "worker", NOON, NOON + MINUTE, {"free": 2})
+        await SqlUpkeep(tx).report("n1", "scheduler", NOON + HOUR, NOON + 2 * MINUTE, {"free": 3})
 
-        nodes = await tx.upkeep.nodes(NOON)
+        nodes = await SqlUpkeep(tx).nodes(NOON)
         assert [(node["id"], node["started_at"], node["seen_at"], node["report"]) for node in nodes] == [
             ("n1", NOON, NOON + 2 * MINUTE, {"free": 3}),
             ("n2", NOON, NOON + MINUTE, {"free": 2}),
         ]
-        assert [node["id"] for node in await tx.upkeep.nodes(NOON + 2 * MINUTE)] == ["n1"]
-        assert await tx.upkeep.forget_nodes(NOON + 2 * MINUTE) == 1
+        assert [node["id"] for node in await SqlUpkeep(tx).nodes(NOON + 2 * MINUTE)] == ["n1"]
+        assert await SqlUpkeep(tx).forget_nodes(NOON + 2 * MINUTE) == 1
 
 
 async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
@@ -270,7 +274,7 @@ async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
     await finish(store, held, Failed(Problem("x", "y"), permanent=True), NOON)
 
     async with store.read() as tx:
-        ours, all_ = await tx.upkeep.counts(TENANT), await tx.upkeep.counts()
+        ours, all_ = await SqlUpkeep(tx).counts(TENANT), await SqlUpkeep(tx).counts()
 
     assert ours == {
         "schedules": {"active": 1},
@@ -284,14 +288,14 @@ async def test_counts_are_by_tenant_or_over_all(store: Database) -> None:
 
 async def test_the_databases_time_is_about_ours(store: Database) -> None:
     async with store.read() as tx:
-        assert abs(await tx.upkeep.time() - wall()) < timedelta(seconds=30)
+        assert abs(await SqlUpkeep(tx).time() - wall()) < timedelta(seconds=30)
 
 
 async def test_a_read_stands_at_one_moment(store: Database) -> None:
     async with store.read() as tx:
-        before = await tx.upkeep.counts()
+        before = await SqlUpkeep(tx).counts()
         await ask(store, NOON, request())
-        assert await tx.upkeep.counts() == before
+        assert await SqlUpkeep(tx).counts() == before
 
 
 async def test_pruning_hundreds_takes_a_handful_of_statements(store: Database) -> None:
@@ -300,7 +304,7 @@ async def test_pruning_hundreds_takes_a_handful_of_statements(store: Database) -
     await tick(store, NOON)
     held = await claim(store, NOON, *await ready(store, NOON, 500))
     async with store.begin() as tx:
-        await tx.claims.finish([conclude(one, Succeeded(), NOON) for one in held], NOON)
+        await SqlClaims(tx).finish([conclude(one, Succeeded(), NOON) for one in held], NOON)
 
     with statements(store) as seen:
         assert await prune(store, 500) == 300

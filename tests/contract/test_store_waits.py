@@ -7,8 +7,9 @@ import contextlib
 
 import pytest
 
-from foliot.domain.errors import Contended, Unavailable
-from foliot.store.database import Database
+from foliot.core.errors import Contended, Unavailable
+from foliot.db.database import Database
+from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.testing import open_store
 from tests.givens import keep, schedule
 
@@ -19,7 +20,7 @@ async def locked(store: Database, *schedule_ids: str) -> None:
     """One after the other, each as soon as nobody else holds it."""
     async with store.begin() as tx:
         for schedule_id in schedule_ids:
-            assert await tx.firing.lock_one(schedule_id) is not None
+            assert await SqlFiring(tx).lock_one(schedule_id) is not None
 
 
 async def test_a_wait_for_a_silent_process_ends_before_the_silence_does(server_database_url: str) -> None:
@@ -30,7 +31,7 @@ async def test_a_wait_for_a_silent_process_ends_before_the_silence_does(server_d
         # On a busy machine the server may have ended the silent one's session by the time it speaks again.
         with contextlib.suppress(Unavailable):
             async with store.begin() as silent:
-                await silent.firing.lock_one(first.id)
+                await SqlFiring(silent).lock_one(first.id)
                 with pytest.raises(Contended):
                     await locked(store, second.id, first.id)
                 await asyncio.wait_for(locked(store, second.id), 5)

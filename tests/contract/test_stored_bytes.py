@@ -8,15 +8,23 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import TooMany
-from foliot.domain.limits import Limits
-from foliot.store import stored
-from foliot.store.database import Database
-from foliot.store.tables import spans, versions
-from foliot.store.version_pruner import KEPT
-from foliot.usecases import UseCases
-from foliot.usecases.limits import Limiter
+from foliot.app.use_cases import use_cases
+from foliot.commands.limits import Limiter
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import TooMany
+from foliot.core.limits import Limits
+from foliot.db.database import Database
+from foliot.engine.sql import stored_bytes
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.engine.sql.tables import spans, versions
+from foliot.engine.sql.version_pruner import KEPT
+from foliot.features.ledger.usecases import Audit
+from foliot.features.schedules.usecases.instants import Instants
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.tenants.usecases import Tenants
 from tests.world import EVERY_MINUTE, KEYRING, URL, OneAction, World
 
 BIG = 50_000
@@ -29,19 +37,17 @@ def action(number: int = 0, size: int = BIG) -> dict[str, Any]:
 
 def limited(world: World, most: int) -> UseCases:
     limiter = Limiter(store=world.store, clock=world.clock, default=Limits(stored_bytes=most))
-    return UseCases.of(
-        world.store, world.clock, world.feed, OneAction(), pepper=KEYRING, vault=KEYRING, limiter=limiter
-    )
+    return use_cases(world.store, world.clock, world.feed, OneAction(), pepper=KEYRING, vault=KEYRING, limiter=limiter)
 
 
 async def used(store: Database, tenant_id: str = LOCAL.tenant_id) -> int:
     async with store.read() as tx:
-        return await tx.tenants.stored_bytes(tenant_id)
+        return await SqlTenants(tx).stored_bytes(tenant_id)
 
 
 async def recounted(store: Database) -> int:
     async with store.begin() as tx:
-        return await stored.recount(tx.conn, store.dialect, LOCAL.tenant_id)
+        return await stored_bytes.recount(tx.conn, store.dialect, LOCAL.tenant_id)
 
 
 async def count(store: Database, table: Any) -> int:
@@ -51,7 +57,7 @@ async def count(store: Database, table: Any) -> int:
 
 async def thin(store: Database) -> int:
     async with store.begin() as tx:
-        gone, place = await tx.upkeep.thin_versions("", 20)
+        gone, place = await SqlUpkeep(tx).thin_versions("", 20)
     assert place is None
     return gone
 
@@ -60,9 +66,9 @@ async def test_the_sum_moves_with_every_write_as_counting_anew_says(world: World
     made = await world.schedule(action=action())
     first = await used(world.store)
     assert 2 * BIG < first < 2 * BIG + 5000, "the schedule, and its first version"
-    await world.cases.schedules.patch(LOCAL, made.id, {"action": action(1, size=BIG // 2)})
-    await world.cases.schedules.run_now(LOCAL, made.id, {})
-    await world.cases.schedules.run_now(LOCAL, made.id, {"payload": {"body": {"text": "x" * 3000}}})
+    await world.cases[Schedules].patch(LOCAL, made.id, {"action": action(1, size=BIG // 2)})
+    await world.cases[Schedules].run_now(LOCAL, made.id, {})
+    await world.cases[Schedules].run_now(LOCAL, made.id, {"payload": {"body": {"text": "x" * 3000}}})
     await world.schedule()
 
     counted = await used(world.store)
@@ -74,43 +80,43 @@ async def test_an_edit_that_leaves_the_body_alone_stores_no_second_one(world: Wo
     made = await world.schedule(action=action())
     before = await used(world.store)
     for number in range(10):
-        await world.cases.schedules.patch(LOCAL, made.id, {"priority": 1 + number % 5})
-        await world.cases.schedules.pause(LOCAL, made.id)
-        await world.cases.schedules.resume(LOCAL, made.id)
+        await world.cases[Schedules].patch(LOCAL, made.id, {"priority": 1 + number % 5})
+        await world.cases[Schedules].pause(LOCAL, made.id)
+        await world.cases[Schedules].resume(LOCAL, made.id)
 
     assert await used(world.store) - before < BIG // 2
-    run = await world.cases.schedules.run_now(LOCAL, made.id, {})
+    run = await world.cases[Schedules].run_now(LOCAL, made.id, {})
     (claimed,) = await world.claim(run.id)
     assert claimed.config["body"] == action()["body"]
-    await world.cases.schedules.patch(LOCAL, made.id, {"action": action(1)})
-    await world.cases.schedules.patch(LOCAL, made.id, {"action": action(0)})
+    await world.cases[Schedules].patch(LOCAL, made.id, {"action": action(1)})
+    await world.cases[Schedules].patch(LOCAL, made.id, {"action": action(0)})
     assert await used(world.store) - before < 2 * BIG, "the body of the first version came back"
     async with world.store.read() as tx:
-        (found,) = (await tx.schedules.actions(LOCAL.tenant_id, {(made.id, 33)})).values()
+        (found,) = (await SqlSchedules(tx).actions(LOCAL.tenant_id, {(made.id, 33)})).values()
     assert found["body"] == action()["body"]
 
 
 async def test_a_tenant_at_its_limit_is_refused_with_what_it_uses_and_another_is_not(world: World) -> None:
     cases = limited(world, 5 * BIG + 5000)
-    made = await cases.schedules.create(LOCAL, {**EVERY_MINUTE, "action": action()})
+    made = await cases[Schedules].create(LOCAL, {**EVERY_MINUTE, "action": action()})
     for number in range(1, 4):
-        await cases.schedules.patch(LOCAL, made.id, {"action": action(number)})
+        await cases[Schedules].patch(LOCAL, made.id, {"action": action(number)})
     at = await used(world.store)
 
     for refused in (
-        cases.schedules.patch(LOCAL, made.id, {"action": action(9)}),
-        cases.schedules.replace(LOCAL, made.id, {**EVERY_MINUTE, "action": action(9)}),
-        cases.schedules.create(LOCAL, {**EVERY_MINUTE, "action": action()}),
-        cases.schedules.run_now(LOCAL, made.id, {"payload": {"body": action(9)["body"]}}),
+        cases[Schedules].patch(LOCAL, made.id, {"action": action(9)}),
+        cases[Schedules].replace(LOCAL, made.id, {**EVERY_MINUTE, "action": action(9)}),
+        cases[Schedules].create(LOCAL, {**EVERY_MINUTE, "action": action()}),
+        cases[Schedules].run_now(LOCAL, made.id, {"payload": {"body": action(9)["body"]}}),
     ):
         with pytest.raises(TooMany, match=r"255,000 bytes, and with this would have [23]\d\d,\d{3}"):
             await refused
     assert await used(world.store) == at, "what was refused is not counted"
-    assert cases.limiter.refused["stored_bytes"] == 4
-    await cases.schedules.create(GLOBEX, {**EVERY_MINUTE, "action": action()})
-    await cases.schedules.pause(LOCAL, made.id)
-    await cases.schedules.run_now(LOCAL, made.id, {})
-    use = await cases.tenants.use(LOCAL)
+    assert cases[Limiter].refused["stored_bytes"] == 4
+    await cases[Schedules].create(GLOBEX, {**EVERY_MINUTE, "action": action()})
+    await cases[Schedules].pause(LOCAL, made.id)
+    await cases[Schedules].run_now(LOCAL, made.id, {})
+    use = await cases[Tenants].use(LOCAL)
     assert (use.limits.stored_bytes, use.stored_bytes) == (5 * BIG + 5000, await used(world.store))
 
 
@@ -119,10 +125,10 @@ async def test_versions_that_nothing_refers_to_go_and_every_instant_stays_accoun
     await world.pass_time(2)
     for number in range(3 * KEPT):
         world.clock.advance(timedelta(milliseconds=1))
-        await world.cases.schedules.patch(LOCAL, made.id, {"action": action(number, size=2000)})
+        await world.cases[Schedules].patch(LOCAL, made.id, {"action": action(number, size=2000)})
     await world.pass_time(2)
     asked = (made.id, world.clock.now() - timedelta(hours=1), world.clock.now(), 100)
-    instants = await world.cases.instants.list(LOCAL, *asked)
+    instants = await world.cases[Instants].list(LOCAL, *asked)
     before = await recounted(world.store)
 
     gone = await thin(world.store)
@@ -131,20 +137,20 @@ async def test_versions_that_nothing_refers_to_go_and_every_instant_stays_accoun
     assert gone == 3 * KEPT + 1 - KEPT - 1
     assert (await count(world.store, versions), await count(world.store, spans)) == (KEPT + 1, KEPT + 1)
     assert await recounted(world.store) < before - gone * 2000
-    assert await world.cases.instants.list(LOCAL, *asked) == instants
-    assert (await world.cases.audit.prove(LOCAL)).holes == []
+    assert await world.cases[Instants].list(LOCAL, *asked) == instants
+    assert (await world.cases[Audit].prove(LOCAL)).holes == []
     assert await thin(world.store) == 0
 
 
 async def test_a_version_of_a_run_a_pause_or_another_versions_body_stays(world: World) -> None:
     made = await world.schedule(action=action(size=2000))
-    held = await world.cases.schedules.patch(LOCAL, made.id, {"action": action(1, size=2000)})
-    run = await world.cases.schedules.run_now(LOCAL, made.id, {})
-    paused = await world.cases.schedules.pause(LOCAL, made.id)
+    held = await world.cases[Schedules].patch(LOCAL, made.id, {"action": action(1, size=2000)})
+    run = await world.cases[Schedules].run_now(LOCAL, made.id, {})
+    paused = await world.cases[Schedules].pause(LOCAL, made.id)
     await world.pass_time(2)
-    await world.cases.schedules.resume(LOCAL, made.id)
+    await world.cases[Schedules].resume(LOCAL, made.id)
     for number in range(2 * KEPT):
-        await world.cases.schedules.patch(LOCAL, made.id, {"priority": 1 + number % 5})
+        await world.cases[Schedules].patch(LOCAL, made.id, {"priority": 1 + number % 5})
 
     assert await thin(world.store) > 0
 
@@ -153,4 +159,4 @@ async def test_a_version_of_a_run_a_pause_or_another_versions_body_stays(world: 
     assert {1, held.version, paused.version} <= left
     (claimed,) = await world.claim(run.id)
     assert claimed.config["body"] == action(1, size=2000)["body"]
-    assert (await world.cases.audit.prove(LOCAL)).holes == []
+    assert (await world.cases[Audit].prove(LOCAL)).holes == []

@@ -14,13 +14,20 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Unavailable
-from foliot.domain.event import EventType, Line
-from foliot.domain.run import RunState
-from foliot.doors.rest import create_app, pulses, sockets, stream, streams
-from foliot.ports import RUNS_TOPIC, Claimed, Page, run_topic
-from foliot.usecases.runs import Runs
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Unavailable
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Claimed, Page
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.jobs.rest import socket as sockets
+from foliot.features.live.rest import socket as stream
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http import shared_reader, sse
+from foliot.servers.http.app import create_app
+from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 from tests.asgi import Client
 from tests.callers import Names
 from tests.contract.test_sockets import serving, submit
@@ -38,7 +45,7 @@ async def world() -> AsyncIterator[World]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulses, "GAP", 0.02)
+    monkeypatch.setattr(shared_reader, "GAP", 0.02)
 
 
 @asynccontextmanager
@@ -69,7 +76,7 @@ async def running(world: World) -> Claimed:
     await world.schedule(HOURLY)
     world.clock.advance(3600)
     await world.tick()
-    (run,) = await world.cases.runs.list(LOCAL, Page())
+    (run,) = await world.cases[Runs].list(LOCAL, Page())
     (held,) = await world.claim(run.id)
     return held
 
@@ -77,7 +84,7 @@ async def running(world: World) -> Claimed:
 async def write(world: World, held: Claimed, *messages: str) -> None:
     async with world.store.begin() as tx:
         lines = [Line(world.clock.now(), EventType.LOG, message=message) for message in messages]
-        await tx.runs.append([(held.fence, lines)])
+        await SqlRuns(tx).append([(held.fence, lines)])
     world.feed.wake(run_topic(held.fence.run_id))
 
 
@@ -148,10 +155,10 @@ async def test_a_log_knows_its_attempts_wherever_one_comes_in(world: World) -> N
     run_id = held.fence.run_id
     await write(world, held, "of the first")
     async with world.store.begin() as tx:
-        from foliot.domain.run import Failed, Problem
         from foliot.engine.executor import conclude
+        from foliot.engine.model.run import Failed, Problem
 
-        await tx.claims.finish([conclude(held, Failed(Problem("no", "no")), world.clock.now())], world.clock.now())
+        await SqlClaims(tx).finish([conclude(held, Failed(Problem("no", "no")), world.clock.now())], world.clock.now())
     world.clock.advance(3600)
     (again,) = await world.claim(run_id)
     await write(world, again, "of the second")
@@ -284,12 +291,12 @@ async def test_whoever_leaves_leaves_nothing_behind(world: World) -> None:
 
 
 async def test_news_that_rains_is_told_in_drops(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pulses, "GAP", 0.3)
+    monkeypatch.setattr(shared_reader, "GAP", 0.3)
     async with tab(create_app(world.cases)) as socket:
         await say(socket, "subscribe", "runs")
         await until(socket, "runs", "snapshot")
         schedule = await world.schedule(HOURLY, overlap="allow_all")
-        made = [await world.cases.schedules.run_now(LOCAL, schedule.id, None) for _ in range(30)]
+        made = [await world.cases[Schedules].run_now(LOCAL, schedule.id, None) for _ in range(30)]
         told = await until(socket, "runs", "changed")
         count = 1
         while told["data"]["newest_id"] != made[-1].id:
@@ -332,7 +339,7 @@ async def test_a_reader_that_takes_no_answers_is_closed_too(world: World, monkey
 
 
 async def test_a_subscription_outlives_a_store_that_is_away(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LOOK", 0.05)
+    monkeypatch.setattr(sse, "LOOK", 0.05)
     held = await running(world)
     await write(world, held, "one")
     found, tries = Runs.get, [0]

@@ -12,19 +12,19 @@ import grpc.aio
 import pytest
 
 from foliot import task
-from foliot.actions.grpc import GrpcCall
-from foliot.domain.access import Caller, Role
-from foliot.domain.run import Failed, RunState
-from foliot.doors.rest import create_app
-from foliot.doors.rpc import RpcDoor
-from foliot.egress.calls import GrpcEgress
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context
-from foliot.presets import all_presets
+from foliot.app.use_cases import use_cases
+from foliot.config.address_book import addresses
+from foliot.core.access import Caller, Role
+from foliot.engine.model.run import Failed, RunState
+from foliot.engine.ports import Context
+from foliot.features.grpc_calls.action import GrpcCall
+from foliot.features.presets.documents import all_presets
+from foliot.net.grpc_client import GrpcEgress
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.settings.address_book import addresses
+from foliot.servers.grpc.server import RpcDoor
+from foliot.servers.http.app import create_app
 from foliot.testing import GivenActions, StoppedClock, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Answer, Client
 from tests.callers import Names
 from tests.rpc import client, opened, violations
@@ -90,7 +90,7 @@ async def place() -> AsyncIterator[Place]:
         calling = GrpcCall(calls=calls, clock=clock)
         known = catalogue(store, clock, operators_own, lent_to_acme)
         actions = GivenActions.of(run_task(known), calling, Webhook())
-        cases = UseCases.of(
+        cases = use_cases(
             store, clock, feed, actions, pepper=KEYRING, vault=KEYRING, tasks=known, presets=all_presets()
         )
         callers = {tenant: caller(tenant) for tenant in (MINE, LENT, THEIRS)}

@@ -10,19 +10,24 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Conflict, NotFound, TooMany
-from foliot.domain.ids import SCHEDULE, new_id
-from foliot.domain.limits import Limits
-from foliot.ports import Page, RunRequest, RunView
-from foliot.store.access_tables import trail
-from foliot.store.crawl_tables import crawl_requests
-from foliot.store.runs import SqlRuns
-from foliot.store.schedules import SqlSchedules
-from foliot.store.tables import runs
+from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_tables import trail
+from foliot.commands.group_commit import SMALL
+from foliot.commands.limits import Limiter
+from foliot.core.access import LOCAL
+from foliot.core.errors import Conflict, NotFound, TooMany
+from foliot.core.ids import SCHEDULE, new_id
+from foliot.core.limits import Limits
+from foliot.engine.model.views import Page, RunRequest, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.engine.sql.tables import runs
+from foliot.features.audit_log.chain import Chain
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.crawls.tables import crawl_requests
+from foliot.features.crawls.usecases import Crawled, Crawls
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
-from foliot.usecases.crawls import Crawled
-from foliot.usecases.together import SMALL
 from tests.givens import statements
 from tests.world import HOURLY, World
 
@@ -31,7 +36,7 @@ MINE = LOCAL.tenant_id
 
 async def crawl(world: World, number: int, **changes: Any) -> Crawled:
     asked = {"user_id": "ada", "spider": "seo", "start_urls": [f"https://example.com/{number}"], "depth": 2}
-    return await world.cases.crawls.request(LOCAL, {**asked, **changes})
+    return await world.cases[Crawls].request(LOCAL, {**asked, **changes})
 
 
 async def count(world: World, table: Any) -> int:
@@ -41,7 +46,7 @@ async def count(world: World, table: Any) -> int:
 
 async def read(world: World, run_id: str) -> RunView:
     async with world.store.read(MINE) as tx:
-        found = await tx.runs.get(MINE, run_id)
+        found = await SqlRuns(tx).get(MINE, run_id)
     assert found is not None
     return found
 
@@ -121,7 +126,7 @@ async def test_a_poisoned_one_fails_alone(world: World, monkeypatch: pytest.Monk
             raise RuntimeError("this one cannot be stored")
 
     monkeypatch.setattr(SqlRuns, "add", choke)
-    world.cases.limiter.default = Limits(run_now_per_minute=5)
+    world.cases[Limiter].default = Limits(run_now_per_minute=5)
 
     heard = await asyncio.gather(
         *(crawl(world, number, user_id="poison" if number == 2 else "ada") for number in range(5)),
@@ -133,7 +138,7 @@ async def test_a_poisoned_one_fails_alone(world: World, monkeypatch: pytest.Monk
 
 
 async def test_a_limit_lets_exactly_so_many_of_one_moment_through(world: World) -> None:
-    world.cases.limiter.default = Limits(run_now_per_minute=3)
+    world.cases[Limiter].default = Limits(run_now_per_minute=3)
 
     heard = await asyncio.gather(*(crawl(world, number) for number in range(5)), return_exceptions=True)
 
@@ -150,7 +155,7 @@ async def test_tenants_of_one_moment_have_jobs_of_their_own(world: World) -> Non
     others = replace(LOCAL, tenant_id="other")
     asked = {"user_id": "ada", "spider": "seo", "start_urls": ["https://example.com/"]}
 
-    mine, theirs = await asyncio.gather(*(world.cases.crawls.request(who, asked) for who in (LOCAL, others)))
+    mine, theirs = await asyncio.gather(*(world.cases[Crawls].request(who, asked) for who in (LOCAL, others)))
 
     assert mine.job_id != theirs.job_id
     assert mine.run is not None
@@ -165,7 +170,7 @@ async def test_fifty_runs_of_schedules_take_as_many_statements_as_one(world: Wor
     made = [await world.schedule(HOURLY, name=f"Hourly {number}") for number in range(3)]
 
     with statements(world.store) as seen:
-        begun = await asyncio.gather(*(world.cases.schedules.run_now(LOCAL, made[n % 3].id) for n in range(50)))
+        begun = await asyncio.gather(*(world.cases[Schedules].run_now(LOCAL, made[n % 3].id) for n in range(50)))
 
     assert len(seen) <= 4, seen
     assert len({run.id for run in begun}) == 50
@@ -177,7 +182,7 @@ async def test_fifty_runs_of_schedules_take_as_many_statements_as_one(world: Wor
 async def test_an_override_is_answered_as_it_is_read(world: World) -> None:
     schedule = await world.schedule(HOURLY)
 
-    made = await world.cases.schedules.run_now(LOCAL, schedule.id, {"payload": {"body": {"a": [1, None]}}})
+    made = await world.cases[Schedules].run_now(LOCAL, schedule.id, {"payload": {"body": {"a": [1, None]}}})
 
     assert made == await read(world, made.id)
 
@@ -197,20 +202,20 @@ async def test_many_changes_of_a_large_action_are_each_written_alone(
     monkeypatch.setattr(SqlRuns, "add", weigh)
     wishes = [{"payload": {"url": f"https://example.com/{number}"}} for number in range(3)]
 
-    changed = await asyncio.gather(*(world.cases.schedules.run_now(LOCAL, schedule.id, one) for one in wishes))
+    changed = await asyncio.gather(*(world.cases[Schedules].run_now(LOCAL, schedule.id, one) for one in wishes))
     assert written == [1, 1, 1]
     assert [run.action["url"] for run in changed if run.action] == [one["payload"]["url"] for one in wishes]
 
-    await asyncio.gather(*(world.cases.schedules.run_now(LOCAL, schedule.id) for _ in range(3)))
+    await asyncio.gather(*(world.cases[Schedules].run_now(LOCAL, schedule.id) for _ in range(3)))
     assert written[3:] == [3], "without a change a run carries nothing"
 
 
 async def test_each_of_one_moment_hears_its_own_error(world: World) -> None:
     well, deleted = await world.schedule(HOURLY), await world.schedule(HOURLY, name="Gone")
-    await world.cases.schedules.delete(LOCAL, deleted.id)
+    await world.cases[Schedules].delete(LOCAL, deleted.id)
     asked = [well.id, deleted.id, new_id(SCHEDULE), well.id]
 
-    heard = await asyncio.gather(*(world.cases.schedules.run_now(LOCAL, one) for one in asked), return_exceptions=True)
+    heard = await asyncio.gather(*(world.cases[Schedules].run_now(LOCAL, one) for one in asked), return_exceptions=True)
 
     assert [type(one) for one in heard] == [RunView, Conflict, NotFound, RunView]
     assert await count(world, runs) == 2
@@ -221,9 +226,9 @@ async def test_a_schedule_that_somebody_holds_delays_no_other(server_database_ur
         world = World.on(store)
         held, free = await world.schedule(HOURLY), await world.schedule(HOURLY, name="Free")
         async with other.begin() as tx:
-            await SqlSchedules(tx.conn, other.dialect).get(MINE, held.id, lock=True)
-            waiting = asyncio.create_task(world.cases.schedules.run_now(LOCAL, held.id))
-            quick = await asyncio.wait_for(world.cases.schedules.run_now(LOCAL, free.id), 0.9)
+            await SqlSchedules(tx).get(MINE, held.id, lock=True)
+            waiting = asyncio.create_task(world.cases[Schedules].run_now(LOCAL, held.id))
+            quick = await asyncio.wait_for(world.cases[Schedules].run_now(LOCAL, free.id), 0.9)
             assert quick.schedule_id == free.id
             assert not waiting.done()
         assert (await asyncio.wait_for(waiting, 10)).schedule_id == held.id
@@ -233,13 +238,13 @@ async def test_the_trail_of_one_moment_is_whole(world: World) -> None:
     schedule = await world.schedule(HOURLY)
     await asyncio.gather(
         *(crawl(world, number) for number in range(20)),
-        *(world.cases.schedules.run_now(LOCAL, schedule.id) for _ in range(20)),
+        *(world.cases[Schedules].run_now(LOCAL, schedule.id) for _ in range(20)),
     )
     async with world.store.begin() as tx:
-        await tx.trail.chain(1000)
+        await SqlTrail(tx).chain(1000)
 
-    verified = await world.cases.chain.verify(LOCAL)
+    verified = await world.cases[Chain].verify(LOCAL)
 
     assert (verified.entries, list(verified.breaks)) == (41, [])
-    told = await world.cases.trail.list(LOCAL, Page(limit=100))
+    told = await world.cases[Trail].list(LOCAL, Page(limit=100))
     assert sorted({entry.verb for entry in told}) == ["create", "run_now"]

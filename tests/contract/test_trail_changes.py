@@ -8,13 +8,19 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from foliot.domain.access import LOCAL, Caller, Door, Role
-from foliot.domain.errors import Forbidden, NotFound
-from foliot.domain.run import RunState
-from foliot.domain.trail import TrailEntry
-from foliot.ports import Page
-from foliot.store.trail import entry_columns
-from foliot.usecases.once import AnsweredBefore, Once
+from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import SqlTrail, entry_columns
+from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.core.access import LOCAL, Caller, Door, Role
+from foliot.core.errors import Forbidden, NotFound
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.mutes.usecases import Mutes
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.schedules.usecases.skip_next import Skipping
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, HOURLY, URL, World
 
@@ -25,7 +31,7 @@ BOOM = {"code": "http_500", "message": "the target answered 500"}
 
 async def told(world: World, caller: Caller = ADA, **wanted: Any) -> list[TrailEntry]:
     """Oldest first."""
-    return list(reversed(await world.cases.trail.list(caller, Page(500), **wanted)))
+    return list(reversed(await world.cases[Trail].list(caller, Page(500), **wanted)))
 
 
 async def verbs(world: World) -> list[str]:
@@ -33,7 +39,7 @@ async def verbs(world: World) -> list[str]:
 
 
 async def test_the_life_of_a_schedule_is_told(world: World) -> None:
-    schedules = world.cases.schedules
+    schedules = world.cases[Schedules]
     one = (await schedules.create(ADA, HOURLY)).id
     await schedules.patch(ADA, one, {"name": "Renamed"})
     await schedules.replace(ADA, one, {**HOURLY, "priority": 2})
@@ -66,13 +72,13 @@ async def test_the_life_of_a_schedule_is_told(world: World) -> None:
 
 
 async def test_the_life_of_a_run_is_told(world: World) -> None:
-    one = (await world.cases.schedules.create(ADA, EVERY_MINUTE)).id
-    first = await world.cases.schedules.run_now(ADA, one)
-    second = await world.cases.schedules.run_now(ADA, one)
-    await world.cases.runs.cancel(ADA, first.id)
-    again = await world.cases.runs.retry(ADA, first.id)
+    one = (await world.cases[Schedules].create(ADA, EVERY_MINUTE)).id
+    first = await world.cases[Schedules].run_now(ADA, one)
+    second = await world.cases[Schedules].run_now(ADA, one)
+    await world.cases[Runs].cancel(ADA, first.id)
+    again = await world.cases[Runs].retry(ADA, first.id)
     await world.end(second.id, RunState.DEAD_LETTER, BOOM)
-    (replayed,) = (await world.cases.dead_letters.replay(ADA, {"ids": [second.id]})).runs
+    (replayed,) = (await world.cases[DeadLetters].replay(ADA, {"ids": [second.id]})).runs
 
     entries = (await told(world))[3:]
     assert [(entry.verb, entry.thing, entry.thing_id, entry.was, entry.became) for entry in entries] == [
@@ -83,11 +89,11 @@ async def test_the_life_of_a_run_is_told(world: World) -> None:
 
 
 async def test_a_running_run_is_asked_to_stop_once(world: World) -> None:
-    one = (await world.cases.schedules.create(ADA, EVERY_MINUTE)).id
-    run = await world.cases.schedules.run_now(ADA, one)
+    one = (await world.cases[Schedules].create(ADA, EVERY_MINUTE)).id
+    run = await world.cases[Schedules].run_now(ADA, one)
     await world.claim(run.id)
-    await world.cases.runs.cancel(ADA, run.id)
-    await world.cases.runs.cancel(ADA, run.id)
+    await world.cases[Runs].cancel(ADA, run.id)
+    await world.cases[Runs].cancel(ADA, run.id)
 
     assert [(entry.was, entry.became) for entry in await told(world, verb="cancel")] == [
         ({"cancel_requested": False}, {"cancel_requested": True})
@@ -95,27 +101,27 @@ async def test_a_running_run_is_asked_to_stop_once(world: World) -> None:
 
 
 async def test_what_changes_nothing_is_not_told(world: World) -> None:
-    one = (await world.cases.schedules.create(ADA, EVERY_MINUTE)).id
-    run = await world.cases.schedules.run_now(ADA, one)
+    one = (await world.cases[Schedules].create(ADA, EVERY_MINUTE)).id
+    run = await world.cases[Schedules].run_now(ADA, one)
     for _ in range(2):
-        await world.cases.schedules.pause(ADA, one)
-        await world.cases.runs.cancel(ADA, run.id)
+        await world.cases[Schedules].pause(ADA, one)
+        await world.cases[Runs].cancel(ADA, run.id)
     for _ in range(2):
-        await world.cases.schedules.resume(ADA, one)
+        await world.cases[Schedules].resume(ADA, one)
     for _ in range(2):
-        await world.cases.schedules.delete(ADA, one)
-    assert (await world.cases.dead_letters.replay(ADA, {"filter": {}})).runs == []
+        await world.cases[Schedules].delete(ADA, one)
+    assert (await world.cases[DeadLetters].replay(ADA, {"filter": {}})).runs == []
     with pytest.raises(NotFound):
-        await world.cases.schedules.pause(ADA, "sch_unknown")
+        await world.cases[Schedules].pause(ADA, "sch_unknown")
 
     assert await verbs(world) == ["create", "run_now", "pause", "cancel", "resume", "delete"]
 
 
 async def test_a_request_that_comes_twice_is_told_once(world: World) -> None:
     once = Once("k", "body", 201, lambda one: one.id)
-    await world.cases.schedules.create(ADA, HOURLY, once)
+    await world.cases[Schedules].create(ADA, HOURLY, once)
     with pytest.raises(AnsweredBefore):
-        await world.cases.schedules.create(ADA, HOURLY, once)
+        await world.cases[Schedules].create(ADA, HOURLY, once)
 
     assert await verbs(world) == ["create"]
 
@@ -126,13 +132,13 @@ def unwritable(entries: Sequence[TrailEntry]) -> dict[str, list[Any]]:
 
 
 async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    schedules = world.cases.schedules
+    schedules = world.cases[Schedules]
     one = await schedules.create(ADA, EVERY_MINUTE)
     run = await schedules.run_now(ADA, one.id)
     dead = await schedules.run_now(ADA, one.id)
     await world.end(dead.id, RunState.DEAD_LETTER, BOOM)
-    group = (await world.cases.runs.get(ADA, dead.id)).fingerprint or ""
-    before = await world.cases.runs.list(ADA, Page())
+    group = (await world.cases[Runs].get(ADA, dead.id)).fingerprint or ""
+    before = await world.cases[Runs].list(ADA, Page())
     one = await schedules.get(ADA, one.id)
 
     with monkeypatch.context() as patch:
@@ -143,19 +149,19 @@ async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, mo
             lambda: schedules.patch(ADA, one.id, {"name": "x"}),
             lambda: schedules.replace(ADA, one.id, HOURLY),
             lambda: schedules.pause(ADA, one.id),
-            lambda: world.cases.skipping.skip_next(ADA, one.id),
+            lambda: world.cases[Skipping].skip_next(ADA, one.id),
             lambda: schedules.delete(ADA, one.id),
             lambda: schedules.run_now(ADA, one.id),
-            lambda: world.cases.runs.cancel(ADA, run.id),
-            lambda: world.cases.runs.retry(ADA, dead.id),
-            lambda: world.cases.dead_letters.replay(ADA, {"ids": [dead.id]}),
-            lambda: world.cases.mutes.mute(ADA, group),
+            lambda: world.cases[Runs].cancel(ADA, run.id),
+            lambda: world.cases[Runs].retry(ADA, dead.id),
+            lambda: world.cases[DeadLetters].replay(ADA, {"ids": [dead.id]}),
+            lambda: world.cases[Mutes].mute(ADA, group),
         ):
             with pytest.raises(IntegrityError):
                 await change()
 
-    assert await world.cases.schedules.list(ADA, Page()) == [one]
-    assert await world.cases.runs.list(ADA, Page()) == before
+    assert await world.cases[Schedules].list(ADA, Page()) == [one]
+    assert await world.cases[Runs].list(ADA, Page()) == before
     # The key was rolled back too: the same request may come again.
     assert (await schedules.create(ADA, HOURLY, Once("k", "body", 201, str))).name == "Hourly"
 
@@ -165,44 +171,44 @@ async def test_a_change_that_is_undone_leaves_no_entry(world: World) -> None:
         raise RuntimeError("after everything was written")
 
     with pytest.raises(RuntimeError):
-        await world.cases.schedules.create(ADA, HOURLY, Once("k", "body", 201, fail))
+        await world.cases[Schedules].create(ADA, HOURLY, Once("k", "body", 201, fail))
 
     assert await told(world) == []
-    assert await world.cases.schedules.list(ADA, Page()) == []
+    assert await world.cases[Schedules].list(ADA, Page()) == []
 
 
 async def test_nobody_sees_or_can_count_what_another_tenant_does(world: World) -> None:
     for _ in range(3):
-        await world.cases.schedules.create(BOB, HOURLY)
-    await world.cases.schedules.create(ADA, HOURLY)
+        await world.cases[Schedules].create(BOB, HOURLY)
+    await world.cases[Schedules].create(ADA, HOURLY)
     for _ in range(2):
-        await world.cases.schedules.create(BOB, HOURLY)
-    await world.cases.schedules.create(ADA, HOURLY)
+        await world.cases[Schedules].create(BOB, HOURLY)
+    await world.cases[Schedules].create(ADA, HOURLY)
     async with world.store.begin() as tx:
-        await tx.trail.chain(100)
+        await SqlTrail(tx).chain(100)
 
     assert [(entry.user_id, entry.seq) for entry in await told(world)] == [("ada", 1), ("ada", 2)]
     theirs = await told(world, BOB)
     assert [entry.seq for entry in theirs] == [1, 2, 3, 4, 5]
     assert {entry.door for entry in theirs} == {"cli"}
     assert await told(world, thing_id=theirs[0].thing_id) == []
-    assert await world.cases.trail.list(ADA, Page(10, theirs[3].id)) == (await told(world))[:1]
+    assert await world.cases[Trail].list(ADA, Page(10, theirs[3].id)) == (await told(world))[:1]
 
 
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
 async def test_only_an_administrator_reads_the_trail(role: Role, world: World) -> None:
     with pytest.raises(Forbidden):
-        await world.cases.trail.list(Caller("acme", "eve", role), Page())
+        await world.cases[Trail].list(Caller("acme", "eve", role), Page())
 
 
 async def test_values_of_headers_are_never_told(world: World) -> None:
     secret = "Bearer hunter2"
     action = {"kind": "webhook", "url": URL, "headers": {"Authorization": secret, "X-Plain": "v"}}
-    one = (await world.cases.schedules.create(ADA, {**EVERY_MINUTE, "action": action})).id
-    await world.cases.schedules.patch(ADA, one, {"action": {"headers": {"Authorization": secret + "2"}}})
-    await world.cases.schedules.run_now(ADA, one, {"payload": {"headers": {"Authorization": secret + "3"}}})
-    await world.cases.schedules.replace(ADA, one, {**EVERY_MINUTE, "action": action})
-    await world.cases.schedules.delete(ADA, one)
+    one = (await world.cases[Schedules].create(ADA, {**EVERY_MINUTE, "action": action})).id
+    await world.cases[Schedules].patch(ADA, one, {"action": {"headers": {"Authorization": secret + "2"}}})
+    await world.cases[Schedules].run_now(ADA, one, {"payload": {"headers": {"Authorization": secret + "3"}}})
+    await world.cases[Schedules].replace(ADA, one, {**EVERY_MINUTE, "action": action})
+    await world.cases[Schedules].delete(ADA, one)
 
     entries = await told(world)
     assert "hunter2" not in repr(entries)
@@ -215,7 +221,7 @@ async def test_values_of_headers_are_never_told(world: World) -> None:
 
 async def test_what_is_large_is_told_by_its_size_and_digest(world: World) -> None:
     action = {"kind": "webhook", "url": URL, "body": {"text": "x" * 100_000}}
-    await world.cases.schedules.create(ADA, {**EVERY_MINUTE, "action": action})
+    await world.cases[Schedules].create(ADA, {**EVERY_MINUTE, "action": action})
 
     (entry,) = await told(world)
     assert entry.became is not None
@@ -224,14 +230,14 @@ async def test_what_is_large_is_told_by_its_size_and_digest(world: World) -> Non
 
 
 async def test_a_change_costs_one_statement_more_and_a_replay_of_many_too(world: World) -> None:
-    one = (await world.cases.schedules.create(ADA, EVERY_MINUTE)).id
-    dead = [(await world.cases.schedules.run_now(ADA, one)).id for _ in range(20)]
+    one = (await world.cases[Schedules].create(ADA, EVERY_MINUTE)).id
+    dead = [(await world.cases[Schedules].run_now(ADA, one)).id for _ in range(20)]
     for run_id in dead:
         await world.end(run_id, RunState.DEAD_LETTER, BOOM)
 
     for change in (
-        lambda: world.cases.schedules.run_now(ADA, one),
-        lambda: world.cases.dead_letters.replay(ADA, {"ids": dead}),
+        lambda: world.cases[Schedules].run_now(ADA, one),
+        lambda: world.cases[DeadLetters].replay(ADA, {"ids": dead}),
     ):
         with statements(world.store) as sent:
             await change()
@@ -241,11 +247,11 @@ async def test_a_change_costs_one_statement_more_and_a_replay_of_many_too(world:
 
 
 async def test_a_damaged_schedule_can_be_replaced_and_that_is_told(world: World) -> None:
-    one = await world.cases.schedules.create(ADA, EVERY_MINUTE)
+    one = await world.cases[Schedules].create(ADA, EVERY_MINUTE)
     await world.sql("UPDATE versions SET spec = 'broken' WHERE schedule_id = :id", id=one.id)
     await world.sql("UPDATE schedules SET spec = 'broken', fault = 'its spec is not JSON' WHERE id = :id", id=one.id)
 
-    await world.cases.schedules.replace(ADA, one.id, HOURLY)
+    await world.cases[Schedules].replace(ADA, one.id, HOURLY)
 
     entry = (await told(world))[-1]
     assert entry.verb == "replace"
@@ -254,7 +260,7 @@ async def test_a_damaged_schedule_can_be_replaced_and_that_is_told(world: World)
 
 
 async def test_the_local_caller_is_told_as_local(world: World) -> None:
-    await world.cases.schedules.create(LOCAL, HOURLY)
+    await world.cases[Schedules].create(LOCAL, HOURLY)
 
     (entry,) = await told(world, LOCAL)
     assert (entry.tenant_id, entry.user_id, entry.key_id) == ("default", "local", None)

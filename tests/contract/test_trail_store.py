@@ -12,15 +12,16 @@ import pytest
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import FoliotError, Forbidden
-from foliot.domain.ids import ENTRY, new_id
-from foliot.domain.trail import GENESIS, TrailEntry, seal
-from foliot.engine.chainer import Chainer
-from foliot.ports import Page
-from foliot.store.access_tables import trail
-from foliot.store.database import Database
-from foliot.usecases.chain import Break, Chain, Verified
+from foliot.commands.audit_entry import GENESIS, TrailEntry, seal
+from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.audit_tables import trail
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import FoliotError, Forbidden
+from foliot.core.ids import ENTRY, new_id
+from foliot.db.database import Database
+from foliot.engine.model.views import Page
+from foliot.features.audit_log.actor import Chainer
+from foliot.features.audit_log.chain import Break, Chain, Verified
 from tests.givens import MINUTE, NOON, SECOND, TENANT, statements, stopped
 from tests.tampering import tamper
 
@@ -44,12 +45,12 @@ def entry(**changes: Any) -> TrailEntry:
 
 async def add(store: Database, *entries: TrailEntry) -> None:
     async with store.begin() as tx:
-        await tx.trail.add(entries)
+        await SqlTrail(tx).add(entries)
 
 
 async def chain(store: Database, limit: int = 1000) -> int:
     async with store.begin() as tx:
-        return await tx.trail.chain(limit)
+        return await SqlTrail(tx).chain(limit)
 
 
 async def chained(store: Database, count: int, tenant: str = TENANT) -> list[TrailEntry]:
@@ -62,7 +63,7 @@ async def chained(store: Database, count: int, tenant: str = TENANT) -> list[Tra
 
 async def find(store: Database, tenant: str = TENANT, page: Page = Page(100), **wanted: Any) -> list[TrailEntry]:  # noqa: B008 -- frozen
     async with store.read(tenant) as tx:
-        return await tx.trail.find(tenant, page, **wanted)
+        return await SqlTrail(tx).find(tenant, page, **wanted)
 
 
 async def verify(store: Database, now: datetime = NOON) -> Verified:
@@ -182,8 +183,8 @@ async def test_a_tenant_whose_head_is_held_is_left_to_its_holder(store: Database
 async def test_what_is_undone_takes_no_number(store: Database) -> None:
     await chained(store, 1)
     async with store.begin() as tx:
-        await tx.trail.add([entry()])
-        await tx.trail.chain(10)
+        await SqlTrail(tx).add([entry()])
+        await SqlTrail(tx).chain(10)
         await tx.conn.rollback()
     await chained(store, 1)
 
@@ -411,7 +412,7 @@ async def test_entries_that_nobody_chains_are_named_after_a_minute(store: Databa
 
 
 async def test_a_break_beyond_the_first_page_is_found(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.usecases.chain.PAGE", 3)
+    monkeypatch.setattr("foliot.usecases[Chain].PAGE", 3)
     await chained(store, 10)
     assert (await verify(store)).entries == 10
 

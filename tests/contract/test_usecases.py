@@ -8,12 +8,15 @@ from contextlib import suppress
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Conflict, Unavailable
-from foliot.domain.run import RunState
-from foliot.ports import Page
-from foliot.store.database import Database
-from foliot.usecases.once import AnsweredBefore, Once
+from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.core.access import LOCAL
+from foliot.core.errors import Conflict, Unavailable
+from foliot.db.database import Database
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.ledger.usecases import Audit
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 
 # Collected here once more, with the `world` of this module.
 from tests.unit.test_usecases_audit import *  # noqa: F403
@@ -30,10 +33,10 @@ async def test_one_key_sent_many_times_at_once_has_one_effect(world: World) -> N
     once = Once("k", "body", 201, lambda schedule: f"{schedule.id}")
 
     answers = await asyncio.gather(
-        *(world.cases.schedules.create(LOCAL, HOURLY, once) for _ in range(8)), return_exceptions=True
+        *(world.cases[Schedules].create(LOCAL, HOURLY, once) for _ in range(8)), return_exceptions=True
     )
 
-    made = await world.cases.schedules.list(LOCAL, Page())
+    made = await world.cases[Schedules].list(LOCAL, Page())
     assert len(made) == 1
     again = [answer for answer in answers if isinstance(answer, AnsweredBefore)]
     assert {answer.body for answer in again} == {made[0].id}
@@ -57,13 +60,13 @@ async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None
             ask = dice.randrange(4)
             try:
                 if ask == 0:
-                    await world.cases.schedules.pause(LOCAL, one)
+                    await world.cases[Schedules].pause(LOCAL, one)
                 elif ask == 1:
-                    await world.cases.schedules.resume(LOCAL, one)
+                    await world.cases[Schedules].resume(LOCAL, one)
                 elif ask == 2:
-                    await world.cases.schedules.patch(LOCAL, one, {"interval_seconds": dice.randrange(1, 20)})
+                    await world.cases[Schedules].patch(LOCAL, one, {"interval_seconds": dice.randrange(1, 20)})
                 else:
-                    await world.cases.schedules.run_now(LOCAL, one)
+                    await world.cases[Schedules].run_now(LOCAL, one)
             except Conflict:
                 continue
             world.clock.advance(dice.choice([0.5, 3, 9, 40]))
@@ -74,7 +77,7 @@ async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None
     await asyncio.gather(*tickers)
     await world.tick()
 
-    proof = await world.cases.audit.prove(LOCAL)
+    proof = await world.cases[Audit].prove(LOCAL)
     assert (proof.schedules, list(proof.holes)) == (3, [])
     assert proof.instants > 20
 
@@ -82,8 +85,10 @@ async def test_a_storm_of_changes_and_ticks_leaves_no_hole(world: World) -> None
 async def test_run_now_beside_delete_leaves_no_run_that_waits(world: World) -> None:
     schedule = await world.schedule(EVERY_MINUTE)
 
-    asks = [world.cases.schedules.run_now(LOCAL, schedule.id) for _ in range(6)]
-    await asyncio.gather(*asks[:3], world.cases.schedules.delete(LOCAL, schedule.id), *asks[3:], return_exceptions=True)
+    asks = [world.cases[Schedules].run_now(LOCAL, schedule.id) for _ in range(6)]
+    await asyncio.gather(
+        *asks[:3], world.cases[Schedules].delete(LOCAL, schedule.id), *asks[3:], return_exceptions=True
+    )
 
-    runs = await world.cases.runs.list(LOCAL, Page())
+    runs = await world.cases[Runs].list(LOCAL, Page())
     assert {run.state for run in runs} <= {RunState.CANCELLED}

@@ -8,16 +8,20 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from foliot.domain.node import Wish
-from foliot.domain.run import Outcome, RunState, Succeeded
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.node import Wish
+from foliot.engine.model.queue import Queue
+from foliot.engine.model.run import Outcome, RunState, Succeeded
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context, Queue, node_topic
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.engine.ports import Context
+from foliot.engine.sql.queues import SqlQueues
+from foliot.engine.sql.retention import SqlUpkeep
 from foliot.testing import GivenActions
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.feed import node_topic
+from foliot.wakeups.memory import MemoryFeed
 from tests.contract.test_engine import Probe
 from tests.givens import ask, keep, request, runs_of, schedule, spec, states
 
@@ -59,7 +63,7 @@ async def test_a_wish_is_heard_as_soon_as_the_feed_wakes(wish: Wish, store: Data
             while not await _nodes(store):
                 await asyncio.sleep(0.02)
         async with store.begin() as tx:
-            await tx.upkeep.wish("n1", wish)
+            await SqlUpkeep(tx).wish("n1", wish)
         feed.wake(node_topic("n1"))
         async with asyncio.timeout(2):
             while not heard:
@@ -103,7 +107,7 @@ async def test_who_drains_finishes_what_runs_takes_nothing_new_and_goes_on_firin
 async def test_a_paused_queue_starts_again_when_it_is_resumed_and_ended_runs_are_counted(store: Database) -> None:
     clock = StoreClock()
     async with store.begin() as tx:
-        await tx.queues.put(Queue("reports", clock.now(), "root", ""))
+        await SqlQueues(tx).put(Queue("reports", clock.now(), "root", ""))
     async with at_work(store, Probe(_succeeds), []) as (engine, feed):
         paused, other = await ask(store, clock.now(), request(queue="reports"), request())
         feed.wake("runs")
@@ -111,7 +115,7 @@ async def test_a_paused_queue_starts_again_when_it_is_resumed_and_ended_runs_are
         assert await states(store, paused) == [RunState.QUEUED]
 
         async with store.begin() as tx:
-            await tx.queues.put(Queue("reports"))
+            await SqlQueues(tx).put(Queue("reports"))
         feed.wake("runs")
         await until(store, paused, RunState.SUCCESS)
         async with asyncio.timeout(SECONDS):
@@ -125,4 +129,4 @@ async def _succeeds(_ctx: Context) -> Outcome:
 
 async def _nodes(store: Database) -> int:
     async with store.read() as tx:
-        return len(await tx.upkeep.nodes())
+        return len(await SqlUpkeep(tx).nodes())

@@ -10,8 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import RunState
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
 from tests.brokers import a_broker
 from tests.cluster import House, a_house, until
 from tests.conftest import Session
@@ -76,7 +78,7 @@ async def test_a_running_run_can_be_cancelled(house: House) -> None:
     await house.reaches(run_id, RunState.RUNNING)
 
     async with house.store.begin() as tx:
-        await tx.runs.cancel([run_id], await tx.upkeep.time(), "enough")
+        await SqlRuns(tx).cancel([run_id], await SqlUpkeep(tx).time(), "enough")
 
     await house.reaches(run_id, RunState.CANCELLED)
 

@@ -11,8 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from foliot.egress import HttpEgress
-from foliot.ports import EgressFailed, Outgoing
+from foliot.core.egress import EgressFailed, Outgoing
+from foliot.net.client import HttpEgress
 
 
 def kibibytes(what: str) -> int:

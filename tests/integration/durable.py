@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import event
 
-from foliot.store.database import Database
+from foliot.db.database import Database
 from tests.givens import keep, schedule
 
 

@@ -23,9 +23,10 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
-from foliot.egress import HttpEgress, allow
-from foliot.egress.interfaces import Interfaces
-from foliot.ports import EgressFailed, EgressRefused, Outgoing
+from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+from foliot.net import allow
+from foliot.net.client import HttpEgress
+from foliot.net.interfaces import Interfaces
 
 A, CNAME, AAAA = 1, 5, 28
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

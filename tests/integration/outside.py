@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from foliot.egress import HttpEgress
-from foliot.ports import EgressFailed, Outgoing
+from foliot.core.egress import EgressFailed, Outgoing
+from foliot.net.client import HttpEgress
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 MIB = 1024 * 1024

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from foliot.domain.run import Parked
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.run import Parked
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.engine.ports import Context
 from foliot.testing import GivenActions
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 from tests.watched import Elsewhere
 
 PACE = Pace(scale=0.1, tick=0.1, retention=None)

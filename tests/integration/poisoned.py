@@ -13,18 +13,18 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from foliot.domain.ids import new_id
-from foliot.domain.node import Role
-from foliot.domain.run import Outcome
+from foliot.cluster.celery.worker import CeleryIntake
+from foliot.core.ids import new_id
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.node import Role
+from foliot.engine.model.run import Outcome
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.engine.ports import Context
 from foliot.testing import GivenActions
-from foliot.workers.celery.worker import CeleryIntake
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 
 DIED = 9
 IDLE = 3.0

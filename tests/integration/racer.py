@@ -12,17 +12,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, count
-from typing import Any
+from typing import Any, cast
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.run import Outcome, RunState, Succeeded
-from foliot.engine.alarm import Alarm
+from foliot.core.errors import Unavailable
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
 from foliot.engine.janitor import Janitor
 from foliot.engine.meter import Meter
+from foliot.engine.model.run import Outcome, RunState, Succeeded
+from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.ports import Action, Context
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.ticker import Ticker
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Claimed, Context, Ending
-from foliot.store.database import Database, SqlTransaction
+from foliot.wakeups.memory import MemoryFeed
 
 KIND = "mark"
 WIDEST = 0.006
@@ -78,18 +81,18 @@ class Dawdling:
     inner: Database
 
     @asynccontextmanager
-    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         async with self.inner.begin(tenant_id) as tx:
             yield tx
             await asyncio.sleep(random.random() * WIDEST)
 
     @asynccontextmanager
-    async def read(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
+    async def read(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         async with self.inner.read(tenant_id) as tx:
             yield tx
 
     @asynccontextmanager
-    async def glance(self) -> AsyncIterator[SqlTransaction]:
+    async def glance(self) -> AsyncIterator[Transaction]:
         async with self.inner.glance() as tx:
             yield tx
 
@@ -120,7 +123,7 @@ async def _tick(url: str, clock: FastClock, path: str) -> None:
     store = Database(url, pool=2, bind_clock=True)
     ticker = Ticker(
         clock=clock,
-        store=Dawdling(store),
+        store=cast("Database", Dawdling(store)),
         feed=MemoryFeed(),
         meter=Meter(),
         alarm=Alarm(),
@@ -147,7 +150,14 @@ def sweep(url: str, clock: FastClock, path: str) -> None:
 
 async def _sweep(url: str, clock: FastClock) -> None:
     store = Database(url, pool=2)
-    janitor = Janitor(clock=clock, store=Dawdling(store), feed=MemoryFeed(), alarm=Alarm(), period=0.1, retention=None)
+    janitor = Janitor(
+        clock=clock,
+        store=cast("Database", Dawdling(store)),
+        feed=MemoryFeed(),
+        alarm=Alarm(),
+        period=0.1,
+        retention=None,
+    )
     while True:
         with contextlib.suppress(Unavailable):
             await janitor.run_once()
@@ -167,10 +177,12 @@ async def _claim(url: str, clock: FastClock, notes: Notes, lease: float) -> None
     while True:
         try:
             async with store.read() as tx:
-                ready = await tx.claims.ready(clock.now(), None, 4)
+                ready = await SqlClaims(tx).ready(clock.now(), None, 4)
             asked = time.monotonic()
             async with store.begin() as tx:
-                claimed = await tx.claims.claim(ready, worker, timedelta(seconds=lease), clock.now()) if ready else []
+                claimed = (
+                    await SqlClaims(tx).claim(ready, worker, timedelta(seconds=lease), clock.now()) if ready else []
+                )
         except Unavailable:
             continue
         if not claimed:
@@ -195,7 +207,7 @@ async def _effect(
     for _ in range(100):
         try:
             async with store.begin() as tx:
-                finished = await tx.claims.finish([ending], clock.now())
+                finished = await SqlClaims(tx).finish([ending], clock.now())
             break
         except Unavailable:
             await asyncio.sleep(0.02)

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.run import RunState
-from foliot.ports import Broker, Parcel
-from foliot.workers.celery.publisher import CeleryBroker
+from foliot.cluster.celery.publisher import CeleryBroker
+from foliot.core.errors import Unavailable
+from foliot.engine.broker import Broker, Parcel
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.retention import SqlUpkeep
 from tests.brokers import a_broker
 from tests.cluster import PACE, House, a_house, until
 from tests.conftest import Session
@@ -67,7 +68,7 @@ class Wayward:
 async def done(house: House, run_ids: Sequence[str]) -> None:
     async def all_done() -> bool:
         async with house.store.read() as tx:
-            counts = await tx.upkeep.counts()
+            counts = await SqlUpkeep(tx).counts()
         return not counts["runs"]
 
     await until(all_done, f"{len(run_ids)} runs done", seconds=60)

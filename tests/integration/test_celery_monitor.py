@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.run import RunState
-from foliot.workers.celery.app import make_app
+from foliot.cluster.celery.app import make_app
+from foliot.engine.model.run import RunState
 from tests.brokers import a_broker
 from tests.cluster import House, a_house, until
 from tests.conftest import Session

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.ids import RUN, new_id
-from foliot.ports import Parcel
-from foliot.workers.celery.app import make_app
-from foliot.workers.celery.publisher import CeleryBroker
-from foliot.workers.celery.worker import CeleryIntake
+from foliot.cluster.celery.app import make_app
+from foliot.cluster.celery.publisher import CeleryBroker
+from foliot.cluster.celery.worker import CeleryIntake
+from foliot.core.errors import Unavailable
+from foliot.core.ids import RUN, new_id
+from foliot.engine.broker import Parcel
 from tests.certificates import self_signed
 from tests.rabbitmq_server import NoRabbitMQ, RabbitMQServer
 from tests.redis_server import NoRedis, RedisServer

@@ -8,18 +8,20 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Unavailable
-from foliot.domain.ids import ENTRY, new_id
-from foliot.domain.trail import TrailEntry
-from foliot.engine.chainer import Chainer
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import SqlTrail
+from foliot.core.access import LOCAL
+from foliot.core.errors import Unavailable
+from foliot.core.ids import ENTRY, new_id
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.features.audit_log.actor import Chainer
+from foliot.features.audit_log.chain import Chain
 from foliot.testing import open_store
-from foliot.usecases.chain import Chain
 from tests.givens import NOON
 from tests.integration.racer import Dawdling, Notes
 from tests.integration.test_races import Track
@@ -35,7 +37,7 @@ def chain(url: str, path: str) -> None:
 
 
 async def _chain(url: str, notes: Notes) -> None:
-    chainer = Chainer(store=Dawdling(Database(url, pool=2)), period=0.005, batch=9)
+    chainer = Chainer(store=cast("Database", Dawdling(Database(url, pool=2))), period=0.005, batch=9)
     while True:
         try:
             did = await chainer.run_once()
@@ -78,7 +80,7 @@ async def write(store: Database, tenant: str, until: float) -> int:
             for _ in range(random.randint(1, 4))
         ]
         async with store.begin() as tx:
-            await tx.trail.add(entries)
+            await SqlTrail(tx).add(entries)
             await asyncio.sleep(random.random() * 0.01)
         count += len(entries)
     return count

@@ -10,21 +10,23 @@ from typing import Any
 import pytest
 from sqlalchemy import ColumnElement, literal_column
 
-from foliot.domain.run import Succeeded
-from foliot.domain.trigger import Every
+from foliot.core.time.trigger import Every
+from foliot.db.clock import StoreClock, wall
+from foliot.db.columns import Moment
+from foliot.db.database import Database
+from foliot.db.dialects import MariaDB, PostgreSQL
+from foliot.db.migrate import migrate
+from foliot.engine.clock_sync import LEAST
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.loop import Actor
+from foliot.engine.model.run import Succeeded
 from foliot.engine.pace import Pace
-from foliot.engine.timekeeper import LEAST
-from foliot.feed.memory import MemoryFeed
-from foliot.store import upkeep
-from foliot.store.clock import StoreClock, wall
-from foliot.store.columns import Moment
-from foliot.store.database import Database
-from foliot.store.dialects import MariaDB, PostgreSQL
-from foliot.store.migrate import migrate
+from foliot.engine.sql import retention
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import GivenActions
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 from tests.contract.test_engine import answers, hangs
 from tests.givens import keep, request, runs_of, schedule, spec
 
@@ -76,7 +78,7 @@ class Bench:
         """Set the reference this far from the truth."""
         match self.dialect.name:
             case "sqlite":
-                self.patch.setattr(upkeep, "wall", lambda: wall() + timedelta(seconds=seconds))
+                self.patch.setattr(retention, "wall", lambda: wall() + timedelta(seconds=seconds))
             case "postgresql":
                 self.store.dialect = SteppedPostgreSQL(seconds) if seconds else self.dialect
             case _:
@@ -122,7 +124,7 @@ async def test_a_step_that_does_not_last_moves_no_cursor_and_silences_nothing(on
         # What was due fires all the same, and nothing beyond it.
         assert len(await runs_of(bench.store, one.id)) == 1
         async with bench.store.read() as tx:
-            assert await tx.firing.next_due() == now + timedelta(hours=1)
+            assert await SqlFiring(tx).next_due() == now + timedelta(hours=1)
         assert bench.wrong() < 30
         assert [found.why for found in bench.engine.watchdog.standstills()] == ["clock"]
         bench.step(0)
@@ -135,7 +137,7 @@ async def test_a_step_that_lasts_is_followed_and_takes_no_run_from_its_worker(on
     async with on(hangs()) as bench:
         async with bench.store.begin() as tx:
             asked = request()
-            await tx.runs.add([asked], bench.clock.now())
+            await SqlRuns(tx).add([asked], bench.clock.now())
         await bench.do("dispatcher")
         assert set(bench.engine.executor.flights) == {asked.id}
 

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from foliot import bootstrap
-from foliot.actions.crawl import Pace
-from foliot.actions.crawl.scrapylog import Reading
+from foliot.app import build
 from foliot.cli.crawling import crawling as findings_of
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Invalid
-from foliot.domain.run import Cancelled, Failed, Outcome, Parked, Succeeded
-from foliot.egress import HttpEgress
-from foliot.settings import Settings
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.core.errors import Invalid
+from foliot.engine.model.run import Cancelled, Failed, Outcome, Parked, Succeeded
+from foliot.features.crawls.action.action import Pace
+from foliot.features.crawls.action.scrapy_log import Reading
+from foliot.features.health.usecases.health import Wellbeing
+from foliot.net.client import HttpEgress
 from tests.following import PACE, Crawling, Followed, crawling
 from tests.scrapyd_server import TESTBOT, ScrapydServer, a_scrapyd
 from tests.services import free_port
@@ -389,11 +390,11 @@ async def test_foliot_check_and_the_health_say_how_each_node_is(scrapyd: Scrapyd
 
     findings = await findings_of(settings)
     lacking = await findings_of(Settings.load({**environ, "SCRAPYD_URL": scrapyd.url, "SCRAPYD_PROJECT": "Nothing"}))
-    app = bootstrap.build(settings, doors=False, engine=False)
-    await bootstrap.migrate(settings)
+    app = build.build(settings, doors=False, engine=False)
+    await build.migrate(settings)
     await app.start()
     try:
-        health = await app.usecases.health.detailed(LOCAL)
+        health = await app.usecases[Wellbeing].detailed(LOCAL)
     finally:
         await app.stop()
 

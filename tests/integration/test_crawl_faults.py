@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from foliot.actions.crawl import Pace, client
-from foliot.domain.run import Cancelled, Failed, Outcome, Parked, Succeeded
-from foliot.egress import HttpEgress
-from foliot.ports import Stale
+from foliot.engine.model.run import Cancelled, Failed, Outcome, Parked, Succeeded
+from foliot.engine.ports import Stale
+from foliot.features.crawls.action import scrapyd_client
+from foliot.features.crawls.action.action import Pace
+from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
 from tests.following import PACE, Crawling, Followed, crawling
 
@@ -562,7 +563,7 @@ async def test_a_log_that_was_deleted_under_way_is_said(here: Crawling, faulty: 
 async def test_a_list_that_is_too_long_is_replaced_by_single_questions(
     here: Crawling, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "MOST_ANSWER", 2000)
+    monkeypatch.setattr(scrapyd_client, "MOST_ANSWER", 2000)
     faulty.jobs |= {f"other{number}": "finished" for number in range(100)}
 
     async def one(request: web.Request) -> web.Response:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from foliot.domain.pipeline import Item
-from foliot.egress import HttpEgress
-from foliot.pipelines.builtin.discord import DiscordSink
-from foliot.pipelines.running import Chain, ChainFailed, is_permanent
-from foliot.pipelines.transform import Transform
-from foliot.ports.pipelines import DiscordBot
+from foliot.features.pipelines.chain.run import Chain, ChainFailed, is_permanent
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.model.definition import Item
+from foliot.features.pipelines.model.ports import DiscordBot
+from foliot.features.pipelines.steps.discord_sink import DiscordSink
+from foliot.net.client import HttpEgress
 from foliot.testing import Streamed, contexts
 from tests.discord_server import CHANNEL, TOKEN, DiscordServer, a_discord, api_of
 

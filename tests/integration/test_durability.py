@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from foliot.store.migrate import migrate
+from foliot.db.migrate import migrate
 from foliot.testing import open_store
 from tests.services import absent, wait_for
 

@@ -14,11 +14,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from foliot.egress import HttpEgress
-from foliot.egress.connector import PinnedConnector
-from foliot.egress.inflate import Spoiled, decoders, pour
-from foliot.egress.pin import PIN, Astray, Pin
-from foliot.ports import EgressRefused, Outgoing
+from foliot.core.egress import EgressRefused, Outgoing
+from foliot.net.client import HttpEgress
+from foliot.net.connector import PinnedConnector
+from foliot.net.decompress import Spoiled, decoders, pour
+from foliot.net.pinned_address import PIN, Astray, Pin
 from tests.integration.outside import MIB, body, code_of, get, hold, names, serving
 
 CERTIFICATE = """\

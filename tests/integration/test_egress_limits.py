@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.errors import Invalid
-from foliot.egress import HttpEgress
-from foliot.egress.limits import MOST_ENTRIES, Limits
-from foliot.ports import EgressRefused
+from foliot.core.egress import EgressRefused
+from foliot.core.errors import Invalid
+from foliot.net.client import HttpEgress
+from foliot.net.tenant_allow import MOST_ENTRIES, Limits
 from tests.integration.outside import code_of, get, names, serving
 
 NOT_LISTED = "The target is not on the tenant's list of allowed targets."

@@ -12,10 +12,10 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.egress import HttpEgress
-from foliot.egress.lookups import PER_TENANT, Lookups
-from foliot.egress.turns import Turns
-from foliot.ports import EgressFailed
+from foliot.core.egress import EgressFailed
+from foliot.net.client import HttpEgress
+from foliot.net.resolver import PER_TENANT, Lookups
+from foliot.net.slots import Turns
 from tests.integration.outside import OK, Server, code_of, get, names, serving
 
 # --- requests to one host ---------------------------------------------------------------------------------------------

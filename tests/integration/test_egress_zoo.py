@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from foliot.egress import HttpEgress, allow
-from foliot.egress.interfaces import Interfaces
-from foliot.ports import EgressFailed, EgressRefused
+from foliot.core.egress import EgressFailed, EgressRefused
+from foliot.net import allow
+from foliot.net.client import HttpEgress
+from foliot.net.interfaces import Interfaces
 from tests.integration.island import NEVER, Unavailable, island, visit
 from tests.integration.outside import Server, get, names, serving
 from tests.unit.test_addresses import NOT_PUBLIC, PUBLIC

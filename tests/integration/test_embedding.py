@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 from foliot import Scheduler, task
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Conflict, Invalid, NotFound
-from foliot.domain.run import RunState
-from foliot.embedding import Blocking
-from foliot.settings import SettingsError
+from foliot.config.parse import SettingsError
+from foliot.core.access import LOCAL
+from foliot.core.errors import Conflict, Invalid, NotFound
+from foliot.embed import Blocking
+from foliot.engine.model.run import RunState
+from foliot.features.schedules.usecases.schedules import Schedules
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "embedded.py"
@@ -105,7 +106,7 @@ async def test_what_somebody_edited_elsewhere_stays(program: Program) -> None:
     async with program() as scheduler:
         made = await scheduler.add(said.say, timedelta(hours=1))
         assert scheduler._app is not None
-        await scheduler._app.usecases.schedules.patch(LOCAL, made.id, {"interval_seconds": 60})
+        await scheduler._app.usecases[Schedules].patch(LOCAL, made.id, {"interval_seconds": 60})
 
         assert (await scheduler.add(said.say, timedelta(hours=3))).spec.trigger.summary == "Every minute"
 

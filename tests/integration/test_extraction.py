@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.articles.extraction import extract
+from foliot.pages.article import extract
 
 PAGES = Path(__file__).parents[1] / "pages"
 URL = "https://site.test/section/page"

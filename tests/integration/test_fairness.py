@@ -12,14 +12,17 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.run import Outcome, Succeeded
+from foliot.commands.tenant import Tenant
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.run import Outcome, Succeeded
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context, Tenant
-from foliot.store.database import Database
+from foliot.engine.ports import Context
+from foliot.engine.sql.retention import SqlUpkeep
 from foliot.testing import GivenActions, open_store
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, ask, keep, request, schedule, stopped
 
 FLOOD, QUIET = 4900, 100
@@ -105,7 +108,7 @@ async def test_a_flood_of_due_schedules_fires_in_one_go_with_anothers(store: Dat
     while (await ticker.run_once()).rest == 0.0:
         rounds += 1
     async with store.read() as tx:
-        made = {tenant_id: await tx.upkeep.queues(tenant_id) for tenant_id in ("flood", "quiet")}
+        made = {tenant_id: await SqlUpkeep(tx).queues(tenant_id) for tenant_id in ("flood", "quiet")}
     async with running(engine):
         await asyncio.wait_for(watch.done.wait(), 50)
 
@@ -122,7 +125,7 @@ async def test_a_flood_of_due_schedules_fires_in_one_go_with_anothers(store: Dat
 async def test_a_capped_tenant_never_runs_more_at_once_on_two_nodes_and_loses_nothing(store: Database) -> None:
     async with store.begin() as tx:
         said = Tenant(tenant_id="flood", limits={"concurrent_runs": 5}, updated_by="root", updated_at=NOON)
-        await tx.tenants.put(said)
+        await SqlTenants(tx).put(said)
     await ask(store, NOON, *(request(tenant_id="flood") for _ in range(60)))
     await ask(store, NOON, *(request(tenant_id="quiet") for _ in range(60)))
     watch = Watch(enough=120, pause=0.02)

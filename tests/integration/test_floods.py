@@ -14,14 +14,16 @@ from dataclasses import dataclass, field
 import pytest
 
 from foliot import TaskContext, task
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType, Line
-from foliot.doors.rest import create_app
-from foliot.ports.logs import Wanted
-from foliot.store.database import Database
+from foliot.cluster.process_pool import ProcessPool
+from foliot.core.access import LOCAL
+from foliot.db.database import Database
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.runs.model.log import Wanted
+from foliot.features.runs.usecases.logs import Logs
+from foliot.features.runs.usecases.logs import Place as LogPlace
+from foliot.servers.http.app import create_app
 from foliot.testing import open_store
-from foliot.usecases.logs import Place as LogPlace
-from foliot.workers.pool import ProcessPool
 from tests import heavy_tasks
 from tests.asgi import Client, Stream
 from tests.contract.test_stream import running
@@ -89,7 +91,7 @@ async def test_a_thread_that_floods_keeps_nobody_waiting_and_loses_no_line(store
     async with watched() as held:
         run = await place.run("floods", lines=LINES)
 
-    page = await place.cases.logs.page(LOCAL, run.id, EVERYTHING, LAST)
+    page = await place.cases[Logs].page(LOCAL, run.id, EVERYTHING, LAST)
     assert (page.total, page.lines[-1].message.split()[1]) == (LINES, str(LINES - 1))
     assert held.long <= SPARED, held.spans
 
@@ -107,7 +109,7 @@ async def test_an_ending_with_many_lines_is_written_in_slices(store: Database) -
     async with watched() as held:
         run = await place.run("chats", lines=8000)
 
-    assert (await place.cases.logs.page(LOCAL, run.id, EVERYTHING, LAST)).total == 8000
+    assert (await place.cases[Logs].page(LOCAL, run.id, EVERYTHING, LAST)).total == 8000
     assert held.long <= SPARED, held.spans
 
 
@@ -120,7 +122,7 @@ async def test_a_process_that_floods_keeps_nobody_waiting_and_loses_no_line(stor
     finally:
         await pool.close()
 
-    page = await place.cases.logs.page(LOCAL, run.id, EVERYTHING, LAST)
+    page = await place.cases[Logs].page(LOCAL, run.id, EVERYTHING, LAST)
     assert (page.total, page.lines[-1].message) == (LINES, f"line {LINES - 1}")
     assert held.long <= SPARED, held.spans
 
@@ -131,7 +133,7 @@ async def test_readers_who_are_far_behind_take_turns() -> None:
         for start in range(0, 6000, 500):
             lines = [Line(world.clock.now(), EventType.LOG, message=f"line {start + at}") for at in range(500)]
             async with world.store.begin() as tx:
-                await tx.runs.append([(claimed.fence, lines)])
+                await SqlRuns(tx).append([(claimed.fence, lines)])
         client = Client(create_app(world.cases))
         url = f"/api/runs/{claimed.fence.run_id}/events?after=0"
 

@@ -13,25 +13,29 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.articles import Articles
-from foliot.domain.access import LOCAL
-from foliot.domain.article import Counts, Manners
-from foliot.domain.node import Role
-from foliot.domain.run import Problem, RunState
+from foliot.app.use_cases import use_cases
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.db.migrate import migrate
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
-from foliot.engine.gatherer import Gathering
+from foliot.engine.model.node import Role
+from foliot.engine.model.run import Problem, RunState
 from foliot.engine.pace import Pace
 from foliot.engine.slots import Slots
-from foliot.feed.memory import MemoryFeed
-from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged
-from foliot.store.articles import SqlArticles
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
-from foliot.store.migrate import migrate
+from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.fetcher import Gathering
+from foliot.features.articles.model.article import Counts, Manners
+from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.usecases import Articles as ArticlesCases
+from foliot.features.articles.usecases import Submitted
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions
-from foliot.usecases import UseCases
-from foliot.usecases.articles import Submitted
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 
 FREE = Manners(together=1000)
 WAIT = 20.0
@@ -94,18 +98,18 @@ class House:
         return engine
 
     async def submit(self, urls: list[Any], **changes: Any) -> Submitted:
-        return await self.cases.articles.submit(LOCAL, {"articles": urls, **changes})
+        return await self.cases[ArticlesCases].submit(LOCAL, {"articles": urls, **changes})
 
     async def ended(self, run_id: str, seconds: float = 40) -> RunState:
         async with asyncio.timeout(seconds):
             while True:
-                run = await self.cases.runs.get(LOCAL, run_id)
+                run = await self.cases[Runs].get(LOCAL, run_id)
                 if run.state.final:
                     return run.state
                 await asyncio.sleep(0.05)
 
     async def counts(self, run_id: str) -> Counts:
-        found: Mapping[str, Counts] = await self.cases.articles.counts(LOCAL, [run_id])
+        found: Mapping[str, Counts] = await self.cases[ArticlesCases].counts(LOCAL, [run_id])
         return found[run_id]
 
 
@@ -115,7 +119,7 @@ async def house(url: str) -> AsyncIterator[House]:
     store, clock, feed = Database(url), StoreClock(), MemoryFeed()
     await feed.start()
     actions = GivenActions.of(Articles(store=store, feed=feed, targets=Anywhere()))
-    made = House(store, UseCases.of(store, clock, feed, actions), feed, clock, actions)
+    made = House(store, use_cases(store, clock, feed, actions), feed, clock, actions)
     try:
         yield made
     finally:
@@ -138,7 +142,7 @@ async def test_a_job_is_done_when_its_last_article_is(database_url: str) -> None
         assert await here.counts(made.run.id) == Counts(total=100, done=100)
         assert Counter(library.asked) == Counter(pages(100))
         assert library.robots_asked == {"news.test": 1}
-        run = await here.cases.runs.get(LOCAL, made.run.id)
+        run = await here.cases[Runs].get(LOCAL, made.run.id)
         assert run.result == {"total": 100, "completed": 100, "cached": 0, "failed": 0}
 
 
@@ -158,7 +162,7 @@ async def test_failures_are_tried_again_and_end_in_words(sqlite_database_url: st
         made = await here.submit(pages(4))
 
         assert await here.ended(made.run.id) is RunState.PARTIAL
-        failed = await here.cases.articles.items(LOCAL, made.run.id, after=0, limit=10, failed=True)
+        failed = await here.cases[ArticlesCases].items(LOCAL, made.run.id, after=0, limit=10, failed=True)
         assert [(one.url, one.error) for one in failed] == [
             ("https://news.test/1", {"code": "http_404", "message": "The page is gone."})
         ]
@@ -179,7 +183,7 @@ async def test_a_page_that_is_elsewhere_is_fetched_there_by_the_rules_of_that_ho
         assert await here.ended(made.run.id) is RunState.SUCCESS
         assert library.robots_asked == {"news.test": 1, "other.test": 1}
         assert Counter(library.asked) == Counter([*pages(2), *places.values()])
-        items = await here.cases.articles.items(LOCAL, made.run.id, after=0, limit=10)
+        items = await here.cases[ArticlesCases].items(LOCAL, made.run.id, after=0, limit=10)
         assert [(one.url, one.page.title) for one in items] == [
             ("https://news.test/0", "https://other.test/b"), ("https://news.test/1", "https://news.test/1"),
         ]  # fmt: skip
@@ -243,7 +247,7 @@ async def test_a_cancelled_job_leaves_the_queue_and_others_go_on(sqlite_database
         await here.engine(library, slots=2)
         gone, stays = await here.submit(pages(200)), await here.submit(pages(10))
 
-        await here.cases.runs.cancel(LOCAL, gone.run.id)
+        await here.cases[Runs].cancel(LOCAL, gone.run.id)
 
         assert await here.ended(stays.run.id) is RunState.SUCCESS
         assert await here.ended(gone.run.id) is RunState.CANCELLED
@@ -289,7 +293,7 @@ async def test_a_worker_that_leaves_hands_its_articles_back(sqlite_database_url:
 
         assert await here.ended(made.run.id) is RunState.SUCCESS
         async with here.store.read() as tx:
-            items = await tx.articles.items(made.run.id, after=0, limit=10)
+            items = await SqlArticles(tx).items(made.run.id, after=0, limit=10)
         assert {one.error for one in items} == {None}
         assert len(library.asked) == 8
 
@@ -308,7 +312,7 @@ async def test_a_job_that_failed_can_be_run_again_for_what_it_lacks(database_url
         first = await here.submit(pages(3))
         assert await here.ended(first.run.id) is RunState.PARTIAL
         gone.clear()
-        again = await here.cases.runs.retry(LOCAL, first.run.id)
+        again = await here.cases[Runs].retry(LOCAL, first.run.id)
 
         assert await here.ended(again.id) is RunState.SUCCESS
         assert await here.counts(again.id) == Counts(total=1, done=1)
@@ -333,7 +337,7 @@ async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
         await here.engine(library)
         first = await here.submit(pages(3))
         await here.ended(first.run.id)
-        schedule = await here.cases.schedules.create(
+        schedule = await here.cases[Schedules].create(
             LOCAL,
             {
                 "name": "Every morning",
@@ -342,7 +346,7 @@ async def test_a_scheduled_job_fetches_anew(sqlite_database_url: str) -> None:
                 "action": {"kind": "articles", "articles": [{"url": url} for url in pages(3)]},
             },
         )
-        run = await here.cases.schedules.run_now(LOCAL, schedule.id)
+        run = await here.cases[Schedules].run_now(LOCAL, schedule.id)
 
         assert await here.ended(run.id) is RunState.SUCCESS
         assert Counter(library.asked) == Counter(dict.fromkeys(pages(3), 2))

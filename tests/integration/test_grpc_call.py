@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.grpc import GrpcCall
-from foliot.domain.access import Tenants
-from foliot.domain.address import AddressBook
-from foliot.domain.errors import Invalid, InvalidMany
-from foliot.domain.run import Failed, Succeeded
-from foliot.egress.calls import GrpcEgress
-from foliot.ports import AnswerTooLarge, Call, Context
-from foliot.settings.address_book import addresses
+from foliot.config.address_book import addresses
+from foliot.core.access import Tenants
+from foliot.core.address_book import AddressBook
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.engine.model.run import Failed, Succeeded
+from foliot.engine.ports import Context
+from foliot.features.grpc_calls.action import GrpcCall
+from foliot.net.grpc_client import GrpcEgress
+from foliot.net.grpc_port import AnswerTooLarge, Call
 from foliot.testing import StoppedClock
 from tests.scraper_service import Running, running, started
 from tests.services import free_port, wait_until

@@ -11,13 +11,16 @@ from typing import Any
 
 import pytest
 
-from foliot import bootstrap
-from foliot.bootstrap import App
-from foliot.domain.access import LOCAL
-from foliot.domain.run import RunState
-from foliot.ports import Page, RunView, run_topic
-from foliot.settings import Settings
-from foliot.store.migrate import migrate
+from foliot.app import build
+from foliot.app.build import App
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.db.migrate import migrate
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page, RunView
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.wakeups.feed import run_topic
 from tests.asgi import Client
 from tests.scraper_service import started
 from tests.services import free_port, wait_for
@@ -58,7 +61,7 @@ def home(tmp_path: Path, migrated: Path) -> Path:
 @asynccontextmanager
 async def foliot(home: Path, place: str, *, engine: bool = True) -> AsyncIterator[App]:
     settings = Settings.load({"FOLIOT_HOME": str(home), "SCRAPER_SERVICE_URL": place})
-    app = bootstrap.build(settings, doors=not engine, engine=engine)
+    app = build.build(settings, doors=not engine, engine=engine)
     await app.start()
     try:
         yield app
@@ -70,18 +73,18 @@ async def ended(app: App, run_id: str, *states: RunState) -> RunView:
     """The run, as soon as it is in one of these states."""
     async with app.feed.listen(run_topic(run_id)) as waiter:
         for _ in range(100):
-            run = await app.usecases.runs.get(LOCAL, run_id)
+            run = await app.usecases[Runs].get(LOCAL, run_id)
             if run.state in states:
                 return run
             await waiter.wait(LONG / 100)
-    run = await app.usecases.runs.get(LOCAL, run_id)
+    run = await app.usecases[Runs].get(LOCAL, run_id)
     raise AssertionError(f"the run is {run.state}, not {states}: {run.error}")
 
 
 async def first_run(app: App, schedule_id: str) -> RunView:
     async with app.feed.listen("runs") as waiter:
         for _ in range(100):
-            found = await app.usecases.runs.list(LOCAL, Page(limit=1), schedule_id=schedule_id)
+            found = await app.usecases[Runs].list(LOCAL, Page(limit=1), schedule_id=schedule_id)
             if found:
                 return found[0]
             await waiter.wait(LONG / 100)
@@ -93,7 +96,7 @@ async def test_killing_the_service_makes_runs_retry_and_its_return_makes_them_su
     service = started("--calls", str(calls))
     try:
         async with foliot(home, service.place) as app:
-            schedule = await app.usecases.schedules.create(LOCAL, OFTEN)
+            schedule = await app.usecases[Schedules].create(LOCAL, OFTEN)
             run = await ended(app, (await first_run(app, schedule.id)).id, RunState.SUCCESS)
             assert run.result["got"]["competitor_ids"] == ["amazon"]
             assert run.result["metadata"]["foliot-run-id"] == run.id
@@ -102,7 +105,7 @@ async def test_killing_the_service_makes_runs_retry_and_its_return_makes_them_su
             assert 5 < run.result["seconds_left"] < 18.5
 
             service.stop()
-            waiting = await app.usecases.schedules.run_now(LOCAL, schedule.id)
+            waiting = await app.usecases[Schedules].run_now(LOCAL, schedule.id)
             retrying = await ended(app, waiting.id, RunState.RETRYING)
             assert retrying.error is not None
             assert retrying.error["code"] == "grpc_unavailable"
@@ -176,8 +179,8 @@ async def test_a_request_that_comes_again_gets_its_answer_whatever_the_service_s
 
 async def test_a_foliot_without_services_takes_the_schedule_and_each_run_says_what_is_missing(home: Path) -> None:
     async with foliot(home, "") as app:
-        schedule = await app.usecases.schedules.create(LOCAL, LATER)
-        run = await app.usecases.schedules.run_now(LOCAL, schedule.id)
+        schedule = await app.usecases[Schedules].create(LOCAL, LATER)
+        run = await app.usecases[Schedules].run_now(LOCAL, schedule.id)
         failed = await ended(app, run.id, RunState.DEAD_LETTER)
 
     assert failed.error is not None
@@ -188,10 +191,10 @@ async def test_a_foliot_without_services_takes_the_schedule_and_each_run_says_wh
 async def test_a_service_that_stays_away_ends_the_run_with_a_reason(home: Path) -> None:
     place = f"127.0.0.1:{free_port()}"
     async with foliot(home, place) as app:
-        schedule = await app.usecases.schedules.create(
+        schedule = await app.usecases[Schedules].create(
             LOCAL, {**LATER, "retry_policy": {"max_retries": 1, "delay_seconds": 1}}
         )
-        run = await app.usecases.schedules.run_now(LOCAL, schedule.id)
+        run = await app.usecases[Schedules].run_now(LOCAL, schedule.id)
         failed = await ended(app, run.id, RunState.DEAD_LETTER)
 
     assert failed.error is not None

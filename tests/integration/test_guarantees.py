@@ -9,24 +9,31 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType, Line
-from foliot.domain.retry import GiveUp, RetryAt, RetryPolicy
-from foliot.domain.run import HandedBack, Lost, Problem, RunState, Succeeded
-from foliot.domain.schedule import Schedule, Status
-from foliot.domain.settle import settle
-from foliot.domain.trigger import Cron, Trigger
-from foliot.engine.alarm import Alarm
+from foliot.app.use_cases import use_cases
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL
+from foliot.core.time.trigger import Cron, Trigger
+from foliot.db.database import Database
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import conclude
 from foliot.engine.janitor import Janitor
 from foliot.engine.meter import Meter
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.model.retry import GiveUp, RetryAt, RetryPolicy
+from foliot.engine.model.run import HandedBack, Lost, Problem, RunState, Succeeded
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.settle import settle
+from foliot.engine.model.views import Claimed, Finished, Page, RunView
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
 from foliot.engine.ticker import Ticker
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Claimed, Finished, Page, RunView
-from foliot.store.database import Database
+from foliot.features.ledger.usecases import Audit
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import sql
 from tests.integration.racer import KIND, Marks
 
@@ -44,7 +51,7 @@ class Bench:
 
     @property
     def cases(self) -> UseCases:
-        return UseCases.of(self.store, self.clock, self.feed, Marks())
+        return use_cases(self.store, self.clock, self.feed, Marks())
 
     async def schedule(self, **changes: Any) -> Schedule:
         """Every minute; never skips an instant unless told to."""
@@ -58,7 +65,7 @@ class Bench:
             "retry_policy": {"strategy": "fixed", "max_retries": 2, "delay_seconds": 5, "jitter": 0},
             **changes,
         }
-        return await self.cases.schedules.create(LOCAL, raw)
+        return await self.cases[Schedules].create(LOCAL, raw)
 
     async def tick(self, seconds: float = 0) -> int:
         self.clock.advance(seconds)
@@ -75,11 +82,11 @@ class Bench:
 
     async def claim(self, *run_ids: str, worker: str = "one") -> list[Claimed]:
         async with self.store.begin() as tx:
-            return await tx.claims.claim(run_ids, worker, LEASE, self.clock.now())
+            return await SqlClaims(tx).claim(run_ids, worker, LEASE, self.clock.now())
 
     async def finish(self, claimed: Claimed, outcome: Succeeded | HandedBack | Lost = Succeeded()) -> Finished:  # noqa: B008 -- frozen
         async with self.store.begin() as tx:
-            return await tx.claims.finish([conclude(claimed, outcome, self.clock.now())], self.clock.now())
+            return await SqlClaims(tx).finish([conclude(claimed, outcome, self.clock.now())], self.clock.now())
 
     async def sweep(self) -> tuple[int, int]:
         janitor = Janitor(
@@ -91,12 +98,12 @@ class Bench:
     async def runs(self, schedule: Schedule) -> list[RunView]:
         """Oldest first."""
         async with self.store.read() as tx:
-            found = await tx.runs.find(schedule.tenant_id, Page(500), schedule_id=schedule.id)
+            found = await SqlRuns(tx).find(schedule.tenant_id, Page(500), schedule_id=schedule.id)
         return sorted(found, key=lambda run: run.scheduled_for or run.created_at)
 
     async def run(self, run_id: str) -> RunView:
         async with self.store.read() as tx:
-            found = await tx.runs.get(LOCAL.tenant_id, run_id)
+            found = await SqlRuns(tx).get(LOCAL.tenant_id, run_id)
         assert found is not None
         return found
 
@@ -114,14 +121,14 @@ async def test_a_plan_written_twice_makes_its_runs_once(bench: Bench) -> None:
     schedule = await bench.schedule()
     now = bench.clock.advance(60)
     async with bench.store.begin() as tx:
-        (due,), _ = await tx.firing.lock_due(now, 10)
+        (due,), _ = await SqlFiring(tx).lock_due(now, 10)
     plan = settle(due, now)
 
     async with bench.store.begin() as tx:
-        await tx.firing.record([plan], now)
+        await SqlFiring(tx).record([plan], now)
     with pytest.raises(Exception, match=r"cursors moved|(?i:unique|duplicate)"):
         async with bench.store.begin() as tx:
-            await tx.firing.record([plan], now)
+            await SqlFiring(tx).record([plan], now)
 
     assert [run.scheduled_for for run in await bench.runs(schedule)] == [now]
 
@@ -132,7 +139,7 @@ async def test_an_outage_owes_the_runs_of_its_window_and_a_line_for_the_others(b
     fired = await bench.tick(3600)
 
     async with bench.store.read() as tx:
-        ledger = await tx.schedules.ledger(schedule.id, schedule.created_at, bench.clock.now())
+        ledger = await SqlSchedules(tx).ledger(schedule.id, schedule.created_at, bench.clock.now())
     assert fired == 11
     assert [entry.count for _, entry in ledger] == [49]
 
@@ -146,7 +153,7 @@ async def test_an_instant_is_skipped_while_an_earlier_run_is_open(bench: Bench) 
     (claimed,) = await bench.claim(run.id)
     await bench.finish(claimed)
     assert await bench.tick(60) == 1
-    assert (await bench.cases.audit.prove(LOCAL)).holes == []
+    assert (await bench.cases[Audit].prove(LOCAL)).holes == []
 
 
 async def test_a_buffered_run_goes_when_its_predecessor_ends(bench: Bench) -> None:
@@ -185,7 +192,7 @@ async def test_a_buffered_run_whose_predecessor_was_cancelled_is_found_by_the_sw
     await bench.tick(60)
     first, second = await bench.runs(schedule)
     async with bench.store.begin() as tx:
-        await tx.runs.cancel([first.id], bench.clock.now(), "by hand")
+        await SqlRuns(tx).cancel([first.id], bench.clock.now(), "by hand")
 
     await bench.sweep()
 
@@ -195,14 +202,14 @@ async def test_a_buffered_run_whose_predecessor_was_cancelled_is_found_by_the_sw
 async def test_a_paused_schedule_fires_nothing_and_owes_nothing(bench: Bench) -> None:
     schedule = await bench.schedule()
     await bench.tick(60)
-    await bench.cases.schedules.pause(LOCAL, schedule.id)
+    await bench.cases[Schedules].pause(LOCAL, schedule.id)
 
     assert await bench.tick(3600) == 0
-    resumed = await bench.cases.schedules.resume(LOCAL, schedule.id)
+    resumed = await bench.cases[Schedules].resume(LOCAL, schedule.id)
 
     assert resumed.status is Status.ACTIVE
     assert await bench.tick(60) == 1
-    assert (await bench.cases.audit.prove(LOCAL)).holes == []
+    assert (await bench.cases[Audit].prove(LOCAL)).holes == []
 
 
 def test_a_fixed_time_that_the_clocks_skip_fires_at_the_first_instant_after() -> None:
@@ -242,8 +249,8 @@ async def test_an_attempt_that_lost_its_lease_can_change_nothing_any_more(bench:
 
     line = Line(bench.clock.now(), EventType.LOG, "info", "too late")
     async with bench.store.begin() as tx:
-        appended = await tx.runs.append([(frozen.fence, [line])])
-        extended = await tx.claims.extend([frozen.fence], LEASE, bench.clock.now())
+        appended = await SqlRuns(tx).append([(frozen.fence, [line])])
+        extended = await SqlClaims(tx).extend([frozen.fence], LEASE, bench.clock.now())
     finished = await bench.finish(frozen)
 
     assert appended == set()
@@ -252,7 +259,9 @@ async def test_an_attempt_that_lost_its_lease_can_change_nothing_any_more(bench:
     assert (await bench.run(run_id)).state is RunState.RUNNING
     assert (await bench.finish(current)).accepted == {run_id}
     async with bench.store.read() as tx:
-        assert [event.message for event in await tx.runs.events(run_id, 0, 100) if event.message == "too late"] == []
+        assert [
+            event.message for event in await SqlRuns(tx).events(run_id, 0, 100) if event.message == "too late"
+        ] == []
 
 
 async def test_an_ending_whose_acknowledgement_was_lost_is_not_stale(bench: Bench) -> None:
@@ -263,7 +272,7 @@ async def test_an_ending_whose_acknowledgement_was_lost_is_not_stale(bench: Benc
 
     assert first.accepted == again.accepted == {run_id}
     async with bench.store.read() as tx:
-        assert len((await tx.runs.attempts([run_id], whole=True))[run_id]) == 1
+        assert len((await SqlRuns(tx).attempts([run_id], whole=True))[run_id]) == 1
 
 
 async def test_the_run_of_a_dead_worker_is_taken_back(bench: Bench) -> None:
@@ -338,7 +347,7 @@ async def test_a_success_that_came_first_stands(bench: Bench) -> None:
     await bench.finish(claimed)
 
     async with bench.store.begin() as tx:
-        assert await tx.runs.cancel([run_id], bench.clock.now(), "too late") == 0
+        assert await SqlRuns(tx).cancel([run_id], bench.clock.now(), "too late") == 0
     await bench.finish(claimed, Lost(Problem("late", "a second ending")))
 
     assert (await bench.run(run_id)).state is RunState.SUCCESS

@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.webhook import Webhook
-from foliot.domain.breaker import BreakerState
-from foliot.domain.run import Outcome, RunState, Succeeded
-from foliot.egress import HttpEgress
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.breaker import BreakerState
+from foliot.engine.model.run import Outcome, RunState, Succeeded
 from foliot.engine.pace import Pace
+from foliot.engine.ports import Context, Target
 from foliot.engine.slots import Slots
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import RUNS_TOPIC, Context, Target
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
+from foliot.features.webhooks.action import Webhook
+from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, open_store
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.feed import RUNS_TOPIC
+from foliot.wakeups.memory import MemoryFeed
 from tests.cluster import until
 from tests.givens import ask, request, run_of
 

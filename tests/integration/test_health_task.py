@@ -15,22 +15,25 @@ from aiohttp import web
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 
-from foliot.actions.grpc import GrpcCall
-from foliot.domain.access import LOCAL
-from foliot.domain.address import AddressBook, Scheme, ServiceAddress
-from foliot.domain.event import EventType
-from foliot.domain.run import RunState
-from foliot.egress import HttpEgress
-from foliot.egress.calls import GrpcEgress
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import RunView
-from foliot.ports.tasks import Probe
-from foliot.probing import DatabaseProbe, GrpcProbe, HttpProbe
-from foliot.settings import Settings
-from foliot.store.database import Database
-from foliot.tasking import tasking
+from foliot.app.tasks import tasking
+from foliot.app.use_cases import use_cases
+from foliot.commands.use_cases import UseCases
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.core.address_book import AddressBook, Scheme, ServiceAddress
+from foliot.db.database import Database
+from foliot.engine.model.event import EventType
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import RunView
+from foliot.features.grpc_calls.action import GrpcCall
+from foliot.features.health.model import Probe
+from foliot.features.health.probes import DatabaseProbe, GrpcProbe, HttpProbe
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.tasks.usecases import Tasks
+from foliot.net.client import HttpEgress
+from foliot.net.grpc_client import GrpcEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.redis_server import NoRedis, a_redis
 from tests.services import absent, free_port
 from tests.taskbook import catalogue, in_thread, run_task
@@ -52,13 +55,13 @@ class Place:
         clock = StoppedClock()
         known = catalogue(store, clock, probes=probes)
         action = run_task(known)
-        return cls(store, clock, UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
+        return cls(store, clock, use_cases(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
 
     async def look(self, **parameters: Any) -> RunView:
-        made = await self.cases.tasks.run(LOCAL, "health_check_services", {"parameters": parameters})
+        made = await self.cases[Tasks].run(LOCAL, "health_check_services", {"parameters": parameters})
         await drain(self.store, self.clock, self.action, patience=50)
         self.clock.advance(300)
-        return await self.cases.runs.get(LOCAL, made.id)
+        return await self.cases[Runs].get(LOCAL, made.id)
 
 
 @pytest.fixture
@@ -130,7 +133,7 @@ async def test_a_service_that_changes_its_state_is_told_once(store: Database) ->
         ("pricing-service", "up"),
         ("pricing-service", "down"),
     ]
-    _, events = await place.cases.runs.events(LOCAL, runs[2].id, 0, 100)
+    _, events = await place.cases[Runs].events(LOCAL, runs[2].id, 0, 100)
     assert [event.data for event in events if event.type is EventType.PROGRESS] == results[2]["changed"]
     assert "pricing-service was up and is down: answered 500" in [event.message for event in events]
 
@@ -218,7 +221,7 @@ async def test_everything_that_the_settings_name_is_looked_at(tmp_path: Path, re
         async with HttpEgress(loopback=True) as egress:
             made = tasking(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls, in_thread)
             await made.start()
-            cases = UseCases.of(store, clock, MemoryFeed(), GivenActions.of(made.action), tasks=made.catalogue)
+            cases = use_cases(store, clock, MemoryFeed(), GivenActions.of(made.action), tasks=made.catalogue)
             run = await Place(store, clock, cases, made.action).look(timeout_seconds=20)
             await made.close()
         await calls.close()

@@ -13,22 +13,22 @@ from typing import Any
 import orjson
 import pytest
 
-from foliot.actions.articles import charset as article_charset
-from foliot.actions.articles import robots
-from foliot.actions.articles.extraction import extract
-from foliot.pipelines.builtin import charset
-from foliot.pipelines.builtin.parsers import JsonParser, read_json
-from foliot.piping import InPool
-from foliot.ports import Reply
-from foliot.ports.pipelines import Unreadable
-from foliot.ports.tasks import Attempt
-from foliot.tasks.builtin.fetching import NoPrice, visit
-from foliot.tasks.builtin.products import Watched
-from foliot.tasks.context import TaskContext
-from foliot.tasks.reader import SILENCE
+from foliot.cluster import machine
+from foliot.cluster.page_reader import SILENCE
+from foliot.cluster.pool_port import Attempt
+from foliot.cluster.reader_pool import reader_pool
+from foliot.core.egress import Reply
+from foliot.features.articles.fetch import robots
+from foliot.features.pipelines.model.ports import Unreadable
+from foliot.features.pipelines.steps.parsers import JsonParser, read_json
+from foliot.features.pipelines.wiring import InPool
+from foliot.features.prices.tasks.fetch import NoPrice, visit
+from foliot.features.prices.tasks.products import Watched
+from foliot.features.tasks.model.context import TaskContext
+from foliot.pages import charset as article_charset
+from foliot.pages import pipeline_charset
+from foliot.pages.article import extract
 from foliot.testing import GivenPages, contexts
-from foliot.workers import machine
-from foliot.workers.reader_pool import reader_pool
 
 HERE = "http://shop.test"
 GOOD = "<html><body><article><span class=price>12,50 €</span><p>A good rucksack, and a long text.</p></article>"
@@ -136,7 +136,7 @@ async def test_a_small_page_that_becomes_a_huge_tree_is_refused_before_it_does(a
 
 
 @pytest.mark.parametrize("name", ["punycode", "idna", "unicode_escape", "raw_unicode_escape"])
-@pytest.mark.parametrize("module", [article_charset, charset])
+@pytest.mark.parametrize("module", [article_charset, pipeline_charset])
 def test_an_encoding_that_no_page_has_is_not_decoded_by(module: Any, name: str) -> None:
     body = "späte Züge".encode("latin-1") * 100_000
     began = time.process_time()

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from foliot.ports.threads import REQUESTS, WORK
+from foliot.core.threads import REQUESTS, WORK
 
 SCRIPT = """
 import asyncio, sys, time

@@ -14,7 +14,7 @@ from lxml import html
 from lxml.etree import XPath
 from trafilatura import utils
 
-from foliot.actions.articles.library import MOST_TAGS, REGULAR, Question, loader, reworded
+from foliot.pages.trafilatura import MOST_TAGS, REGULAR, Question, loader, reworded
 
 PAGES = sorted((Path(__file__).parents[1] / "pages").glob("*.html"))
 SIGNS = re.compile(r"\(\?[:!]|\[(.)[^\]]*\]|[\^$()?\\]")

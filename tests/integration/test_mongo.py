@@ -14,12 +14,13 @@ import pytest
 from pymongo import AsyncMongoClient
 from sqlalchemy import update
 
-from foliot.domain.errors import Invalid
-from foliot.domain.run import RunState
-from foliot.ports.articles import Extracted, Taken
-from foliot.sinks.copier import Copier
-from foliot.sinks.mongo import MongoArticles, SinkAway
-from foliot.store.article_tables import articles
+from foliot.core.errors import Invalid
+from foliot.engine.model.run import RunState
+from foliot.features.articles.model.fetch import Extracted, Taken
+from foliot.features.articles.mongo_copier import Copier
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.tables import articles
+from foliot.features.pipelines.mongo import MongoArticles, SinkAway
 from tests.integration.test_gathering import House, Library, house, pages
 from tests.mongo_server import MongoServer, NoMongo, named
 
@@ -141,7 +142,7 @@ async def test_a_change_that_shows_up_behind_a_younger_one_is_found(sqlite_datab
         stamped = here.clock.now() - timedelta(seconds=20)
         async with here.store.begin() as tx:
             late = update(articles).where(articles.c.url == "https://news.test/old")
-            await tx.articles.conn.execute(late.values(updated_at=stamped))
+            await SqlArticles(tx).conn.execute(late.values(updated_at=stamped))
 
         assert (await copies.run_once()).written == 1
     assert set(await mongo.articles()) == {"https://news.test/young", "https://news.test/old"}

@@ -8,13 +8,17 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.cli.sinks import copying
-from foliot.domain.access import LOCAL
-from foliot.domain.run import RunState
-from foliot.ports import Parking
-from foliot.settings import Settings
-from foliot.sinks.job_copier import JobCopier
-from foliot.sinks.mongo import MongoArticles, MongoJobs
-from foliot.store.clock import StoreClock
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.db.clock import StoreClock
+from foliot.engine.model.parked import Parking
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.parked import SqlParked
+from foliot.features.articles.usecases import Articles
+from foliot.features.crawls.usecases import Crawls
+from foliot.features.jobs.mongo_copier import JobCopier
+from foliot.features.jobs.usecases import Jobs
+from foliot.features.pipelines.mongo import MongoArticles, MongoJobs
 from tests.integration.test_mongo import DATABASE, Kept, mongo, stand_in  # noqa: F401 -- fixtures
 from tests.mongo_server import MongoServer
 from tests.services import free_port
@@ -59,7 +63,7 @@ async def present() -> AsyncIterator[World]:
 async def test_a_crawl_is_copied_as_it_moves_and_its_items_when_it_has_ended(mongo: Kept) -> None:  # noqa: F811
     await wipe(mongo)
     async with present() as world, copier(world, mongo.url) as carrying:
-        run_id = (await world.cases.crawls.request(LOCAL, CRAWL)).job_id
+        run_id = (await world.cases[Crawls].request(LOCAL, CRAWL)).job_id
         await carrying.run_once()
         before = (await kept(mongo, "jobs"))[run_id]
         (claimed,) = await world.claim(run_id)
@@ -68,9 +72,9 @@ async def test_a_crawl_is_copied_as_it_moves_and_its_items_when_it_has_ended(mon
         now = world.clock.now()
         parking = Parking(fence=claimed.fence, handle=handle, poll_at=now, at=now, items=items)
         async with world.store.begin() as tx:
-            await tx.parked.park([parking], world.clock.now())
+            await SqlParked(tx).park([parking], world.clock.now())
         async with world.store.begin() as tx:
-            (looked,) = await tx.parked.claim([run_id], "w", timedelta(seconds=30), world.clock.now(), "tok_look")
+            (looked,) = await SqlParked(tx).claim([run_id], "w", timedelta(seconds=30), world.clock.now(), "tok_look")
         await world.finish(looked)
         await carrying.run_once()
         written = carrying.written
@@ -95,12 +99,12 @@ async def test_a_job_of_articles_is_copied_with_its_counts_also_by_who_begins_an
     await wipe(mongo)
     async with present() as world:
         wanted = {"articles": [{"url": f"https://news.test/{at}"} for at in range(3)]}
-        job_id = (await world.cases.articles.submit(LOCAL, wanted)).run.id
+        job_id = (await world.cases[Articles].submit(LOCAL, wanted)).run.id
         async with copier(world, mongo.url) as first:
             await first.run_once()
         before = (await kept(mongo, "jobs"))[job_id]
         world.clock.advance(3600)
-        await world.cases.jobs.cancel(LOCAL, job_id)
+        await world.cases[Jobs].cancel(LOCAL, job_id)
         async with copier(world, mongo.url) as second:
             await second.run_once()
         after = (await kept(mongo, "jobs"))[job_id]

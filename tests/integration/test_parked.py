@@ -14,16 +14,18 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.run import Outcome, Parked, RunState, Succeeded
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.db.migrate import migrate
+from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
+from foliot.engine.model.run import Outcome, Parked, RunState, Succeeded
 from foliot.engine.pace import Pace
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Context, Look
-from foliot.store.clock import StoreClock
-from foliot.store.database import Database
-from foliot.store.migrate import migrate
+from foliot.engine.ports import Action, Context, Look
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.workers.embedded import EmbeddedWorkers
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, ask, events_of, request, row_of, run_of
 from tests.integration import parker
 from tests.watched import Elsewhere
@@ -73,7 +75,7 @@ async def living(store: Database, *actions: Action, slots: int = 10, grace: floa
 
 async def now_ask(store: Database, count: int = 1, **changes: Any) -> list[str]:
     async with store.read() as tx:
-        now = await tx.upkeep.time()
+        now = await SqlUpkeep(tx).time()
     return await ask(store, now, *(request(**changes) for _ in range(count)))
 
 
@@ -102,7 +104,7 @@ async def are_parked(store: Database, count: int) -> None:
 async def are_over(store: Database) -> None:
     async def there() -> bool:
         async with store.read() as tx:
-            return bool((await tx.upkeep.counts())["runs"] == {})
+            return bool((await SqlUpkeep(tx).counts())["runs"] == {})
 
     await until(there)
 
@@ -235,7 +237,7 @@ async def test_a_cancel_in_the_middle_of_the_start_stops_what_may_have_started(l
         async with asyncio.timeout(PATIENCE):
             await action.inside.wait()
         async with lite.begin() as tx:
-            await tx.runs.cancel([run_id], await tx.upkeep.time(), "enough")
+            await SqlRuns(tx).cancel([run_id], await SqlUpkeep(tx).time(), "enough")
         await reaches(lite, run_id, RunState.CANCELLED)
 
     assert action.stopped == {run_id}

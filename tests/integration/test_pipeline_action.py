@@ -17,23 +17,26 @@ from typing import Any, ClassVar
 import pytest
 
 from foliot import Item, StepContext, Transform
-from foliot.actions.pipeline import RunPipeline
-from foliot.domain.access import LOCAL
-from foliot.domain.errors import Invalid
-from foliot.domain.event import EventType
-from foliot.domain.pipeline import Definition, OnError, StepSpec, revision_of
-from foliot.domain.run import RunState
-from foliot.feed.memory import MemoryFeed
-from foliot.pipelines.loading import load
-from foliot.piping import InPool, outside
-from foliot.ports import Page, RunView
-from foliot.ports.pipelines import Unreadable
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.cluster import machine
+from foliot.cluster.process_pool import ProcessPool
+from foliot.cluster.reader_pool import reader_pool
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL
+from foliot.core.errors import Invalid
+from foliot.db.database import Database
+from foliot.engine.model.event import EventType
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page, RunView
+from foliot.features.pipelines.action import RunPipeline
+from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.model.definition import Definition, OnError, StepSpec, revision_of
+from foliot.features.pipelines.model.ports import Unreadable
+from foliot.features.pipelines.wiring import InPool, outside
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions, GivenPages, GivenSecrets, StoppedClock, drain, open_store
-from foliot.usecases import UseCases
-from foliot.workers import machine
-from foliot.workers.pool import ProcessPool
-from foliot.workers.reader_pool import reader_pool
+from foliot.wakeups.memory import MemoryFeed
 from tests import heavy_tasks
 from tests.services import free_port, wait_until
 
@@ -124,7 +127,7 @@ class Place:
 
     async def run(self, name: str) -> RunView:
         """Ask for a run, and let it happen."""
-        made = await self.cases.schedules.create(
+        made = await self.cases[Schedules].create(
             LOCAL,
             {
                 "name": name,
@@ -136,11 +139,11 @@ class Place:
         )
         self.clock.advance(2)
         await drain(self.store, self.clock, self.action, patience=20)
-        (run,) = await self.cases.runs.list(LOCAL, Page(limit=9), schedule_id=made.id)
-        return await self.cases.runs.get(LOCAL, run.id)
+        (run,) = await self.cases[Runs].list(LOCAL, Page(limit=9), schedule_id=made.id)
+        return await self.cases[Runs].get(LOCAL, run.id)
 
     async def told(self, run: RunView, kind: EventType) -> list[Mapping[str, Any]]:
-        events = (await self.cases.runs.events(LOCAL, run.id, 0, 500))[1]
+        events = (await self.cases[Runs].events(LOCAL, run.id, 0, 500))[1]
         return [event.data or {} for event in events if event.type is kind]
 
 
@@ -186,7 +189,7 @@ async def place(tmp_path: Path, pool: ProcessPool) -> AsyncIterator[Place]:
     )
     async with open_store() as store:
         clock = StoppedClock()
-        yield Place(store, clock, UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action)), action)
+        yield Place(store, clock, use_cases(store, clock, MemoryFeed(), GivenActions.of(action)), action)
 
 
 async def test_a_run_tells_what_each_step_did(place: Place, tmp_path: Path) -> None:
@@ -223,7 +226,7 @@ async def test_a_failed_run_is_tried_again_from_the_start(place: Place) -> None:
     assert (run.state, run.error and run.error["message"]) == (RunState.RETRYING, "2-Trip: ValueError: tripped")
     place.clock.advance(10)
     await drain(place.store, place.clock, place.action)
-    again = await place.cases.runs.get(LOCAL, run.id)
+    again = await place.cases[Runs].get(LOCAL, run.id)
 
     assert again.state is RunState.SUCCESS
     assert again.result is not None
@@ -264,7 +267,7 @@ async def test_a_chain_has_25_of_its_30_minutes(place: Place, monkeypatch: pytes
 async def test_a_secret_is_in_no_line_of_the_run(place: Place) -> None:
     run = await place.run("blabs")
 
-    lines = str(await place.cases.runs.events(LOCAL, run.id, 0, 500))
+    lines = str(await place.cases[Runs].events(LOCAL, run.id, 0, 500))
     assert "the word is" in lines
     assert "abracadabra" not in lines
 
@@ -281,7 +284,7 @@ async def test_a_step_that_this_worker_cannot_make_is_named(place: Place) -> Non
 async def test_what_is_away_has_its_address_in_no_line_of_the_run(place: Place) -> None:
     run = await place.run("away")
 
-    lines = str(await place.cases.runs.events(LOCAL, run.id, 0, 500)) + str(run.error)
+    lines = str(await place.cases[Runs].events(LOCAL, run.id, 0, 500)) + str(run.error)
     assert run.state is RunState.RETRYING
     assert "the database of the sink does not answer" in lines
     assert not re.search(r"127\.0\.0\.1|hunter2|somebody", lines)
@@ -326,12 +329,12 @@ async def test_a_pipeline_that_is_gone_fails_for_good(place: Place) -> None:
         "run_at": (place.clock.now() + timedelta(seconds=1)).isoformat(),
         "action": {"kind": "pipeline", "pipeline": "gone"},
     }
-    made = await place.cases.schedules.create(LOCAL, schedule)
+    made = await place.cases[Schedules].create(LOCAL, schedule)
     del place.action._definitions.all["gone"]  # type: ignore[attr-defined]
     place.clock.advance(2)
     await drain(place.store, place.clock, place.action)
 
-    (run,) = await place.cases.runs.list(LOCAL, Page(limit=9), schedule_id=made.id)
+    (run,) = await place.cases[Runs].list(LOCAL, Page(limit=9), schedule_id=made.id)
     assert run.state is RunState.DEAD_LETTER
     assert run.error is not None
     assert run.error["code"] == "unknown_pipeline"

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from foliot import bootstrap
-from foliot.bootstrap import App
-from foliot.domain.access import LOCAL
-from foliot.domain.run import RunState
-from foliot.ports import Page
-from foliot.settings import Settings
+from foliot.app import build
+from foliot.app.build import App
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.pipelines.usecases.pipelines import Pipelines
+from foliot.features.runs.usecases.runs import Runs
 
 CHAIN = "chain: [{class: JsonParser}]"
 NIGHTLY = f'  nightly: {{schedule: {{cron: "30 2 * * *"}}, {CHAIN}}}\n'
@@ -27,8 +30,8 @@ PATIENCE = 10.0
 @asynccontextmanager
 async def running(home: Path, file: Path) -> AsyncIterator[App]:
     settings = Settings.load({"FOLIOT_HOME": str(home), "SCHEDULER_TIMEZONE": "Europe/Stockholm"}, pipelines=str(file))
-    await bootstrap.migrate(settings)
-    app = bootstrap.build(settings, doors=False, engine=True)
+    await build.migrate(settings)
+    app = build.build(settings, doors=False, engine=True)
     try:
         await app.start()
         yield app
@@ -43,7 +46,7 @@ async def seen(look: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def crons(app: App) -> dict[str, str]:
-    found = await app.usecases.pipelines.list(LOCAL)
+    found = await app.usecases[Pipelines].list(LOCAL)
     return {one.kept.name: (one.schedule.spec.trigger.as_dict()["cron_expr"] if one.schedule else "") for one in found}
 
 
@@ -57,11 +60,11 @@ async def test_edits_take_effect_while_it_runs_and_a_restart_repeats_nothing(tmp
             return await crons(app) == expected
 
         async def ended() -> bool:
-            found = await app.usecases.runs.list(LOCAL, Page(10))
+            found = await app.usecases[Runs].list(LOCAL, Page(10))
             return [run.state for run in found] == [RunState.SUCCESS]
 
         async def broken() -> bool:
-            found = await app.usecases.pipelines.list(LOCAL)
+            found = await app.usecases[Pipelines].list(LOCAL)
             return [one.kept.name for one in found if one.kept.fault is not None] == ["nightly"]
 
         await seen(lambda: are({"nightly": "30 2 * * *"}))
@@ -73,7 +76,7 @@ async def test_edits_take_effect_while_it_runs_and_a_restart_repeats_nothing(tmp
         file.write_text(f"pipelines:\n{WEEKLY.replace('30 2', '61 2')}{BY_HAND}")
         await seen(broken)
         assert await crons(app) == {"nightly": "30 2 * * 1", "by_hand": ""}
-        assert [f"{file}:2:" in remark for remark in app.usecases.health.remarks()] == [True]  # type: ignore[misc]
+        assert [f"{file}:2:" in remark for remark in app.usecases[Wellbeing].remarks()] == [True]  # type: ignore[misc]
         file.write_text(f"pipelines:\n{BY_HAND}")
         await seen(lambda: are({"by_hand": ""}))
 
@@ -83,7 +86,7 @@ async def test_edits_take_effect_while_it_runs_and_a_restart_repeats_nothing(tmp
             return app.loop.progress["pipelines"].rounds > 2
 
         await seen(looked)
-        assert len(await app.usecases.runs.list(LOCAL, Page(10))) == 1
+        assert len(await app.usecases[Runs].list(LOCAL, Page(10))) == 1
 
 
 @pytest.mark.parametrize("name", ["missing.yml", "."])
@@ -91,8 +94,8 @@ async def test_a_file_that_cannot_be_read_stops_nothing(tmp_path: Path, name: st
     async with running(tmp_path, tmp_path / name) as app:
 
         async def told() -> bool:
-            remarks = app.usecases.health.remarks
+            remarks = app.usecases[Wellbeing].remarks
             return remarks is not None and any("cannot be read" in remark for remark in remarks())
 
         await seen(told)
-        assert await app.usecases.pipelines.list(LOCAL) == []
+        assert await app.usecases[Pipelines].list(LOCAL) == []

@@ -13,9 +13,9 @@ from sqlalchemy import make_url, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from foliot import Item
-from foliot.domain.errors import Unavailable
-from foliot.pipelines.builtin.databases import MongoSink, SqlSink
-from foliot.pipelines.running import ChainFailed, is_permanent, told
+from foliot.core.errors import Unavailable
+from foliot.features.pipelines.chain.run import ChainFailed, is_permanent, told
+from foliot.features.pipelines.steps.databases import MongoSink, SqlSink
 from foliot.testing import GivenPages, stream
 from tests.mongo_server import MongoServer, NoMongo, named
 from tests.services import free_port
@@ -171,9 +171,9 @@ async def test_a_relative_path_is_below_the_directory_for_files(tmp_path: Path) 
 
 
 async def test_our_own_database_is_nobodys_sink(tmp_path: Path) -> None:
-    from foliot.domain.errors import Invalid
-    from foliot.ports.pipelines import Into
-    from foliot.store.foreign import SqlShelf
+    from foliot.core.errors import Invalid
+    from foliot.features.pipelines.model.ports import Into
+    from foliot.features.pipelines.sql.sink import SqlShelf
 
     shelf = SqlShelf(tmp_path / "out", own=tmp_path / "foliot.db")
 
@@ -183,9 +183,9 @@ async def test_our_own_database_is_nobodys_sink(tmp_path: Path) -> None:
 
 
 async def test_a_file_of_sqlite_is_where_files_may_be(tmp_path: Path) -> None:
-    from foliot.domain.errors import Invalid
-    from foliot.ports.pipelines import Into
-    from foliot.store.foreign import SqlShelf
+    from foliot.core.errors import Invalid
+    from foliot.features.pipelines.model.ports import Into
+    from foliot.features.pipelines.sql.sink import SqlShelf
 
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to(tmp_path)

@@ -12,14 +12,14 @@ from typing import Any
 import orjson
 import pytest
 
-from foliot.egress import HttpEgress
-from foliot.pipelines.builtin.feeds import FeedFetcher
-from foliot.pipelines.builtin.fetchers import HttpFetcher
-from foliot.pipelines.builtin.files import CsvSink
-from foliot.pipelines.builtin.parsers import HtmlParser
-from foliot.pipelines.builtin.sitemaps import SitemapFetcher
-from foliot.pipelines.builtin.webhooks import WebhookSink
-from foliot.pipelines.running import ChainFailed, is_permanent
+from foliot.features.pipelines.chain.run import ChainFailed, is_permanent
+from foliot.features.pipelines.steps.feeds import FeedFetcher
+from foliot.features.pipelines.steps.fetchers import HttpFetcher
+from foliot.features.pipelines.steps.files import CsvSink
+from foliot.features.pipelines.steps.parsers import HtmlParser
+from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
+from foliot.features.pipelines.steps.webhooks import WebhookSink
+from foliot.net.client import HttpEgress
 from foliot.testing import stream
 from tests.site import Site, a_site
 

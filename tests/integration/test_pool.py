@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from foliot.ports.tasks import Attempt, Call, ProcessDied, Told
-from foliot.workers.pool import ProcessPool
+from foliot.cluster.pool_port import Attempt, Call, ProcessDied, Told
+from foliot.cluster.process_pool import ProcessPool
 
 # Generous: the machine that runs the tests may have other things to do.
 LONG = timedelta(seconds=50)

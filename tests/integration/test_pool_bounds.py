@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from foliot.ports.tasks import Call, ProcessDied
-from foliot.settings import Settings
-from foliot.settings.reading import SettingsError
-from foliot.tasking import task_bounds
-from foliot.tasks import reader
-from foliot.workers import machine
-from foliot.workers.bounds import PLACE, PYTHON, Bounds, environment
-from foliot.workers.pool import Child, ProcessPool
-from foliot.workers.reader_pool import reader_pool
+from foliot.app.tasks import task_bounds
+from foliot.cluster import machine, page_reader
+from foliot.cluster.pool_port import Call, ProcessDied
+from foliot.cluster.process_pool import Child, ProcessPool
+from foliot.cluster.reader_pool import reader_pool
+from foliot.cluster.resource_limits import PLACE, PYTHON, Bounds, environment
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
 from tests import heavy_tasks
 from tests.integration.test_pool import ATTEMPT, LONG, Heard, asked
 
@@ -34,7 +33,7 @@ def _secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reads(function: Any, **parameters: Any) -> Call:
-    return reader.asked(function.__module__, function.__name__, parameters, b"")
+    return page_reader.asked(function.__module__, function.__name__, parameters, b"")
 
 
 async def told(pool: ProcessPool) -> dict[str, Any]:

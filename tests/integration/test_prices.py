@@ -11,17 +11,22 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType
-from foliot.domain.run import RunState
-from foliot.egress import HttpEgress
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import RunView
-from foliot.ports.prices import Observation
-from foliot.ports.tasks import Attempt, Service, ServiceFailed
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.cluster.pool_port import Attempt
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL
+from foliot.db.database import Database
+from foliot.engine.model.event import EventType
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import RunView
+from foliot.features.health.model import Service, ServiceFailed
+from foliot.features.prices.model import Observation
+from foliot.features.prices.sql import SqlPrices
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.tasks.usecases import Tasks
+from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.shop import PRODUCTS, Shop, open_shop
 from tests.taskbook import catalogue, run_task
 
@@ -38,13 +43,13 @@ class Place:
     action: Any
 
     async def run(self, name: str, /, **parameters: Any) -> RunView:
-        made = await self.cases.tasks.run(LOCAL, name, {"parameters": parameters})
+        made = await self.cases[Tasks].run(LOCAL, name, {"parameters": parameters})
         await drain(self.store, self.clock, self.action, patience=50)
-        return await self.cases.runs.get(LOCAL, made.id)
+        return await self.cases[Runs].get(LOCAL, made.id)
 
     async def history(self) -> list[Observation]:
         async with self.store.read("default") as tx:
-            return list(await tx.prices.history("default", self.clock.now() - 365 * DAY))
+            return list(await SqlPrices(tx).history("default", self.clock.now() - 365 * DAY))
 
 
 @asynccontextmanager
@@ -53,7 +58,7 @@ async def opened(scraper: Service | None = None) -> AsyncIterator[Place]:
         clock = StoppedClock()
         known = catalogue(store, clock, egress=egress, scraper=scraper)
         action = run_task(known)
-        yield Place(store, clock, UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
+        yield Place(store, clock, use_cases(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
 
 
 @pytest.fixture
@@ -153,7 +158,7 @@ async def test_a_run_that_is_asked_for_again_is_another_visit(place: Place, shop
     products = shop.watched()[:4]
     run = await place.run("scrape_competitor_prices", products=products)
     shop.prices["product-0"] += 5
-    again = await place.cases.runs.retry(LOCAL, run.id)
+    again = await place.cases[Runs].retry(LOCAL, run.id)
     await drain(place.store, place.clock, place.action, patience=50)
 
     assert {one.run_id for one in await place.history()} == {run.id, again.id}
@@ -175,7 +180,7 @@ async def test_a_page_that_may_not_be_visited_is_not(shop: Shop) -> None:
         clock = StoppedClock()
         known = catalogue(store, clock, egress=egress)
         action = run_task(known)
-        cases = UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known)
+        cases = use_cases(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known)
         place = Place(store, clock, cases, action)
         run = await place.run("scrape_competitor_prices", products=shop.watched()[:1])
 
@@ -187,7 +192,7 @@ async def test_a_page_that_may_not_be_visited_is_not(shop: Shop) -> None:
 async def test_progress_is_told_on_the_way(place: Place, shop: Shop) -> None:
     run = await place.run("scrape_competitor_prices", products=shop.watched())
 
-    _, events = await place.cases.runs.events(LOCAL, run.id, 0, 500)
+    _, events = await place.cases[Runs].events(LOCAL, run.id, 0, 500)
     steps = [event.data for event in events if event.type is EventType.PROGRESS]
     assert steps[-1] == {"done": 50, "total": 50, "stored": 50, "failed": 0}
     assert len(steps) == 3
@@ -253,5 +258,5 @@ async def test_cleaning_up_deletes_old_runs_and_prices_in_steps(place: Place, sh
     assert run.state is RunState.SUCCESS, run.error
     assert run.result["prices"] == 6
     assert len(await place.history()) == 8
-    _, events = await place.cases.runs.events(LOCAL, run.id, 0, 500)
+    _, events = await place.cases[Runs].events(LOCAL, run.id, 0, 500)
     assert [event.data for event in events if event.type is EventType.PROGRESS][-1] == {"prices": 6}

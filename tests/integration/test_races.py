@@ -20,12 +20,15 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from foliot.domain.access import LOCAL
-from foliot.domain.schedule import Schedule
-from foliot.feed.memory import MemoryFeed
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.core.access import LOCAL
+from foliot.db.database import Database
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.features.ledger.usecases import Audit
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.integration import racer
 from tests.integration.racer import FastClock, Marks
 
@@ -119,7 +122,7 @@ class Course:
 async def lay(store: Database, count: int, span: timedelta, **changes: Any) -> list[Course]:
     """Schedules of different temper, all with their first instant at START."""
     clock = FastClock(START - timedelta(seconds=1), time.monotonic(), 0)
-    cases = UseCases.of(store, clock, MemoryFeed(), Marks())
+    cases = use_cases(store, clock, MemoryFeed(), Marks())
     courses = []
     for number in range(count):
         every, end = 1 + number % 3, START + span
@@ -134,7 +137,7 @@ async def lay(store: Database, count: int, span: timedelta, **changes: Any) -> l
             **TEMPERS[number % len(TEMPERS)],
             **changes,
         }
-        courses.append(Course(await cases.schedules.create(LOCAL, raw), every, end))
+        courses.append(Course(await cases[Schedules].create(LOCAL, raw), every, end))
     return courses
 
 
@@ -233,7 +236,7 @@ async def test_tickers_that_are_killed_settle_every_instant_once(server_database
         wrong = {one.schedule.id: faults(*found[one.schedule.id], one.instants()) for one in courses}
         assert not any(wrong.values()), wrong
         assert {status for (status,) in await rows(store, "SELECT status FROM schedules")} == {"completed"}
-        proof = await UseCases.of(store, clocks[0], MemoryFeed(), Marks()).audit.prove(LOCAL)
+        proof = await use_cases(store, clocks[0], MemoryFeed(), Marks())[Audit].prove(LOCAL)
         assert not proof.holes
         assert proof.instants == sum(len(one.instants()) for one in courses)
     assert track.kills >= 10
@@ -295,15 +298,15 @@ async def test_no_run_appears_after_a_pause_or_a_deletion(server_database_url: s
         for number in range(3):
             skewed = FastClock(START, began, speed, skew=number * 0.3)
             track.enter(f"ticker-{number}", racer.tick, server_database_url, skewed, str(track.notes))
-        cases = UseCases.of(store, clock, MemoryFeed(), Marks())
+        cases = use_cases(store, clock, MemoryFeed(), Marks())
         stopped: dict[str, tuple[datetime, set[datetime]]] = {}
         for one in chance.sample(courses, len(courses)):
             await asyncio.sleep(chance.uniform(0.02, 0.16))
             schedule_id = one.schedule.id
             if chance.random() < 0.5:
-                await cases.schedules.pause(LOCAL, schedule_id)
+                await cases[Schedules].pause(LOCAL, schedule_id)
             else:
-                await cases.schedules.delete(LOCAL, schedule_id)
+                await cases[Schedules].delete(LOCAL, schedule_id)
             ((at,),) = await rows(
                 store, "SELECT updated_at FROM schedules WHERE id = :id AND next_at IS NULL", id=schedule_id
             )
@@ -318,16 +321,16 @@ async def test_no_run_appears_after_a_pause_or_a_deletion(server_database_url: s
             runs, ledger = found[one.schedule.id]
             assert set(runs) == seen, "a run appeared after the answer"
             assert faults(runs, ledger, one.instants(until=at)) == []
-        assert (await cases.audit.prove(LOCAL)).holes == []
+        assert (await cases[Audit].prove(LOCAL)).holes == []
         assert any(seen for _, seen in stopped.values())
 
 
 async def _fire(store: Database, now: datetime) -> None:
-    from foliot.domain.settle import settle
+    from foliot.engine.model.settle import settle
 
     async with store.begin() as tx:
-        due, _ = await tx.firing.lock_due(now, 1000)
-        await tx.firing.record([settle(one, now) for one in due], now)
+        due, _ = await SqlFiring(tx).lock_due(now, 1000)
+        await SqlFiring(tx).record([settle(one, now) for one in due], now)
 
 
 # --- what the claimers wrote down -------------------------------------------------------------------------------------

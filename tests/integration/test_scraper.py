@@ -18,18 +18,18 @@ import pytest
 import pytest_asyncio
 
 from foliot import __version__
-from foliot.actions.articles.fetching import Fetcher
-from foliot.actions.articles.readers import Readers
-from foliot.actions.articles.scraper import PageScraper
-from foliot.domain.article import NO_WORD
-from foliot.domain.run import Fence
-from foliot.egress import HttpEgress
-from foliot.ports.articles import Allowance, Extracted, Missed, Moved, Taken, Unchanged, host_of
-from foliot.tasks.reader import SILENCE
+from foliot.cluster import machine
+from foliot.cluster.page_reader import SILENCE
+from foliot.cluster.process_pool import Child, ProcessPool
+from foliot.cluster.reader_pool import reader_pool
+from foliot.engine.model.run import Fence
+from foliot.features.articles.fetch.extractor_pool import Readers
+from foliot.features.articles.fetch.request import Fetcher
+from foliot.features.articles.fetch.scraper import PageScraper
+from foliot.features.articles.model.article import NO_WORD
+from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged, host_of
+from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
-from foliot.workers import machine
-from foliot.workers.pool import Child, ProcessPool
-from foliot.workers.reader_pool import reader_pool
 from tests.certificates import self_signed
 from tests.integration.newsstand import Answer, Newsstand, answer, moved, newsstand, story
 from tests.integration.outside import names

@@ -13,12 +13,14 @@ from sqlalchemy import make_url, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from foliot.domain.access import LOCAL
-from foliot.domain.run import RunState
-from foliot.feed.memory import MemoryFeed
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.core.access import LOCAL
+from foliot.db.database import Database
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import StoppedClock, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.services import absent
 from tests.world import EVERY_MINUTE, OneAction, World
 
@@ -48,13 +50,15 @@ def dialect(url: str) -> str:
 async def live(store: Database) -> None:
     """A little of everything that the views can show."""
     clock, feed = StoppedClock(), MemoryFeed()
-    world = World(store, clock, UseCases.of(store, clock, feed, OneAction()), feed)
+    world = World(store, clock, use_cases(store, clock, feed, OneAction()), feed)
     schedule = await world.schedule(EVERY_MINUTE, overlap="skip")
     await world.pass_time(3)
     async with store.read() as tx:
-        ((_, run_id, _),) = await tx.schedules.instants(schedule.id, clock.now() - timedelta(days=1), clock.now(), 10)
+        ((_, run_id, _),) = await SqlSchedules(tx).instants(
+            schedule.id, clock.now() - timedelta(days=1), clock.now(), 10
+        )
     await world.end(run_id, RunState.DEAD_LETTER, {"code": "http_404", "message": "The target answered 404."})
-    await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "for the test"})
+    await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "for the test"})
 
 
 @asynccontextmanager

@@ -6,10 +6,14 @@ from typing import Any
 
 from standardwebhooks import Webhook as Verifier
 
-from foliot.domain.access import LOCAL
-from foliot.domain.run import RunState
-from foliot.domain.secret import SIGNING
-from foliot.ports import Page
+from foliot.core.access import LOCAL
+from foliot.core.secret_names import SIGNING
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Page
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.endpoints.usecases import Endpoints
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import drain
 from tests.integration.test_webhook_secrets import KEYS, VALUE, House, house
 
@@ -19,10 +23,10 @@ __all__ = ["house"]
 async def sent(house: House, url: str, **action: Any) -> Any:
     config = {"kind": "webhook", "url": url, "body": {"real": True}, **action}
     raw = {"name": "Orders", "type": "oneoff", "run_at": "2999-01-01T00:00:00Z", "action": config}
-    await house.cases.schedules.create(LOCAL, raw)
-    run = await house.cases.endpoints.test(LOCAL, {"url": url})
+    await house.cases[Schedules].create(LOCAL, raw)
+    run = await house.cases[Endpoints].test(LOCAL, {"url": url})
     await drain(house.store, house.clock, house.action)
-    return await house.cases.runs.get(LOCAL, run.id)
+    return await house.cases[Runs].get(LOCAL, run.id)
 
 
 async def test_one_signed_request_arrives_and_says_that_it_is_a_test(house: House) -> None:
@@ -54,7 +58,7 @@ async def test_a_test_that_fails_is_tried_once_and_leaves_no_letter(house: House
 
     assert (run.state, run.attempt, len(run.attempts)) == (RunState.FAILED, 1, 1)
     assert run.error["code"] == "target_unreachable"
-    assert await house.cases.dead_letters.groups(LOCAL, Page()) == []
+    assert await house.cases[DeadLetters].groups(LOCAL, Page()) == []
 
 
 async def test_a_test_passes_the_same_guards(house: House) -> None:
@@ -62,10 +66,10 @@ async def test_a_test_passes_the_same_guards(house: House) -> None:
     assert run.state is RunState.SUCCESS
     object.__setattr__(house, "egress", type(house.egress)(loopback=False))
 
-    refused = await house.cases.endpoints.test(LOCAL, {"url": house.url})
+    refused = await house.cases[Endpoints].test(LOCAL, {"url": house.url})
     async with house.egress:
         await drain(house.store, house.clock, house.action)
 
-    ended = await house.cases.runs.get(LOCAL, refused.id)
+    ended = await house.cases[Runs].get(LOCAL, refused.id)
     assert (ended.state, (ended.error or {}).get("code")) == (RunState.FAILED, "address_refused")
     assert len(house.got) == 1

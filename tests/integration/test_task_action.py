@@ -14,19 +14,24 @@ from typing import Any
 import pytest
 
 from foliot import TaskContext, task
-from foliot.actions.task.running import WAITING, ToRun
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.event import Event, EventType
-from foliot.domain.run import RunState
-from foliot.engine.flight import Stop
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Context, RunView
-from foliot.ports.tasks import Attempt
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.cluster.pool_port import Attempt
+from foliot.cluster.process_pool import ProcessPool
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.db.database import Database
+from foliot.engine.attempt import Stop
+from foliot.engine.model.event import Event, EventType
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import RunView
+from foliot.engine.ports import Context
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.tasks.run.runner import WAITING, ToRun
+from foliot.features.tasks.usecases import Tasks
 from foliot.tasks import Partial
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.usecases import UseCases
-from foliot.workers.pool import ProcessPool
+from foliot.wakeups.memory import MemoryFeed
 from tests import heavy_tasks
 from tests.taskbook import catalogue, greet, run_task
 
@@ -45,16 +50,16 @@ class Place:
         clock = StoppedClock()
         known = catalogue(store, clock, *functions)
         action = run_task(known, pool)
-        return cls(store, clock, UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
+        return cls(store, clock, use_cases(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known), action)
 
     async def run(self, name: str, /, **parameters: Any) -> RunView:
         """Ask for a run and let it happen."""
-        made = await self.cases.tasks.run(LOCAL, name, {"parameters": parameters})
+        made = await self.cases[Tasks].run(LOCAL, name, {"parameters": parameters})
         await drain(self.store, self.clock, self.action, patience=50)
-        return await self.cases.runs.get(LOCAL, made.id)
+        return await self.cases[Runs].get(LOCAL, made.id)
 
     async def events(self, run: RunView) -> Sequence[Event]:
-        return (await self.cases.runs.events(LOCAL, run.id, 0, 500))[1]
+        return (await self.cases[Runs].events(LOCAL, run.id, 0, 500))[1]
 
 
 @pytest.fixture
@@ -98,7 +103,7 @@ async def test_a_thread_that_hangs_takes_nobody_elses_place(store: Database) -> 
 
     place = Place.of(store, meet)
     for _ in range(20):
-        await place.cases.tasks.run(LOCAL, "meet")
+        await place.cases[Tasks].run(LOCAL, "meet")
 
     assert (await drain(store, place.clock, place.action, patience=50)).ended == {"success": 20}
 
@@ -122,7 +127,7 @@ async def test_a_task_is_tried_again_when_it_asked_to_be(store: Database) -> Non
     place.clock.advance(60)
     await drain(store, place.clock, place.action)
 
-    ended = await place.cases.runs.get(LOCAL, run.id)
+    ended = await place.cases[Runs].get(LOCAL, run.id)
     assert (ended.state, ended.result, ended.attempt) == (RunState.SUCCESS, 3, 3)
 
 
@@ -207,7 +212,7 @@ async def test_the_delay_that_a_task_declares_counts_for_a_run_without_a_schedul
     first = run.ready_at - place.clock.now()
     place.clock.advance(first)
     await drain(store, place.clock, place.action)
-    second = (await place.cases.runs.get(LOCAL, run.id)).ready_at - place.clock.now()
+    second = (await place.cases[Runs].get(LOCAL, run.id)).ready_at - place.clock.now()
 
     assert run.state is RunState.RETRYING
     assert timedelta(seconds=270) <= first <= timedelta(seconds=330)
@@ -357,8 +362,8 @@ async def test_the_usual_time_limit_is_25_minutes_of_30(store: Database) -> None
 
     assert place.action.timeout == timedelta(minutes=30)
     # The engine leaves an action nine tenths of its limit; of those the task is asked to stop after 25 minutes.
-    from foliot.actions.task.action import SOFT
     from foliot.engine import executor
+    from foliot.features.tasks.action import SOFT
 
     assert place.action.timeout * executor.SOFT * SOFT == timedelta(minutes=25)
 
@@ -378,14 +383,14 @@ async def test_a_schedule_of_a_task_that_is_no_longer_the_tenants_fails_for_good
     acme = Caller("acme", "anna", Role.ADMIN)
     before, after = Place.of(store, lent), Place.of(store, kept)
     draft = {"name": "x", "type": "cron", "cron_expr": "0 * * * *", "action": {"kind": "task", "task": "lent"}}
-    schedule = await before.cases.schedules.create(acme, draft)
-    good = await before.cases.schedules.run_now(acme, schedule.id)
+    schedule = await before.cases[Schedules].create(acme, draft)
+    good = await before.cases[Schedules].run_now(acme, schedule.id)
     await drain(store, before.clock, before.action)
-    bad = await after.cases.schedules.run_now(acme, schedule.id)
+    bad = await after.cases[Schedules].run_now(acme, schedule.id)
     await drain(store, after.clock, after.action)
 
-    assert (await before.cases.runs.get(acme, good.id)).state is RunState.SUCCESS
-    ended = await after.cases.runs.get(acme, bad.id)
+    assert (await before.cases[Runs].get(acme, good.id)).state is RunState.SUCCESS
+    ended = await after.cases[Runs].get(acme, bad.id)
     assert (ended.state, ended.attempt) == (RunState.DEAD_LETTER, 1)
     assert ended.error is not None
     assert ended.error["code"] == "unknown_task"
@@ -401,11 +406,11 @@ async def test_a_schedule_has_what_its_task_says_unless_it_says_otherwise(store:
         "action": {"kind": "task", "task": "greet", "parameters": {"name": "you"}},
     }
 
-    made = await place.cases.schedules.create(LOCAL, draft)
-    own = await place.cases.schedules.create(
+    made = await place.cases[Schedules].create(LOCAL, draft)
+    own = await place.cases[Schedules].create(
         LOCAL, {**draft, "queue": "mine", "retry_policy": {"delay_seconds": 1, "max_retries": 0}}
     )
-    half = await place.cases.schedules.create(LOCAL, {**draft, "retry_policy": {"delay_seconds": 1}})
+    half = await place.cases[Schedules].create(LOCAL, {**draft, "retry_policy": {"delay_seconds": 1}})
 
     assert (made.spec.queue, made.spec.retry.max_retries) == ("custom", 2)
     assert (own.spec.queue, own.spec.retry.max_retries, own.spec.retry.delay_seconds) == ("mine", 0, 1)

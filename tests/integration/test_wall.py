@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import URL, text
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from foliot.store.access_tables import api_keys
-from foliot.store.database import Database
-from foliot.store.migrate import migrate
+from foliot.db.database import Database
+from foliot.db.migrate import migrate
+from foliot.features.api_keys.tables import api_keys
 from tests import databases
 from tests.services import wait_for
 

@@ -17,12 +17,12 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 
 from foliot import __version__
-from foliot.actions.webhook import Webhook
-from foliot.domain.errors import Unavailable
-from foliot.domain.run import Failed, Succeeded
-from foliot.egress import HttpEgress
-from foliot.ports import Context
-from foliot.store.clock import wall
+from foliot.core.errors import Unavailable
+from foliot.db.clock import wall
+from foliot.engine.model.run import Failed, Succeeded
+from foliot.engine.ports import Context
+from foliot.features.webhooks.action import Webhook
+from foliot.net.client import HttpEgress
 
 NOW = datetime(2027, 1, 4, 12, 0, tzinfo=UTC)
 RUN = "run_0001"

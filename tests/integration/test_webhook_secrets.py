@@ -15,19 +15,23 @@ from standardwebhooks import Webhook as Verifier
 from standardwebhooks import WebhookVerificationError
 from structlog.testing import capture_logs
 
-from foliot.actions.webhook import Webhook
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.run import Outcome, RunState
-from foliot.domain.secret import OVERLAP
-from foliot.egress import HttpEgress
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Action, Context
-from foliot.store.clock import wall
-from foliot.store.database import Database
+from foliot.app.use_cases import use_cases
+from foliot.auth.keyring import Keyring
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.secret_names import OVERLAP
+from foliot.db.clock import wall
+from foliot.db.database import Database
+from foliot.engine.model.run import Outcome, RunState
+from foliot.engine.ports import Action, Context
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.secrets.usecases import Secrets
+from foliot.features.webhooks.action import Webhook
+from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.usecases import UseCases
-from foliot.vault.keyring import Keyring
-from foliot.vault.wallet import Wallet
+from foliot.wakeups.memory import MemoryFeed
 
 OLD, NEW = "old-" * 8, "new-" * 8
 VALUE = "the-value-of-the-token"
@@ -49,7 +53,7 @@ class House:
     @property
     def cases(self) -> UseCases:
         actions = GivenActions.of(self.action)
-        return UseCases.of(self.store, self.clock, MemoryFeed(), actions, vault=Keyring.of(self.master))
+        return use_cases(self.store, self.clock, MemoryFeed(), actions, vault=Keyring.of(self.master))
 
     @property
     def action(self) -> Webhook:
@@ -62,16 +66,16 @@ class House:
         return web.json_response(headers, headers={"X-Echo": headers.get("x-token", "")})
 
     async def put(self, name: str, value: str) -> None:
-        await self.cases.secrets.put(LOCAL, name, {"value": value})
+        await self.cases[Secrets].put(LOCAL, name, {"value": value})
 
     async def run(self, headers: Mapping[str, str] | None = None, *, action: Action | None = None) -> Any:
         """One attempt of a webhook with these headers."""
         config = {"kind": "webhook", "url": self.url, "headers": headers or {}}
         raw = {"name": "x", "type": "oneoff", "run_at": "2999-01-01T00:00:00Z", "action": config}
-        schedule = await self.cases.schedules.create(LOCAL, raw)
-        run = await self.cases.schedules.run_now(LOCAL, schedule.id, {})
+        schedule = await self.cases[Schedules].create(LOCAL, raw)
+        run = await self.cases[Schedules].run_now(LOCAL, schedule.id, {})
         await drain(self.store, self.clock, action or self.action)
-        return await self.cases.runs.get(LOCAL, run.id)
+        return await self.cases[Runs].get(LOCAL, run.id)
 
 
 @pytest.fixture
@@ -117,8 +121,8 @@ async def test_a_literal_credential_arrives_and_no_echo_of_it_is_kept(house: Hou
 
 
 async def test_a_secret_for_another_host_is_not_sent_and_the_run_says_so(house: House) -> None:
-    await house.cases.secrets.put(LOCAL, "BOUND", {"value": VALUE, "hosts": ["api.partner.com"]})
-    await house.cases.secrets.put(LOCAL, "MINE", {"value": VALUE, "hosts": ["127.0.0.1"]})
+    await house.cases[Secrets].put(LOCAL, "BOUND", {"value": VALUE, "hosts": ["api.partner.com"]})
+    await house.cases[Secrets].put(LOCAL, "MINE", {"value": VALUE, "hosts": ["127.0.0.1"]})
     refused = await house.run({"X-Token": "{{ secret.BOUND }}"})
     sent = await house.run({"X-Token": "{{ secret.MINE }}"})
 
@@ -150,7 +154,7 @@ async def test_a_missing_secret_fails_for_good_names_it_and_sends_nothing(house:
 
 
 async def test_another_tenants_secret_is_a_missing_one(house: House) -> None:
-    await house.cases.secrets.put(OTHER, "TOKEN", {"value": VALUE})
+    await house.cases[Secrets].put(OTHER, "TOKEN", {"value": VALUE})
     run = await house.run({"X-Token": "{{ secret.TOKEN }}"})
 
     assert run.error["code"] == "secret_missing"
@@ -159,7 +163,7 @@ async def test_another_tenants_secret_is_a_missing_one(house: House) -> None:
 
 async def test_seals_that_were_swapped_in_the_database_send_nothing_and_are_tried_again(house: House) -> None:
     await house.put("TOKEN", VALUE)
-    await house.cases.secrets.put(OTHER, "TOKEN", {"value": "eve's own value"})
+    await house.cases[Secrets].put(OTHER, "TOKEN", {"value": "eve's own value"})
     async with house.store.begin() as tx:
         rows = {row.tenant_id: row.sealed for row in await tx.conn.execute(text("SELECT * FROM secrets"))}
         for tenant, other in (("default", "other"), ("other", "default")):
@@ -232,7 +236,7 @@ async def test_an_action_that_crashes_with_the_secret_on_its_lips_is_not_quoted(
 
     with capture_logs() as logged:
         run = await house.run(action=Blurting())
-    _, events = await house.cases.runs.events(LOCAL, run.id, 0, 100)
+    _, events = await house.cases[Runs].events(LOCAL, run.id, 0, 100)
 
     assert run.attempts[0].error["code"] == "action_crashed"
     said = repr(run) + repr(events) + repr(logged)

@@ -29,7 +29,7 @@ CAMPAIGNS = (
         "G7",
         "each attempt has an id of its own",
         Edit(
-            "src/foliot/actions/webhook/action.py",
+            "src/foliot/features/webhooks/action.py",
             '"webhook-id": ctx.run_id,',
             '"webhook-id": f"{ctx.run_id}.{ctx.attempt}",',
         ),
@@ -40,7 +40,7 @@ CAMPAIGNS = (
         "G13",
         "buffered runs do not wait",
         Edit(
-            "src/foliot/store/firing.py",
+            "src/foliot/engine/sql/due_schedules.py",
             '"lane": [None if run.buffered else spec.queue for _, spec, run in made],\n'
             '        "buffered_of": [due.id if run.buffered else None for due, _, run in made],',
             '"lane": [spec.queue for _, spec, run in made],\n        "buffered_of": [None for _ in made],',
@@ -49,14 +49,14 @@ CAMPAIGNS = (
     _seen(
         "G16",
         "each process believes its own clock",
-        Edit("src/foliot/engine/timekeeper.py", "        self.clock.adjust(moment, monotonic)\n", ""),
-        Edit("src/foliot/store/firing.py", "schedules.c.next_at <= clock)", "schedules.c.next_at <= now)"),
+        Edit("src/foliot/engine/clock_sync.py", "        self.clock.adjust(moment, monotonic)\n", ""),
+        Edit("src/foliot/engine/sql/due_schedules.py", "schedules.c.next_at <= clock)", "schedules.c.next_at <= now)"),
     ),
     _seen(
         "G18",
         "a target that is not allowed is called",
         Edit(
-            "src/foliot/egress/guard.py",
+            "src/foliot/net/guard.py",
             "        if not self.rules.allows_port(target.host, target.port):\n",
             "        if not target.port:\n",
         ),

@@ -35,15 +35,15 @@ def _on_sqlite(test: str) -> str:
     return f"{GUARANTEES}{test}[sqlite]"
 
 
-_MIGRATION = "src/foliot/store/migrations/versions/0001_core.py"
-_FIRING = "src/foliot/store/firing.py"
-_CLAIMS = "src/foliot/store/claims.py"
-_ENDINGS = "src/foliot/store/endings.py"
-_SETTLE = "src/foliot/domain/settle.py"
+_MIGRATION = "src/foliot/db/migrations/versions/0001_core.py"
+_FIRING = "src/foliot/engine/sql/due_schedules.py"
+_CLAIMS = "src/foliot/engine/sql/claims.py"
+_ENDINGS = "src/foliot/engine/sql/endings.py"
+_SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
-_TURNS = "src/foliot/store/turns.py"
-_CRAWLS = "src/foliot/store/crawls.py"
+_TURNS = "src/foliot/engine/sql/tenant_turns.py"
+_CRAWLS = "src/foliot/features/crawls/sql/requests.py"
 
 _CRAWL = "src/foliot/actions/crawl/"
 _CRAWL_FAULTS = "tests/integration/test_crawl_faults.py::"
@@ -115,7 +115,7 @@ MUTANTS = (
     ),
     Mutant(
         "a claim does not ask whether the queue is paused",
-        (Edit("src/foliot/store/gate.py", "return [~paused]\n", "return []\n"),),
+        (Edit("src/foliot/engine/sql/queue_pauses.py", "return [~paused]\n", "return []\n"),),
         "tests/contract/test_store_queues.py::test_no_run_of_a_paused_queue_is_picked_or_claimed[sqlite]",
     ),
     Mutant("claim without state check", _CLAIM_WITHOUT_STATE, _on_sqlite("test_a_run_is_claimed_by_one"), suite=True),
@@ -125,8 +125,8 @@ MUTANTS = (
             Edit(_DISPATCHER, "CROWDED = 0.01\n", "CROWDED = 0.01\nOFFERED: set[str] = set()\n"),
             Edit(
                 _DISPATCHER,
-                "            ready = await tx.claims.ready(now, self.queues, limit)\n",
-                "            ready = await tx.claims.ready(now, self.queues, limit)\n"
+                "            ready = await SqlClaims(tx).ready(now, self.queues, limit)\n",
+                "            ready = await SqlClaims(tx).ready(now, self.queues, limit)\n"
                 "            ready = [one for one in ready if one not in OFFERED]\n"
                 "            OFFERED.update(ready)\n",
             ),
@@ -154,7 +154,7 @@ MUTANTS = (
         "unfenced log append",
         (
             Edit(
-                "src/foliot/store/runs.py",
+                "src/foliot/engine/sql/runs.py",
                 "if (row.epoch, row.token) == (fence.epoch, fence.token):",
                 "if row.id == fence.run_id:",
             ),
@@ -208,7 +208,7 @@ MUTANTS = (
         "DST gap rule dropped",
         (
             Edit(
-                "src/foliot/domain/fires.py",
+                "src/foliot/core/time/fire_times.py",
                 "        if not self._fixed:\n",
                 "        if self._fixed in (True, False):\n",
             ),
@@ -217,7 +217,7 @@ MUTANTS = (
     ),
     Mutant(
         "retry counts one too many",
-        (Edit("src/foliot/domain/retry.py", "attempt >= max_attempts", "attempt > max_attempts"),),
+        (Edit("src/foliot/engine/model/retry.py", "attempt >= max_attempts", "attempt > max_attempts"),),
         GUARANTEES + "test_three_attempts_are_three_attempts",
     ),
     Mutant(
@@ -250,7 +250,7 @@ MUTANTS = (
         "a resumed schedule catches up its pause",
         (
             Edit(
-                "src/foliot/usecases/changes.py",
+                "src/foliot/features/schedules/usecases/change.py",
                 "cursor = None if exhausted else spec.trigger.next_after(now)",
                 "cursor = None if exhausted else spec.trigger.next_after(schedule.created_at)",
             ),
@@ -288,7 +288,7 @@ MUTANTS = (
         "parked: whoever looked too long ago may still write",
         (
             Edit(
-                "src/foliot/store/parked.py",
+                "src/foliot/engine/sql/parked.py",
                 "if (row.epoch, row.token) != (parking.fence.epoch, parking.fence.token):",
                 "if row.id is None:",
             ),
@@ -297,7 +297,13 @@ MUTANTS = (
     ),
     Mutant(
         "parked: what a look brought is written again after a lost acknowledgement",
-        (Edit("src/foliot/store/parked.py", "            elif row.lease_until is not None:\n", "            else:\n"),),
+        (
+            Edit(
+                "src/foliot/engine/sql/parked.py",
+                "            elif row.lease_until is not None:\n",
+                "            else:\n",
+            ),
+        ),
         f"{PARKED}test_a_parking_written_twice_is_written_once[sqlite]",
     ),
     # --- the same faults, seen by processes that race -----------------------------------------------------------------
@@ -329,7 +335,7 @@ MUTANTS = (
         "race: a pause does not wait for the ticker",
         (
             Edit(
-                "src/foliot/store/schedules.py",
+                "src/foliot/engine/sql/schedules.py",
                 "row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()",
                 "row = (await self.conn.execute(query)).first()",
             ),
@@ -476,7 +482,7 @@ MUTANTS = (
         "code beats what somebody edited",
         (
             Edit(
-                "src/foliot/usecases/declaring.py",
+                "src/foliot/features/schedules/usecases/declared.py",
                 "if schedule.fault is not None or edited(schedule, declared):",
                 "if schedule.fault is not None:",
             ),
@@ -488,7 +494,7 @@ MUTANTS = (
         "a process that would not stop is used again",
         (
             Edit(
-                "src/foliot/workers/pool.py",
+                "src/foliot/cluster/process_pool.py",
                 "child.spoiled = not hearing.done() or hearing.exception() is not None",
                 "child.spoiled = False",
             ),
@@ -499,7 +505,7 @@ MUTANTS = (
         "a tenant's cleanup deletes everybody's runs",
         (
             Edit(
-                "src/foliot/store/upkeep.py",
+                "src/foliot/engine/sql/retention.py",
                 "mine = () if tenant_id is None else (runs.c.tenant_id == tenant_id,)",
                 "mine = ()",
             ),
@@ -509,19 +515,19 @@ MUTANTS = (
     # --- gRPC -----------------------------------------------------------------------------------------------------
     Mutant(
         "gRPC: nobody asks whether the caller may",
-        (Edit("src/foliot/doors/rpc/gate.py", "            demand(caller, *method.permission)\n", ""),),
+        (Edit("src/foliot/servers/grpc/interceptor.py", "            demand(caller, *method.permission)\n", ""),),
         "tests/contract/test_rpc_access.py::test_too_small_a_role_may_not",
     ),
     Mutant(
         "gRPC: a caller who hangs up takes the work down",
-        (Edit("src/foliot/doors/rpc/work.py", "return await asyncio.shield(task)", "return await task"),),
+        (Edit("src/foliot/servers/grpc/running_calls.py", "return await asyncio.shield(task)", "return await task"),),
         "tests/contract/test_rpc_wire.py::test_a_change_that_has_begun_is_made_though_its_caller_hangs_up",
     ),
     Mutant(
         "gRPC: a stream goes on when its key was revoked",
         (
             Edit(
-                "src/foliot/doors/rpc/watching.py",
+                "src/foliot/features/schedules/rpc/watch.py",
                 "if self.identity is not None and not await self.identity.still(call.caller):",
                 "if self.identity is None:",
             ),
@@ -530,14 +536,14 @@ MUTANTS = (
     ),
     Mutant(
         "gRPC: places in lists are everybody's",
-        (Edit("src/foliot/doors/rpc/jobs.py", 'f"{call.caller.tenant_id}\\n{LIST}"', "LIST"),),
+        (Edit("src/foliot/features/schedules/rpc/jobs.py", 'f"{call.caller.tenant_id}\\n{LIST}"', "LIST"),),
         "tests/contract/test_rpc_access.py::test_the_place_in_a_list_is_no_use_to_another_tenant",
     ),
     Mutant(
         "a service that came back changed is called as it was",
         (
             Edit(
-                "src/foliot/actions/grpc/catalogues.py",
+                "src/foliot/features/grpc_calls/service_catalogues.py",
                 " and self.calls.line_of(service) == entry.line",
                 "",
             ),
@@ -548,7 +554,7 @@ MUTANTS = (
         "a service leads to any address its name has",
         (
             Edit(
-                "src/foliot/egress/calls.py",
+                "src/foliot/net/grpc_client.py",
                 "if not self._rules.allows_address(address.host, address.port, each)]",
                 "if False]",
             ),
@@ -564,7 +570,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQLite answers before the disk does",
-        (Edit("src/foliot/store/dialects.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
+        (Edit("src/foliot/db/dialects.py", '"synchronous=FULL"', '"synchronous=OFF"'),),
         "tests/integration/test_durability.py::test_what_was_committed_survives_a_power_cut",
     ),
 )

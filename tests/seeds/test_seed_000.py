@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.settings import Settings
+from foliot.config.settings import Settings
 from tests.acceptance.house import House
 from tests.seeds.conftest import Start, curl, curl_status
 from tests.services import free_port

@@ -10,7 +10,7 @@ import pytest
 
 import foliot.proto.scheduler_service_pb2 as messages
 import foliot.proto.scheduler_service_pb2_grpc as stubs
-from foliot.settings import Settings
+from foliot.config.settings import Settings
 from tests.acceptance.house import House
 from tests.seeds.conftest import Start
 from tests.services import free_port

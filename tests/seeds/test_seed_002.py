@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from foliot.settings import Settings
+from foliot.config.settings import Settings
 from tests.acceptance.house import SECONDS, House
 from tests.acceptance.newspaper import Newspaper, a_newspaper
 from tests.seeds.conftest import Start, curl, curl_status

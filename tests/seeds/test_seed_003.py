@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from foliot.doors.discord.commands import commands
-from foliot.settings import Settings
+from foliot.config.settings import Settings
+from foliot.features.discord.commands import commands
 from tests.acceptance.house import SECONDS, House
 from tests.seeds.conftest import Start
 from tests.services import wait_until

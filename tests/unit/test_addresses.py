@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import ip_addresses
 
-from foliot.domain.errors import Invalid
-from foliot.egress import HttpEgress
-from foliot.egress.addresses import Address, is_forbidden, is_loopback, is_public
-from foliot.egress.allow import Rules
-from foliot.egress.target import read_url
+from foliot.core.errors import Invalid
+from foliot.net.addresses import Address, is_forbidden, is_loopback, is_public
+from foliot.net.allow import Rules
+from foliot.net.client import HttpEgress
+from foliot.net.url import read_url
 
 PUBLIC = [
     "1.1.1.1",

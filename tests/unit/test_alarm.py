@@ -7,8 +7,8 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.engine import alarm as alarms
-from foliot.engine.alarm import GRAIN, Alarm
+from foliot.engine import ready_times as alarms
+from foliot.engine.ready_times import GRAIN, Alarm
 from tests.givens import NOON, SECOND
 
 

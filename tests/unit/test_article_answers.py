@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foliot.actions.articles import robots
-from foliot.actions.articles.charset import decoded
-from foliot.actions.articles.verdict import MOST_PAGE, judge
-from foliot.domain.article import NO_WORD
-from foliot.ports import Reply
-from foliot.ports.articles import Allowance, Missed, Unchanged
+from foliot.core.egress import Reply
+from foliot.features.articles.fetch import robots
+from foliot.features.articles.fetch.verdict import MOST_PAGE, judge
+from foliot.features.articles.model.article import NO_WORD
+from foliot.features.articles.model.fetch import Allowance, Missed, Unchanged
+from foliot.pages.charset import decoded
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 HTML = "text/html; charset=utf-8"

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Fence
-from foliot.engine.fetches import Fetch, ending
-from foliot.engine.gatherer import CROWDED, LINGER, SHORTEST, Gatherer, Gathering
-from foliot.feed.memory import MemoryFeed
-from foliot.ports.articles import Extracted, Taken
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import Fence
+from foliot.features.articles.actor.fetch import Fetch, ending
+from foliot.features.articles.actor.fetcher import CROWDED, LINGER, SHORTEST, Gatherer, Gathering
+from foliot.features.articles.model.fetch import Extracted, Taken
 from foliot.testing import StoppedClock
+from foliot.wakeups.memory import MemoryFeed
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 

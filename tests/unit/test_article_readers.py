@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.articles.readers import HEAVY, TOGETHER, Page, Readers, TookTooLong, Unreadable
-from foliot.ports import Room, always_room
-from foliot.ports.tasks import Call, ProcessDied, Tell, Told
+from foliot.cluster.pool_port import Call, ProcessDied, Tell, Told
+from foliot.core.ports import Room, always_room
+from foliot.features.articles.fetch.extractor_pool import HEAVY, TOGETHER, Page, Readers, TookTooLong, Unreadable
 
 
 @dataclass

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.actions.articles import urls
-from foliot.actions.articles.urls import BadUrl, one_spelling
+from foliot.features.articles.fetch import urls
+from foliot.features.articles.fetch.urls import BadUrl, one_spelling
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from chaos import history, kinds, report
 from chaos.doors import Answer, Doors
 from chaos.generator import Generator, Hindered
 from chaos.history import Scribe
-from foliot.store.clock import StoreClock
+from foliot.db.clock import StoreClock
 
 START = datetime(2027, 5, 1, 9, 0, tzinfo=UTC)
 

@@ -26,8 +26,8 @@ import foliot
 from foliot.cli import following, process
 from foliot.cli.app import COMPLETING, app, narrow
 from foliot.cli.printing import EXIT_CODES, Exit, count, moment, print_json, printable
-from foliot.domain.errors import Conflict
-from foliot.store.lock import only_one
+from foliot.core.errors import Conflict
+from foliot.db.file_lock import only_one
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 SCHEDULE: dict[str, Any] = {
@@ -187,8 +187,8 @@ def test_a_server_starts_without_the_commands_that_ask_one_and_is_explained_alik
 def test_a_start_makes_no_model_and_imports_nothing_that_is_not_asked_yet() -> None:
     """What checks a body is made when the first such body comes; libraries wait for whatever needs them."""
     code = (
-        "import sys, foliot.bootstrap, foliot.doors.rest, foliot.doors.rpc\n"
-        "from foliot.describing import Described\n"
+        "import sys, foliot.app.build, foliot.servers.http, foliot.servers.grpc\n"
+        "from foliot.servers.http.attribute_docs import Described\n"
         "def below(cls): return [cls, *(each for one in cls.__subclasses__() for each in below(one))]\n"
         "heavy = {'alembic', 'discord', 'trafilatura', 'celery', 'kombu', 'pymongo', 'cryptography', 'lxml'}\n"
         "print([one.__name__ for one in below(Described)[1:] if one.__pydantic_complete__])\n"
@@ -944,7 +944,7 @@ def test_a_second_engine_on_a_file_is_refused_with_the_pid_of_the_first(bare: Fo
     home = tmp_path / "home"
     home.mkdir()
     held = (
-        "import sys; from pathlib import Path; from foliot.store.lock import only_one\n"
+        "import sys; from pathlib import Path; from foliot.db.file_lock import only_one\n"
         "with only_one(Path(sys.argv[1])):\n    print('held', flush=True); sys.stdin.read()"
     )
     with subprocess.Popen(

@@ -14,8 +14,10 @@ import foliot.cli
 from foliot.cli import audit, secrets, upkeep
 from foliot.cli.access import READ_HOUSE, SERVER, WRITE_HOUSE, caller_of, needs, needs_of
 from foliot.cli.app import app
-from foliot.domain.access import Door, Thing, Verb, may
-from foliot.domain.errors import Forbidden
+from foliot.core.access import Door, Thing, Verb, may
+from foliot.core.errors import Forbidden
+from foliot.features.ledger.usecases import Audit
+from foliot.features.secrets.usecases import Secrets
 from tests.world import open_world
 
 ROOM = Path(foliot.cli.__file__).parent
@@ -83,8 +85,8 @@ async def test_a_command_that_states_nothing_is_denied() -> None:
     def silent() -> None: ...
 
     async with open_world() as world:
-        assert (await world.cases.audit.prove(caller_of(reads))).holes == []
+        assert (await world.cases[Audit].prove(caller_of(reads))).holes == []
         with pytest.raises(Forbidden):
-            await world.cases.audit.prove(caller_of(silent))
+            await world.cases[Audit].prove(caller_of(silent))
         with pytest.raises(Forbidden):
-            await world.cases.secrets.rekey(caller_of(reads))
+            await world.cases[Secrets].rekey(caller_of(reads))

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from foliot.domain.access import LOCAL
-from foliot.store.clock import StoreClock
-from foliot.store.migrations.append_only import RULES
+from foliot.app.use_cases import use_cases
+from foliot.commands.audit_sql import SqlTrail
+from foliot.core.access import LOCAL
+from foliot.db.clock import StoreClock
+from foliot.db.migrations.append_only import RULES
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import open_store
-from foliot.usecases import UseCases
 from tests.unit.test_cli import Foliot, Script, bare, run, server  # noqa: F401 -- fixtures
 from tests.world import HOURLY, OneAction, World
 
@@ -28,11 +30,11 @@ def database(bare: Foliot, tmp_path: Path) -> Path:  # noqa: F811 -- the fixture
     async def fill() -> None:
         async with open_store(f"sqlite+aiosqlite:///{path}") as store:
             world = World.on(store)
-            world.cases = UseCases.of(store, StoreClock(), world.feed, OneAction())
+            world.cases = use_cases(store, StoreClock(), world.feed, OneAction())
             for _ in range(3):
-                await world.cases.schedules.create(LOCAL, HOURLY)
+                await world.cases[Schedules].create(LOCAL, HOURLY)
             async with store.begin() as tx:
-                await tx.trail.chain(10)
+                await SqlTrail(tx).chain(10)
 
     asyncio.run(fill())
     return path
@@ -65,8 +67,8 @@ def test_entries_that_are_not_chained_yet_are_accounted_for(bare: Foliot, databa
     async def write() -> None:
         async with open_store(f"sqlite+aiosqlite:///{database}") as store:
             world = World.on(store)
-            world.cases = UseCases.of(store, StoreClock(), world.feed, OneAction())
-            await world.cases.schedules.create(LOCAL, HOURLY)
+            world.cases = use_cases(store, StoreClock(), world.feed, OneAction())
+            await world.cases[Schedules].create(LOCAL, HOURLY)
 
     asyncio.run(write())
 
@@ -123,7 +125,7 @@ def test_a_chain_made_anew_is_sound_in_itself_and_not_what_was_seen_earlier(
 
     async def chain() -> None:
         async with open_store(f"sqlite+aiosqlite:///{database}") as store, store.begin() as tx:
-            await tx.trail.chain(10)
+            await SqlTrail(tx).chain(10)
 
     asyncio.run(chain())
     assert bare("audit", "verify").code == 0

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from foliot.store.lock import only_one
-from foliot.store.migrate import NEWEST
+from foliot.db.file_lock import only_one
+from foliot.db.migrate import NEWEST
 from tests.unit.test_cli import Foliot, bare  # noqa: F401 -- a fixture
 
 NEWER = "9999"
@@ -197,10 +197,10 @@ def test_the_file_is_kept_as_it_was_before_it_is_migrated(bare: Foliot, database
         from alembic.config import Config
         from sqlalchemy import create_engine
 
-        import foliot.store.migrations
+        import foliot.db.migrations
 
         config = Config()
-        config.set_main_option("script_location", str(Path(foliot.store.migrations.__file__).parent))
+        config.set_main_option("script_location", str(Path(foliot.db.migrations.__file__).parent))
         with create_engine(f"sqlite:///{database}").connect() as connection:
             config.attributes["connection"] = connection
             command.downgrade(config, "-1")

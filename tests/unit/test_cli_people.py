@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from foliot.cli import showing
-from foliot.domain.errors import Conflict
-from foliot.settings import Settings
+from foliot.config.settings import Settings
+from foliot.core.errors import Conflict
 from tests.unit.test_cli import Script, invoke
 
 

@@ -14,7 +14,9 @@ from typer.testing import CliRunner, Result
 
 from foliot.cli.app import app
 from foliot.cli.booking import booking
-from foliot.settings import Settings, SettingsError, unused
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
+from foliot.config.unknown_keys import unused
 
 ITEMS = """pipelines:
   sound:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from foliot.cli.schedule_acts import read_documents
-from foliot.doors.rest import yaml_text
+from foliot.servers.http import yaml
 from tests.unit.test_cli import SCHEDULE, Script, invoke, server
 from tests.unit.test_cli_bulks import BULK
 
@@ -196,8 +196,8 @@ def test_what_thousands_of_schedules_come_to_is_read_back() -> None:
         deep = {"in": deep}
     odd = {"name": "odd", "action": {"body": deep, "long " * 300: {"a": [1]}, "x" * 2000: "y"}}
 
-    assert read_documents("it", yaml_text.listed([one] * 3000)) == [one] * 3000
-    assert read_documents("it", yaml_text.listed([odd])) == [odd]
+    assert read_documents("it", yaml.listed([one] * 3000)) == [one] * 3000
+    assert read_documents("it", yaml.listed([odd])) == [odd]
 
 
 @pytest.mark.parametrize("text", ["- [", "a: b: c", '{"a": ', "just words", "- 1\n- 2"])

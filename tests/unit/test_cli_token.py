@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from foliot.auth.claims import Expectations
+from foliot.auth.tokens import Tokens
+from foliot.auth.verification_keys import Keys, hs256, key_file
 from foliot.cli.app import app
-from foliot.domain.access import Role
-from foliot.identity.claims import Expectations
-from foliot.identity.tokens import Tokens
-from foliot.identity.verifying import Keys, hs256, key_file
-from foliot.store.clock import StoreClock
+from foliot.core.access import Role
+from foliot.db.clock import StoreClock
 from tests.tokens import ALGORITHMS, SECRET, jwk, jwks, pem, private, private_pem
 
 

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
-from foliot.ports.articles import Changed, Mark
-from foliot.sinks.copier import Copier
+from foliot.features.articles.model.fetch import Changed, Mark
+from foliot.features.articles.mongo_copier import Copier
 from foliot.testing import StoppedClock
 
 BEGAN = datetime(2027, 1, 1, tzinfo=UTC)

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.crawl import Crawl, Node, Nodes
-from foliot.actions.crawl.starting import asked, jobid_of
-from foliot.domain.errors import Invalid, InvalidMany
-from foliot.egress import HttpEgress
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.features.crawls.action.action import Crawl
+from foliot.features.crawls.action.scrapyd_client import Node
+from foliot.features.crawls.action.scrapyd_nodes import Nodes
+from foliot.features.crawls.action.start import asked, jobid_of
+from foliot.net.client import HttpEgress
 from foliot.testing import StoppedClock
 
 URL = "https://example.com/"

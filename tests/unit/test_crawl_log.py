@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.actions.crawl.client import Piece
-from foliot.actions.crawl.copying import BREATH, Budget, Copier
-from foliot.actions.crawl.handle import Handle
-from foliot.actions.crawl.pieces import cut
-from foliot.actions.crawl.scrapylog import Reading, clean, zone_of
+from foliot.features.crawls.action.copier import BREATH, Budget, Copier
+from foliot.features.crawls.action.handle import Handle
+from foliot.features.crawls.action.pieces import cut
+from foliot.features.crawls.action.scrapy_log import Reading, clean, zone_of
+from foliot.features.crawls.action.scrapyd_client import Piece
 
 LIMIT = 16
 HEAD = "2026-11-16 02:42:05 [scrapy.core.engine] INFO: "

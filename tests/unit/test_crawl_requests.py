@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from foliot.domain.access import LOCAL
-from foliot.domain.crawl import fingerprint
-from foliot.domain.errors import Contended, Invalid, InvalidMany, Unavailable
-from foliot.store.crawl_tables import crawl_requests
-from foliot.usecases.crawls import Turns
+from foliot.core.access import LOCAL
+from foliot.core.errors import Contended, Invalid, InvalidMany, Unavailable
+from foliot.features.crawls.model.crawl import fingerprint
+from foliot.features.crawls.tables import crawl_requests
+from foliot.features.crawls.usecases import Crawls, Turns
 from tests.contract.test_crawls import crawl
 from tests.world import World, open_world
 
@@ -106,7 +106,7 @@ async def test_a_request_is_an_object(world: World) -> None:
     wrong: list[object] = [None, [], "crawl", 7]
     for raw in wrong:
         with pytest.raises(Invalid):
-            await world.cases.crawls.request(LOCAL, raw)
+            await world.cases[Crawls].request(LOCAL, raw)
 
 
 # --- one after the other ----------------------------------------------------------------------------------------------

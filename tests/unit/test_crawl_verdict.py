@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.crawl.handle import Handle, HandleUnreadable
-from foliot.actions.crawl.progress import advance
-from foliot.actions.crawl.scrapylog import Reading
-from foliot.actions.crawl.verdict import judge
-from foliot.domain.run import Failed, Succeeded
+from foliot.engine.model.run import Failed, Succeeded
+from foliot.features.crawls.action.handle import Handle, HandleUnreadable
+from foliot.features.crawls.action.progress import advance
+from foliot.features.crawls.action.scrapy_log import Reading
+from foliot.features.crawls.action.verdict import judge
 
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 

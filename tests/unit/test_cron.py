@@ -9,8 +9,8 @@ from cronsim import CronSim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.domain.cron import LIMIT, parse, resolve
-from foliot.domain.errors import Invalid
+from foliot.core.errors import Invalid
+from foliot.core.time.cron import LIMIT, parse, resolve
 
 
 @pytest.mark.parametrize(

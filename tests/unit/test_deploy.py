@@ -26,16 +26,16 @@ from typer.main import get_command
 
 import foliot
 from foliot.cli.app import app
-from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.domain.run import RunState
-from foliot.domain.schedule import Status
-from foliot.doors.rest.exposing import expose
-from foliot.egress import addresses
-from foliot.pipelines.book.reading import Reader
-from foliot.pipelines.loading import load
-from foliot.settings import Settings
-from foliot.settings.rpc import USUAL_PORT
-from foliot.usecases.health import Numbers
+from foliot.config.grpc import USUAL_PORT
+from foliot.config.settings import Settings
+from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Status
+from foliot.features.health.prometheus import expose
+from foliot.features.health.usecases.health import Numbers
+from foliot.features.pipelines.file.read import Reader
+from foliot.features.pipelines.loader import load
+from foliot.net import addresses
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

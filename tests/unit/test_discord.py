@@ -11,17 +11,20 @@ import discord
 import pytest
 import yaml
 
+from foliot.app.use_cases import use_cases
 from foliot.cli.discord import serve
-from foliot.domain.access import Door, Role
-from foliot.domain.errors import Conflict, Forbidden, Unavailable
-from foliot.doors.discord import DiscordDoor, Members, words
-from foliot.doors.discord.drafts import Draft
-from foliot.feed.memory import MemoryFeed
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
+from foliot.core.access import Door, Role
+from foliot.core.errors import Conflict, Forbidden, Unavailable
+from foliot.features.discord import text as words
+from foliot.features.discord.connection import DiscordDoor
+from foliot.features.discord.draft_message import Draft
+from foliot.features.discord.members import Members
+from foliot.features.pipelines.steps.discord_sink import DiscordSink
 from foliot.logs import redact
-from foliot.pipelines.builtin.discord import DiscordSink
-from foliot.settings import Settings, SettingsError
 from foliot.testing import GivenActions, StoppedClock, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.discord_server import TOKEN
 
 GUILD = 7
@@ -72,7 +75,7 @@ def test_the_role_of_everybody_can_be_granted() -> None:
 async def test_it_is_made_without_a_token_and_does_nothing() -> None:
     async with open_store() as store:
         clock, feed = StoppedClock(), MemoryFeed()
-        cases = UseCases.of(store, clock, feed, GivenActions.of())
+        cases = use_cases(store, clock, feed, GivenActions.of())
         door = DiscordDoor(cases=cases, members=MAP, clock=clock, feed=feed)
 
         assert (await door.run_once()).rest > 60

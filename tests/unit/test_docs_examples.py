@@ -15,17 +15,20 @@ import pytest
 from typer.main import get_command
 
 from foliot.cli.app import app
-from foliot.domain.judge import Tried, judge
-from foliot.domain.retry import RetryPolicy, Strategy
-from foliot.domain.run import Failed, Problem
-from foliot.domain.schedule import Catchup, Overlap, Spec
-from foliot.domain.settle import Due, settle
-from foliot.domain.trigger import Trigger, cron
+from foliot.core.time.trigger import Trigger, cron
+from foliot.engine.model.outcome import Tried, judge
+from foliot.engine.model.retry import RetryPolicy, Strategy
+from foliot.engine.model.run import Failed, Problem
+from foliot.engine.model.schedule import Catchup, Overlap, Spec
+from foliot.engine.model.settle import Due, settle
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
-DECISIONS = sorted((DOCS / "decisions").glob("*.md"))
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY", "UPGRADING")),
+    *sorted(DOCS.rglob("*.md")),
+]
+DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 STOCKHOLM = ZoneInfo("Europe/Stockholm")
 
 

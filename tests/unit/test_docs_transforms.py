@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
-from foliot.domain.pipeline import StepSpec
-from foliot.pipelines.checking import build_steps
-from foliot.pipelines.loading import load
-from foliot.pipelines.transform import Transform
+from foliot.features.pipelines.chain.check import build_steps
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.model.definition import StepSpec
 from foliot.testing import GivenPages, Streamed, stream
 
 ROOT = Path(__file__).parents[2]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.draft import Draft, document, merge, read_draft
-from foliot.domain.errors import Invalid, InvalidMany
-from foliot.domain.schedule import CatchupMode, Overlap, Schedule, Status, Type
-from foliot.domain.timing import Standing
-from foliot.domain.trigger import Cron, Every, Once
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.core.time.trigger import Cron, Every, Once
+from foliot.engine.model.schedule import CatchupMode, Overlap, Schedule, Status, Type
+from foliot.engine.model.trigger_document import Standing
+from foliot.features.schedules.model.document import Draft, document, merge, read_draft
 
 NOON = datetime(2027, 3, 1, 12, tzinfo=UTC)
 WEBHOOK = {"kind": "webhook", "url": "https://example.com/hook"}

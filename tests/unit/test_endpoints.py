@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.endpoint import Call, address, endpoints, is_test, tried
+from foliot.features.endpoints.model import Call, address, endpoints, is_test, tried
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]

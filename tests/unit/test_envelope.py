@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from foliot.ports import Parcel
-from foliot.workers.celery import envelope
-from foliot.workers.celery.app import make_app, step
-from foliot.workers.celery.envelope import Malformed
+from foliot.cluster.celery import message as envelope
+from foliot.cluster.celery.app import make_app, step
+from foliot.cluster.celery.message import Malformed
+from foliot.engine.broker import Parcel
 
 NOON = datetime(2027, 1, 4, 12, 0, 0, 123456, tzinfo=UTC)
 PARCEL = Parcel("scraping", 3, ["run_1", "run_2"], NOON)

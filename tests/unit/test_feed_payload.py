@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.domain.ids import RUN, new_id
-from foliot.feed.payload import EVERYONE, MOST_BYTES, decode, encode, short, travels
-from foliot.feed.postgres import dsn
-from foliot.ports import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, run_topic
+from foliot.core.ids import RUN, new_id
+from foliot.wakeups.feed import ENDINGS_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, SLOTS_TOPIC, run_topic
+from foliot.wakeups.payload import EVERYONE, MOST_BYTES, decode, encode, short, travels
+from foliot.wakeups.postgres import dsn
 
 SENDER = "a1b2c3d4e5f6"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.domain.fingerprint import DIGITS, fingerprint, host_of, normalised
+from foliot.core.failure_fingerprint import DIGITS, fingerprint, host_of, normalised
 
 
 def of(message: str, code: str = "http_500", kind: str = "webhook") -> str:

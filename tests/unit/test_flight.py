@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.event import LINE_LIMIT, EventType, Line
-from foliot.domain.run import Fence
-from foliot.engine import notebook as notebooks
-from foliot.engine.flight import Flight, Stop
-from foliot.engine.logbook import SLICE, Logbook
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Claimed
-from foliot.store.logs import pack
+from foliot.core.errors import Unavailable
+from foliot.engine import attempt_log as notebooks
+from foliot.engine.attempt import Flight, Stop
+from foliot.engine.log_writer import SLICE, Logbook
+from foliot.engine.model.event import LINE_LIMIT, EventType, Line
+from foliot.engine.model.run import Fence
+from foliot.engine.model.views import Claimed
+from foliot.engine.sql.log_chunks import pack
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, stopped
 
 CLAIMED = Claimed(

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.grpc.config import MethodName, read_config
-from foliot.domain.address import AddressBook
-from foliot.domain.errors import Invalid, InvalidMany
-from foliot.settings.address_book import addresses
+from foliot.config.address_book import addresses
+from foliot.core.address_book import AddressBook
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.features.grpc_calls.config import MethodName, read_config
 
 BOOK = addresses("scraper-service=scraper:50053, web=http://shop")
 GOOD: dict[str, Any] = {"target_service": "scraper-service", "target_method": "ScrapePrices"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.domain.histogram import LATENESS_BUCKETS, Histogram
+from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.engine.meter import Meter
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.domain.errors import Invalid
-from foliot.egress.allow import Rules
-from foliot.egress.guard import Guard
-from foliot.egress.interfaces import Interfaces
+from foliot.core.errors import Invalid
+from foliot.net.allow import Rules
+from foliot.net.guard import Guard
+from foliot.net.interfaces import Interfaces
 
 MINE, MINE_V6, OTHER = ip_address("93.184.216.34"), ip_address("2a00:1450:4001::1"), ip_address("93.184.216.35")
 FIB = """Main:

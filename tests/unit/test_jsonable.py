@@ -10,7 +10,7 @@ import orjson
 import pytest
 from pydantic import BaseModel
 
-from foliot.domain.jsonable import dumps
+from foliot.core.jsonable import dumps
 
 
 class Price(BaseModel):

@@ -8,9 +8,19 @@ from typing import get_args
 
 import pytest
 
-from foliot.domain.judge import Tried, Verdict, judge
-from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import TRANSITIONS, Cancelled, Ended, Failed, HandedBack, Lost, Problem, RunState, Succeeded
+from foliot.engine.model.outcome import Tried, Verdict, judge
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import (
+    TRANSITIONS,
+    Cancelled,
+    Ended,
+    Failed,
+    HandedBack,
+    Lost,
+    Problem,
+    RunState,
+    Succeeded,
+)
 from tests.givens import NO_SPREAD, NOON, SECOND
 
 TRIED = Tried("run_1", attempt=1, max_attempts=3, policy=NO_SPREAD)

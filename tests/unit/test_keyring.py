@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.ports import CannotOpen, Vault
-from foliot.vault.keyfile import NAME, BadKeyFile, key_of
-from foliot.vault.keyring import Keyring, derived
-from foliot.vault.late import keyring_of
+from foliot.auth.keyfile import NAME, BadKeyFile, key_of
+from foliot.auth.keyring import Keyring, derived
+from foliot.auth.lazy_keyring import keyring_of
+from foliot.core.vault import CannotOpen, Vault
 
 OLD, NEW, OTHER = "old-" * 8, "new-" * 8, "other-master-key-of-32-characters"
 PLACE = ("acme", "TOKEN", "1")

@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from foliot.domain.errors import Invalid
-from foliot.domain.limits import LIMITS, MOST, UNLIMITED, Bucket, Limits, read_own
-from foliot.settings.limits import ORDINARY, TenantLimits
+from foliot.commands.limits import Limiter
+from foliot.config.limits import ORDINARY, TenantLimits
+from foliot.core.errors import Invalid
+from foliot.core.limits import LIMITS, MOST, UNLIMITED, Bucket, Limits, read_own
+from foliot.engine.sql.tenant_limits import Caps
+from foliot.features.tenants.usecases import Tenants
 
 
 def test_what_a_tenant_does_not_state_follows_the_settings_and_a_null_lifts_a_limit() -> None:
@@ -144,14 +147,15 @@ def test_what_is_chosen_holds_in_either_mode_and_none_is_no_limit() -> None:
 
 
 def test_every_limit_has_its_setting() -> None:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
     keys = {key for declared in Settings.declared() for key in declared.keys}
     assert {f"FOLIOT_LIMIT_{name.upper()}" for name in LIMITS} <= keys
 
 
 def test_a_wrong_setting_is_refused_by_its_key() -> None:
-    from foliot.settings import Settings, SettingsError
+    from foliot.config.parse import SettingsError
+    from foliot.config.settings import Settings
 
     with pytest.raises(SettingsError) as refusal:
         Settings.load({"FOLIOT_LIMIT_STREAMS": "many", "FOLIOT_LIMIT_REQUESTS_PER_MINUTE": "0"})
@@ -161,15 +165,15 @@ def test_a_wrong_setting_is_refused_by_its_key() -> None:
 
 
 async def test_the_settings_reach_everybody_who_asks_for_limits(tmp_path: Path) -> None:
-    from foliot import bootstrap
-    from foliot.settings import Settings
+    from foliot.app import build
+    from foliot.config.settings import Settings
 
     environ = {"FOLIOT_LIMIT_CONCURRENT_RUNS": "7", "FOLIOT_HOME": str(tmp_path)}
-    app = bootstrap.build(Settings.load(environ), doors=False, engine=False)
+    app = build.build(Settings.load(environ), doors=False, engine=False)
 
-    assert app.store.caps.default == 7
-    assert app.usecases.limiter.default == Limits(concurrent_runs=7)
-    assert app.egress.limits == app.usecases.limiter.egress_allow
+    assert app.store.caches[Caps].default == 7
+    assert app.usecases[Limiter].default == Limits(concurrent_runs=7)
+    assert app.egress.limits == app.usecases[Limiter].egress_allow
     with pytest.raises(Invalid, match="egress_allow"):
-        app.usecases.tenants.check_allow(["http://example.com/"])
+        app.usecases[Tenants].check_allow(["http://example.com/"])
     await app.store.close()

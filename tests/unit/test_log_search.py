@@ -9,11 +9,11 @@ from typing import Any, cast
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from foliot.domain.event import EventType, Line
-from foliot.domain.log_category import CATEGORIES, category_of
-from foliot.ports.logs import LEVELS, Cut, Wanted
-from foliot.store.log_pages import MANY, Chunk, SqlLogs, _lines, _tally
-from foliot.store.logs import pack
+from foliot.engine.model.event import EventType, Line
+from foliot.engine.sql.log_chunks import pack
+from foliot.features.runs.model.log import LEVELS, Cut, Wanted
+from foliot.features.runs.model.log_category import CATEGORIES, category_of
+from foliot.features.runs.sql.log_pages import MANY, Chunk, SqlLogs, _lines, _tally
 
 AT = datetime(2027, 1, 4, 12, tzinfo=UTC)
 

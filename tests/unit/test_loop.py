@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from foliot.domain.errors import Unavailable
+from foliot.core.errors import Unavailable
 from foliot.engine.loop import FIRST_BACKOFF, LONGEST_BACKOFF, Loop
-from foliot.feed.memory import MemoryFeed
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import stopped
 
 LONG = 3600.0

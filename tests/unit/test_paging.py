@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.domain.errors import Invalid
-from foliot.usecases.cursors import Cursors
-from foliot.vault.keyring import Keyring
+from foliot.auth.keyring import Keyring
+from foliot.commands.cursor import Cursors
+from foliot.core.errors import Invalid
 
 OLD, NEW = "an old master key that only tests know", "a new master key that only tests know"
 RUNS = "acme\n/api/runs"

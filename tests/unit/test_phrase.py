@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.domain.cron import resolve
-from foliot.domain.errors import Invalid
-from foliot.domain.phrase import DAYS, EXAMPLE, LIMIT, MONTHS, UNITS
-from foliot.domain.phrasing import Meant, understand
-from foliot.domain.schedule import Type
+from foliot.core.errors import Invalid
+from foliot.core.time.cron import resolve
+from foliot.core.time.natural_language import DAYS, EXAMPLE, LIMIT, MONTHS, UNITS
+from foliot.core.time.natural_trigger import Meant, understand
+from foliot.engine.model.schedule import Type
 
 NOW = datetime(2026, 11, 16, 12, 0, 5, 123, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"

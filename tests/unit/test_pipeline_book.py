@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.domain.fires import fires
-from foliot.pipelines.book.composing import MAX_BYTES
-from foliot.pipelines.book.masking import masked
-from foliot.pipelines.book.reading import Reader
-from foliot.pipelines.book.scalars import Ambiguous, meaning
-from foliot.pipelines.book.watching import PipelineFile
-from foliot.pipelines.checking import build_steps
-from foliot.pipelines.loading import load
-from foliot.ports.book import Fault, Sheet, Written
+from foliot.core.time.fire_times import fires
+from foliot.features.pipelines.chain.check import build_steps
+from foliot.features.pipelines.file.mask import masked
+from foliot.features.pipelines.file.parse import MAX_BYTES
+from foliot.features.pipelines.file.read import Reader
+from foliot.features.pipelines.file.scalars import Ambiguous, meaning
+from foliot.features.pipelines.file.watch import PipelineFile
+from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.model.file import Fault, Sheet, Written
 from foliot.testing import GivenPages, stream
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
@@ -502,6 +502,6 @@ def test_a_file_that_somebody_begins_to_write_while_it_is_read_is_read_later(
 
 
 def test_two_looks_are_less_than_two_seconds() -> None:
-    from foliot.usecases.reconciling import PERIOD
+    from foliot.features.pipelines.usecases.reconcile import PERIOD
 
     assert timedelta(seconds=2 * PERIOD) <= timedelta(seconds=1)

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from foliot import Item, StepContext, Transform
-from foliot.domain.errors import InvalidMany
-from foliot.domain.pipeline import Definition, StepSpec, revision_of
-from foliot.pipelines import loading
-from foliot.pipelines.builtin import built_in
-from foliot.pipelines.catalogue import Catalogue
-from foliot.pipelines.checking import build_steps, check_steps, shown
-from foliot.pipelines.context import Confidential
-from foliot.pipelines.loading import load
+from foliot.core.errors import InvalidMany
+from foliot.features.pipelines import loader
+from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.check import build_steps, check_steps, shown
+from foliot.features.pipelines.chain.context import Confidential
+from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.model.definition import Definition, StepSpec, revision_of
+from foliot.features.pipelines.steps import built_in
 
 NAMED = [
     *("HttpFetcher", "FeedFetcher", "SitemapFetcher", "HtmlParser", "JsonParser", "ArticleExtractor"),
@@ -167,7 +167,7 @@ def test_ones_own_transforms_are_found_in_the_modules_that_the_settings_name(mod
     name = module(
         "my_plugin",
         "from foliot import Transform\n"
-        "from foliot.pipelines.builtin import HttpFetcher\n\n"
+        "from foliot.features.pipelines.steps import HttpFetcher\n\n"
         "class MyFetcher(Transform):\n"
         "    async def run(self, items, ctx):\n"
         "        yield {'id': 1}\n",
@@ -237,10 +237,10 @@ def test_two_of_the_same_short_name_are_asked_for_by_their_dotted_ones() -> None
 
 def test_packages_bring_transforms_by_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("loud", f"{__name__}:Shout", loading.GROUP),
-        EntryPoint("gone", "no_such_package:Thing", loading.GROUP),
+        EntryPoint("loud", f"{__name__}:Shout", loader.GROUP),
+        EntryPoint("gone", "no_such_package:Thing", loader.GROUP),
     ]
-    monkeypatch.setattr(loading, "_points", lambda: points)
+    monkeypatch.setattr(loader, "_points", lambda: points)
 
     known = load([])
 
@@ -250,7 +250,9 @@ def test_packages_bring_transforms_by_entry_points(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_a_module_imports_from_us_is_not_its_own(module: Any) -> None:
-    name = module("borrowed", "from foliot import Transform\nfrom foliot.pipelines.builtin.files import JsonlSink\n")
+    name = module(
+        "borrowed", "from foliot import Transform\nfrom foliot.features.pipelines.steps.files import JsonlSink\n"
+    )
 
     assert "has no transform" in load([name]).faults()[0]
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import pytest
 
 from foliot import Item, StepContext, Transform
-from foliot.domain.errors import Unavailable
-from foliot.pipelines.builtin.choosing import Filter
-from foliot.pipelines.builtin.files import JsonlSink
-from foliot.pipelines.running import Chain, ChainFailed, is_permanent
+from foliot.core.errors import Unavailable
+from foliot.features.pipelines.chain.run import Chain, ChainFailed, is_permanent
+from foliot.features.pipelines.steps.files import JsonlSink
+from foliot.features.pipelines.steps.filters import Filter
 from foliot.testing import Streamed, contexts, stream
 
 

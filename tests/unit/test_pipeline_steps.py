@@ -13,16 +13,16 @@ import orjson
 import pytest
 
 from foliot import Item, StepContext, Transform
-from foliot.pipelines.builtin.choosing import Deduplicate, Filter
-from foliot.pipelines.builtin.extractors import ArticleExtractor, PriceExtractor
-from foliot.pipelines.builtin.feeds import FeedFetcher
-from foliot.pipelines.builtin.fetchers import HttpFetcher
-from foliot.pipelines.builtin.files import CsvSink, JsonlSink
-from foliot.pipelines.builtin.parsers import HtmlParser, JsonParser
-from foliot.pipelines.builtin.sitemaps import SitemapFetcher
-from foliot.pipelines.builtin.webhooks import WebhookSink
-from foliot.pipelines.running import ChainFailed, is_permanent
-from foliot.ports import Outgoing, Reply
+from foliot.core.egress import Outgoing, Reply
+from foliot.features.pipelines.chain.run import ChainFailed, is_permanent
+from foliot.features.pipelines.steps.extractors import ArticleExtractor, PriceExtractor
+from foliot.features.pipelines.steps.feeds import FeedFetcher
+from foliot.features.pipelines.steps.fetchers import HttpFetcher
+from foliot.features.pipelines.steps.files import CsvSink, JsonlSink
+from foliot.features.pipelines.steps.filters import Deduplicate, Filter
+from foliot.features.pipelines.steps.parsers import HtmlParser, JsonParser
+from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
+from foliot.features.pipelines.steps.webhooks import WebhookSink
 from foliot.testing import GivenPages, contexts, stream
 
 PAGES = Path(__file__).parents[1] / "pages"
@@ -498,7 +498,7 @@ async def test_a_run_that_fails_leaves_the_old_file_and_no_half_of_a_new_one(tmp
 
 
 async def test_a_run_that_is_cancelled_in_the_middle_of_a_write_leaves_nothing(tmp_path: Path) -> None:
-    from foliot.pipelines.running import Chain
+    from foliot.features.pipelines.chain.run import Chain
 
     class Endless(Transform):
         async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.domain.planning import Ahead, Budget, ahead
-from foliot.domain.schedule import Status
-from foliot.domain.tiling import Granularity, tiles
-from foliot.domain.trigger import Cron, Every, Rule, Trigger
+from foliot.core.time.calendar_cells import Granularity, tiles
+from foliot.core.time.trigger import Cron, Every, Rule, Trigger
+from foliot.engine.model.planned_counts import Ahead, Budget, ahead
+from foliot.engine.model.schedule import Status
 from tests.givens import HOUR, NOON, schedule, spec
 
 DAY = timedelta(days=1)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from foliot.domain.preview import Fire, preview
-from foliot.domain.trigger import Cron, Once, Trigger, cron, every
+from foliot.core.time.preview import Fire, preview
+from foliot.core.time.trigger import Cron, Once, Trigger, cron, every
 
 AUTUMN = datetime(2026, 10, 20, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"

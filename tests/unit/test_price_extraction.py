@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.ports.prices import DEAREST
-from foliot.tasks.builtin.extraction import Found, amount, currency, find_price, read_text, xpath
+from foliot.features.prices.model import DEAREST
+from foliot.pages.price import Found, amount, currency, find_price, read_text, xpath
 
 
 def page(body: str, head: str = "") -> bytes:

@@ -14,14 +14,17 @@ import pytest
 import structlog
 
 from foliot import TaskContext, logs, task
-from foliot.domain.access import LOCAL
-from foliot.domain.event import EventType
-from foliot.domain.mask import HIDDEN
-from foliot.domain.redact import Redactor
-from foliot.feed.memory import MemoryFeed
-from foliot.settings import Settings, process_secrets
+from foliot.app.use_cases import use_cases
+from foliot.config import process_secrets
+from foliot.config.settings import Settings
+from foliot.core.access import LOCAL
+from foliot.core.mask import HIDDEN
+from foliot.core.redact import Redactor
+from foliot.engine.model.event import EventType
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.tasks.usecases import Tasks
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
-from foliot.usecases import UseCases
+from foliot.wakeups.memory import MemoryFeed
 from tests.taskbook import catalogue, run_task
 
 CANARIES = {
@@ -145,12 +148,12 @@ async def test_no_result_error_or_line_of_a_run_holds_one(how: str) -> None:
         clock = StoppedClock()
         known = catalogue(store, clock, teller)
         action = run_task(known)
-        cases = UseCases.of(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known)
-        made = await cases.tasks.run(LOCAL, "teller", {"parameters": {"how": how}})
+        cases = use_cases(store, clock, MemoryFeed(), GivenActions.of(action), tasks=known)
+        made = await cases[Tasks].run(LOCAL, "teller", {"parameters": {"how": how}})
         await drain(store, clock, action, secrets=Redactor.of(process_secrets.values_of(settings())))
 
-        run = await cases.runs.get(LOCAL, made.id)
-        _, events = await cases.runs.events(LOCAL, made.id, 0, 500)
+        run = await cases[Runs].get(LOCAL, made.id)
+        _, events = await cases[Runs].events(LOCAL, made.id, 0, 500)
 
     kept = repr((run.result, run.error, run.attempts, events))
     assert "canary" not in kept

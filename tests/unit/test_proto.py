@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from foliot.doors.rpc.status import CODES
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.status import CODES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "grpc.md").read_text()

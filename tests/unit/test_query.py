@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.domain.errors import Invalid
-from foliot.domain.query import MOST_TERMS, MOST_VALUES, Query, Term
-from foliot.domain.reading_query import Grammar, of_runs, of_schedules
+from foliot.core.errors import Invalid
+from foliot.features.filters.model.keys import Grammar, of_runs, of_schedules
+from foliot.features.filters.model.query import MOST_TERMS, MOST_VALUES, Query, Term
 
 NOW = datetime(2027, 1, 4, 12, tzinfo=UTC)
 KINDS = ("webhook", "crawl")

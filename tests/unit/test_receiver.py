@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from foliot.engine.receiver import Receiver
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import Parcel, Store
-from foliot.store.clock import StoreClock
+from foliot.db.clock import StoreClock
+from foliot.db.database import Database
+from foliot.engine.broker import Parcel
+from foliot.engine.broker_receiver import Receiver
+from foliot.wakeups.memory import MemoryFeed
 
 NOON = datetime(2027, 5, 1, 12, tzinfo=UTC)
 
@@ -41,7 +42,7 @@ class Workers:
 
 async def test_a_claim_that_breaks_is_heard_of_by_everybody_who_waits_for_it() -> None:
     workers = Workers()
-    store = cast("Store", None)
+    store = cast("Database", None)
     receiver = Receiver(clock=StoreClock(), store=store, feed=MemoryFeed(), workers=workers)
 
     def receive(run_id: str) -> asyncio.Task[Any]:

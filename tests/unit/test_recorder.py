@@ -10,12 +10,14 @@ from typing import Any, cast
 
 import pytest
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.run import Fence, RunState
-from foliot.engine.alarm import Alarm
+from foliot.core.errors import Unavailable
+from foliot.db.database import Database
+from foliot.engine.model.run import Fence, RunState
+from foliot.engine.model.views import Ending, Finished
+from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import GROUP, Recorder
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import RUNS_TOPIC, Ending, Finished, Store, run_topic
+from foliot.wakeups.feed import RUNS_TOPIC, run_topic
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, SECOND, stopped
 
 
@@ -56,7 +58,7 @@ class Ledger:
 def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: Alarm | None = None) -> Recorder:
     return Recorder(
         clock=stopped(),
-        store=cast("Store", ledger),
+        store=cast("Database", ledger),
         feed=feed or MemoryFeed(),
         alarm=alarm or Alarm(),
         longest_rest=1.0,

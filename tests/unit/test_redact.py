@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.domain.mask import HIDDEN
-from foliot.domain.redact import Redactor
+from foliot.core.mask import HIDDEN
+from foliot.core.redact import Redactor
 
 SECRET = 's3cr3t/"å\\ +&<value>'
 WAYS: dict[str, Any] = {

@@ -6,18 +6,18 @@ import re
 from datetime import UTC, datetime
 from typing import cast
 
-from foliot.domain import key
-from foliot.domain.access import SCOPES
-from foliot.domain.draft import ASLEEP, KNOWN
-from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.doors.rest import create_app
-from foliot.doors.rest.bodies import ScheduleRequest
-from foliot.doors.rest.exposing import expose
-from foliot.doors.rest.models import Event
-from foliot.doors.rest.models_access import KeyRequest, NewKey
-from foliot.doors.rest.problems import TITLES
-from foliot.usecases import UseCases
-from foliot.usecases.health import Numbers
+from foliot.auth import api_key
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import SCOPES
+from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.features.api_keys.schema import KeyRequest, NewKey
+from foliot.features.health.prometheus import expose
+from foliot.features.health.usecases.health import Numbers
+from foliot.features.schedules.model.document import ASLEEP, KNOWN
+from foliot.servers.http.app import create_app
+from foliot.servers.http.bodies import ScheduleRequest
+from foliot.servers.http.models import Event
+from foliot.servers.http.problems import TITLES
 from tests.reference import REFERENCE
 
 
@@ -50,7 +50,7 @@ def test_every_field_of_a_request_is_documented_and_modelled() -> None:
 def test_every_scope_and_every_field_of_a_key_is_documented_and_modelled() -> None:
     page = (REFERENCE / "rest.md").read_text()
 
-    assert set(KeyRequest.model_fields) == key.KNOWN
+    assert set(KeyRequest.model_fields) == api_key.KNOWN
     assert [name for name in {*NewKey.model_fields, *SCOPES} if f"`{name}`" not in page] == []
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.domain.errors import Invalid
-from foliot.domain.retry import MAX_DELAY, RETRY_AFTER_CAP, GiveUp, RetryAt, RetryPolicy, Strategy
-from foliot.domain.run import Failed, Lost, Problem
+from foliot.core.errors import Invalid
+from foliot.engine.model.retry import MAX_DELAY, RETRY_AFTER_CAP, GiveUp, RetryAt, RetryPolicy, Strategy
+from foliot.engine.model.run import Failed, Lost, Problem
 from tests.givens import NOON
 
 FAILED = Failed(Problem("http_500", "no"))

@@ -9,11 +9,11 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import CheckConstraint
 
-from foliot.domain import run as run_module
-from foliot.domain.ledger import Fate
-from foliot.domain.run import AGEING, CLAIMABLE, OPEN, PRIORITIES, TRANSITIONS, Origin, RunState, order_key
-from foliot.domain.schedule import Status, Type
-from foliot.store.tables import ledger, runs, schedules
+from foliot.engine.model import run as run_module
+from foliot.engine.model.ledger import Fate
+from foliot.engine.model.run import AGEING, CLAIMABLE, OPEN, PRIORITIES, TRANSITIONS, Origin, RunState, order_key
+from foliot.engine.model.schedule import Status, Type
+from foliot.engine.sql.tables import ledger, runs, schedules
 from tests.givens import NOON
 
 FINAL = {RunState.SUCCESS, RunState.PARTIAL, RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED}

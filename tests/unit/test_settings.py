@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from foliot.settings import Secret, Settings, SettingsError, masked, unused
-from foliot.settings.keys import CLIENT, LATER
+from foliot.config.database import masked
+from foliot.config.parse import Secret, SettingsError
+from foliot.config.settings import Settings
+from foliot.config.unknown_keys import CLIENT, LATER, unused
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 SIGNING = "whsec_" + base64.b64encode(b"k" * 32).decode()

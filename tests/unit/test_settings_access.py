@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from foliot import bootstrap
-from foliot.domain.errors import Invalid
-from foliot.domain.node import Role
-from foliot.settings import Settings, SettingsError
-from foliot.settings.weak import default_credentials, weakness
+from foliot.app import build
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
+from foliot.config.weak_secrets import default_credentials, weakness
+from foliot.core.errors import Invalid
+from foliot.engine.model.node import Role
 from tests.tokens import jwk, pem, private
 
 KEY = "uq3nK9s_Zf0-vT7xYb2mWc8eRd5gHj1LpA6oQi4Sk"
@@ -264,13 +265,13 @@ def test_local_mode_does_not_ask_about_credentials(key: str, url: str) -> None:
 
 def test_a_process_that_checks_no_tokens_starts_without_their_key_and_not_in_local_mode(tmp_path: Path) -> None:
     settings = Settings.load({"FOLIOT_LOCAL": "0", "FOLIOT_SECRET_KEY": KEY, "FOLIOT_HOME": str(tmp_path)})
-    app = bootstrap.build(settings, doors=False, engine=True, role=Role.WORKER)
+    app = build.build(settings, doors=False, engine=True, role=Role.WORKER)
 
     assert not settings.local
     with pytest.raises(Invalid):
         app.egress.check("http://127.0.0.1/")
     with pytest.raises(Invalid, match="FOLIOT_LOCAL: must not be off where nothing checks tokens"):
-        bootstrap.build(settings, doors=True, engine=False)
+        build.build(settings, doors=True, engine=False)
 
 
 @pytest.mark.parametrize(

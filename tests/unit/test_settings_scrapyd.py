@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.settings import Settings, SettingsError
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
 
 
 def test_nodes_are_a_list_and_their_passwords_are_never_shown() -> None:

@@ -8,8 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from foliot.cli.app import app
-from foliot.domain.address import service_name
-from foliot.settings import Settings, SettingsError, unused
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
+from foliot.config.unknown_keys import unused
+from foliot.core.address_book import service_name
 
 
 def complaints(environ: dict[str, str]) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.settings import Settings, SettingsError
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
 
 
 @pytest.mark.parametrize("key", ["FOLIOT_MONGO_URI", "MONGO_URI", "MONGO_URL", "MONGODB_URL"])

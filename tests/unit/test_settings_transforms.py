@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from foliot.settings import Settings
-from foliot.settings.reading import SettingsError
+from foliot.config.parse import SettingsError
+from foliot.config.settings import Settings
 
 
 def load(**environ: str) -> Settings:

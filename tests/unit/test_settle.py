@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from foliot.domain.ledger import Entry, Fate, Reason
-from foliot.domain.run import RunState
-from foliot.domain.schedule import BUFFER, Catchup, CatchupMode, Overlap, Spec, Status
-from foliot.domain.settle import Due, NewRun, OpenRun, Plan, judges_overlap, settle
-from foliot.domain.trigger import Cron, Every, Once
+from foliot.core.time.trigger import Cron, Every, Once
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import BUFFER, Catchup, CatchupMode, Overlap, Spec, Status
+from foliot.engine.model.settle import Due, NewRun, OpenRun, Plan, judges_overlap, settle
 from tests.givens import HOUR, MINUTE, NOON, SECOND, catch_up, due, spec
 
 LATEST = Catchup(CatchupMode.LATEST)

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from foliot.domain.ledger import Entry, Fate, Reason
-from foliot.domain.planning import Budget, ahead, skipped
-from foliot.domain.run import RunState
-from foliot.domain.schedule import Catchup, CatchupMode, Overlap, Status
-from foliot.domain.settle import OpenRun, Plan, settle
-from foliot.domain.trigger import Cron, Every, Once
+from foliot.core.time.trigger import Cron, Every, Once
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.planned_counts import Budget, ahead, skipped
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap, Status
+from foliot.engine.model.settle import OpenRun, Plan, settle
 from tests.givens import HOUR, MINUTE, NOON, SECOND, catch_up, due, schedule, spec
 
 HOURLY = Every(3600, NOON)

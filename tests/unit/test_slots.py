@@ -9,14 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from foliot.bootstrap import build
-from foliot.domain.breaker import Breaker, BreakerState, OpenBreaker
-from foliot.domain.endpoint import place
-from foliot.domain.run import Cancelled, Failed, Fence, HandedBack, Outcome, Problem, Succeeded
+from foliot.app.build import build
+from foliot.config.settings import Settings
 from foliot.engine.admission import BREAKER, SHARE, TARGET, Admission
+from foliot.engine.model.breaker import Breaker, BreakerState, OpenBreaker
+from foliot.engine.model.run import Cancelled, Failed, Fence, HandedBack, Outcome, Problem, Succeeded
+from foliot.engine.model.views import Claimed, Wait
+from foliot.engine.ports import Target, target_of
 from foliot.engine.slots import STALL, Slots
-from foliot.ports import Claimed, Target, Wait, target_of
-from foliot.settings import Settings
+from foliot.features.endpoints.model import place
 from tests.givens import NOON
 
 SILENT = frozenset({"target_timeout", "target_unreachable"})

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Body, Cookie, Depends, FastAPI, Header, Path, Que
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from foliot.domain.errors import NotFound
-from foliot.doors.rest import problems
-from foliot.doors.rest.app import create_app
-from foliot.doors.rest.swift import Needs, Swift
-from foliot.usecases import UseCases
+from foliot.commands.use_cases import UseCases
+from foliot.core.errors import NotFound
+from foliot.servers.http import problems
+from foliot.servers.http.app import create_app
+from foliot.servers.http.fast_route import Needs, Swift
 from tests.asgi import Client
 
 calls: list[str] = []

@@ -17,14 +17,14 @@ import pytest
 from pydantic import BaseModel, Field
 
 import foliot
-from foliot.domain.errors import Invalid, InvalidMany, Unavailable
-from foliot.ports.tasks import Attempt
+from foliot.cluster.pool_port import Attempt
+from foliot.core.errors import Invalid, InvalidMany, Unavailable
+from foliot.features.tasks.catalogue import Catalogue
+from foliot.features.tasks.loader import load, tasks_in
+from foliot.features.tasks.model.task import MARK
+from foliot.features.tasks.run.call import call, call_async
+from foliot.features.tasks.run.results import LARGEST
 from foliot.tasks import GiveUp, Partial, Retry, Task, TaskContext, task
-from foliot.tasks.calling import call, call_async
-from foliot.tasks.catalogue import Catalogue
-from foliot.tasks.loading import load, tasks_in
-from foliot.tasks.results import LARGEST
-from foliot.tasks.task import MARK
 from tests.taskbook import run_task
 
 ATTEMPT = Attempt(run_id="run_1", tenant_id="acme", schedule_id=None, attempt=2, max_attempts=4, scheduled_for=None)

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import pytest
+from sqlalchemy import ColumnElement, func
 
-from foliot.engine.timekeeper import ASKED, CONFIRMED, LEAST, PROMPT, SOON, STEP, Timekeeper
-from foliot.ports import Store
+from foliot.db.database import Database
+from foliot.engine.clock_sync import ASKED, CONFIRMED, LEAST, PROMPT, SOON, STEP, Timekeeper
 
 NOON = datetime(2027, 5, 1, 12, tzinfo=UTC)
 
@@ -46,8 +47,18 @@ class Clock:
         return (self.now() - (NOON + timedelta(seconds=self.passed))).total_seconds()
 
 
+@dataclass(frozen=True)
+class ScalarResult:
+    """The answer of one row with one column."""
+
+    moment: datetime
+
+    def scalar_one(self) -> datetime:
+        return self.moment
+
+
 @dataclass
-class Database:
+class SlowDatabase:
     """Each answer takes the next of these ways, there and back; the last way again and again."""
 
     clock: Clock
@@ -61,25 +72,32 @@ class Database:
         yield self
 
     @property
-    def upkeep(self) -> Database:
+    def conn(self) -> SlowDatabase:
         return self
 
-    async def time(self) -> datetime:
+    @property
+    def dialect(self) -> SlowDatabase:
+        return self
+
+    def now(self) -> ColumnElement[datetime]:
+        return func.now()
+
+    async def execute(self, _: Any) -> ScalarResult:
         there, back = self.ways[min(self.answers, len(self.ways) - 1)]
         self.answers += 1
         self.clock.passed += there
         moment = NOON + timedelta(seconds=self.clock.passed + self.step)
         self.clock.passed += back
-        return moment
+        return ScalarResult(moment)
 
 
 async def asked(clock: Clock, there: float, back: float) -> float:
     """How long the timekeeper rests after it has asked."""
-    return await asked_of(Database(clock, [(there, back)]))
+    return await asked_of(SlowDatabase(clock, [(there, back)]))
 
 
-async def asked_of(database: Database) -> float:
-    return (await Timekeeper(clock=database.clock, store=cast("Store", database)).run_once()).rest
+async def asked_of(database: SlowDatabase) -> float:
+    return (await Timekeeper(clock=database.clock, store=cast("Database", database)).run_once()).rest
 
 
 async def test_a_prompt_answer_sets_the_clock_to_the_middle_of_its_way() -> None:
@@ -124,7 +142,7 @@ async def test_what_counts_as_prompt_bounds_the_error() -> None:
 async def test_the_quickest_of_several_answers_counts(quickest: int) -> None:
     ways = [(0.08, 0.0)] * ASKED
     ways[quickest] = (0.001, 0.002)
-    database = Database(Clock(ahead=5.0), ways)
+    database = SlowDatabase(Clock(ahead=5.0), ways)
 
     await asked_of(database)
 
@@ -133,7 +151,7 @@ async def test_the_quickest_of_several_answers_counts(quickest: int) -> None:
 
 
 async def test_a_slow_answer_is_not_asked_for_again_at_once() -> None:
-    database = Database(Clock(), [(4.0, 0.0)])
+    database = SlowDatabase(Clock(), [(4.0, 0.0)])
 
     await asked_of(database)
 
@@ -145,16 +163,16 @@ async def test_a_slow_answer_is_not_asked_for_again_at_once() -> None:
 DAY = 86_400.0
 
 
-async def kept(step: float = 0.0) -> tuple[Timekeeper, Database]:
+async def kept(step: float = 0.0) -> tuple[Timekeeper, SlowDatabase]:
     """A timekeeper that has measured once, and a database whose clock has stepped since."""
-    database = Database(Clock(), [(0.001, 0.001)])
-    keeper = Timekeeper(clock=database.clock, store=cast("Store", database))
+    database = SlowDatabase(Clock(), [(0.001, 0.001)])
+    keeper = Timekeeper(clock=database.clock, store=cast("Database", database))
     await keeper.run_once()
     database.step = step
     return keeper, database
 
 
-async def measure_for(keeper: Timekeeper, database: Database, seconds: float) -> int:
+async def measure_for(keeper: Timekeeper, database: SlowDatabase, seconds: float) -> int:
     """Let it measure as often as it wants to; answers how often it did."""
     until, measured = database.clock.passed + seconds, 0
     while database.clock.passed < until:

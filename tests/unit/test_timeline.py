@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.domain.run import RunState
-from foliot.domain.timeline import LEAST, Group, Mark, chosen, collisions, fold, merged, width_of
-from foliot.domain.wellness import Ended, Wellness
+from foliot.engine.model.run import RunState
+from foliot.features.insights.model.timeline import LEAST, Group, Mark, chosen, collisions, fold, merged, width_of
+from foliot.features.schedules.model.health import Ended, Wellness
 from tests.givens import HOUR, MINUTE, NOON
 
 SUCCESS, FAILED = RunState.SUCCESS, RunState.FAILED

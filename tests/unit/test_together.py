@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from foliot.domain.errors import Conflict, Contended, Unavailable
-from foliot.usecases.together import SMALL, Together, small
+from foliot.commands.group_commit import SMALL, Together, small
+from foliot.core.errors import Conflict, Contended, Unavailable
 
 
 @dataclass

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from foliot.domain.access import Caller, Role
-from foliot.domain.errors import Invalid, Unauthenticated, Unavailable
-from foliot.identity.claims import LEEWAY, Expectations
-from foliot.identity.identities import Identities
-from foliot.identity.jwks import AGAIN, PERIOD, Jwks
-from foliot.identity.signing import Signer, private_key
-from foliot.identity.tokens import FRESH, REMEMBERED, Tokens
-from foliot.identity.verifying import BadKeys, Key, Keys, KeySet, OneKey, hs256, key_file, key_set
-from foliot.ports import EgressFailed, Outgoing, Reply
+from foliot.auth.claims import LEEWAY, Expectations
+from foliot.auth.identity import Identities
+from foliot.auth.jwks import AGAIN, PERIOD, Jwks
+from foliot.auth.token_issuer import Signer, private_key
+from foliot.auth.tokens import FRESH, REMEMBERED, Tokens
+from foliot.auth.verification_keys import BadKeys, Key, Keys, KeySet, OneKey, hs256, key_file, key_set
+from foliot.core.access import Caller, Role
+from foliot.core.egress import EgressFailed, Outgoing, Reply
+from foliot.core.errors import Invalid, Unauthenticated, Unavailable
 from foliot.testing import StoppedClock
 from tests.tokens import ALGORITHMS, SECRET, by, by_secret, claims, jwk, jwks, pem, private, private_pem, token
 from tests.zoo import zoo

@@ -12,10 +12,10 @@ from zoneinfo import ZoneInfo, available_timezones
 
 import pytest
 
-from foliot.domain.errors import Invalid
-from foliot.domain.fires import Fires, fires
-from foliot.domain.trigger import LONGEST, Cron, Every, Once, Trigger, cron, every, once
-from foliot.domain.zone import spans
+from foliot.core.errors import Invalid
+from foliot.core.time.fire_times import Fires, fires
+from foliot.core.time.trigger import LONGEST, Cron, Every, Once, Trigger, cron, every, once
+from foliot.core.time.zone import spans
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -17,8 +17,8 @@ from croniter import CroniterBadCronError, croniter
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from foliot.domain.errors import Invalid
-from foliot.domain.trigger import Cron, Every, Once, Rule, Trigger, cron
+from foliot.core.errors import Invalid
+from foliot.core.time.trigger import Cron, Every, Once, Rule, Trigger, cron
 
 EXAMPLES = int(os.environ.get("FOLIOT_ORACLE_EXAMPLES", "100"))
 DAY = timedelta(days=1)

@@ -40,6 +40,14 @@ def test_what_may_be_left_out_or_null_is_said_to_typescript() -> None:
     assert 'export type RunState = "queued" | "running" | ' in made
 
 
+def test_a_policy_is_whole_in_an_answer_and_may_be_partial_in_a_request() -> None:
+    types = written()
+
+    assert "export interface Catchup {\n  mode: CatchupMode;\n  window_seconds: number;\n" in types
+    assert "  catchup: Catchup;\n" in types
+    assert "  catchup?: Partial<Catchup> | null;\n" in types
+
+
 def test_nothing_from_outside_is_ever_drawn_as_html() -> None:
     sources = [path for pattern in ("*.ts", "*.tsx") for path in (UI / "src").rglob(pattern)]
     ways = ("dangerouslySetInnerHTML", ".innerHTML", "outerHTML", "insertAdjacentHTML", "document.write")

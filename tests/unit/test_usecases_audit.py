@@ -8,11 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.run import RunState
-from foliot.domain.schedule import Schedule
-from foliot.ports import Page
-from foliot.usecases.audit import Proof
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.ledger.usecases import Audit, Proof
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
 from tests.world import EVERY_MINUTE, HOURLY, World, open_world
 
 
@@ -23,7 +26,7 @@ async def world() -> AsyncIterator[World]:
 
 
 async def prove(world: World) -> Proof:
-    return await world.cases.audit.prove(LOCAL)
+    return await world.cases[Audit].prove(LOCAL)
 
 
 async def hole(world: World) -> str:
@@ -36,11 +39,11 @@ async def lived(world: World) -> Schedule:
     """A schedule with a past: runs, a pause, an edit, missed and skipped instants."""
     schedule = await world.schedule()
     await world.pass_time(5)
-    await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "a rest"})
+    await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "a rest"})
     await world.pass_time(3)
-    await world.cases.schedules.resume(LOCAL, schedule.id)
+    await world.cases[Schedules].resume(LOCAL, schedule.id)
     await world.pass_time(2)
-    await world.cases.schedules.patch(
+    await world.cases[Schedules].patch(
         LOCAL, schedule.id, {"interval_seconds": 120, "overlap": "skip", "catchup": {"mode": "latest"}}
     )
     world.clock.advance(timedelta(hours=2))
@@ -54,7 +57,7 @@ async def test_a_true_ledger_is_proved_and_counted(world: World) -> None:
     await world.schedule(HOURLY)
     seen: list[int] = []
 
-    proof = await world.cases.audit.prove(LOCAL, progress=seen.append)
+    proof = await world.cases[Audit].prove(LOCAL, progress=seen.append)
 
     assert (proof.schedules, list(proof.holes)) == (2, [])
     assert proof.instants == 5 + 2 + 62
@@ -202,11 +205,11 @@ async def test_a_damaged_version_is_named(world: World) -> None:
 async def test_pruning_leaves_the_proof_whole(world: World) -> None:
     await world.schedule()
     await world.pass_time(6)
-    for run in await world.cases.runs.list(LOCAL, Page(4)):
+    for run in await world.cases[Runs].list(LOCAL, Page(4)):
         await world.end(run.id, RunState.SUCCESS)
     # Ids carry the time of the real clock, so everything that ended is old by then.
     async with world.store.begin() as tx:
-        assert (await tx.upkeep.prune(world.clock.now() + timedelta(days=365 * 50), 100))[0] == 4
+        assert (await SqlUpkeep(tx).prune(world.clock.now() + timedelta(days=365 * 50), 100))[0] == 4
 
     assert (await prove(world)).holes == []
     assert (await prove(world)).instants == 6
@@ -219,7 +222,7 @@ async def test_the_first_hole_is_enough_when_only_one_is_wanted(world: World) ->
     await world.sql("DELETE FROM runs")
 
     assert len((await prove(world)).holes) == 3
-    assert (await world.cases.audit.prove(LOCAL, first_only=True)).schedules == 1
+    assert (await world.cases[Audit].prove(LOCAL, first_only=True)).schedules == 1
 
 
 async def test_a_tenant_proves_only_its_own(world: World) -> None:
@@ -227,7 +230,7 @@ async def test_a_tenant_proves_only_its_own(world: World) -> None:
     await world.pass_time(1)
     await world.sql("DELETE FROM runs")
 
-    proof = await world.cases.audit.prove(Caller("other", "x", Role.VIEWER))
+    proof = await world.cases[Audit].prove(Caller("other", "x", Role.VIEWER))
 
     assert (proof.schedules, list(proof.holes)) == (0, [])
 
@@ -236,5 +239,5 @@ async def test_a_key_of_the_house_that_is_narrowed_to_schedules_sees_its_own_ten
     await world.schedule()
     narrow = Caller("other", "x", Role.SYSTEM, scopes=frozenset({"schedule:read"}))
 
-    assert (await world.cases.audit.prove(narrow)).schedules == 0
-    assert (await world.cases.audit.prove(replace(narrow, scopes=frozenset({"house:read"})))).schedules == 1
+    assert (await world.cases[Audit].prove(narrow)).schedules == 0
+    assert (await world.cases[Audit].prove(replace(narrow, scopes=frozenset({"house:read"})))).schedules == 1

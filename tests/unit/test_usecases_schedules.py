@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from foliot.domain.access import LOCAL, Caller, Role
-from foliot.domain.errors import Conflict, Contended, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
-from foliot.domain.ledger import Span
-from foliot.domain.run import Origin, RunState
-from foliot.domain.schedule import Schedule, Status
-from foliot.ports import Page, Transaction
-from foliot.store.database import Database
-from foliot.usecases import UseCases
-from foliot.usecases.again import TRIES
-from foliot.usecases.once import AnsweredBefore, Once
+from foliot.app.use_cases import use_cases
+from foliot.commands.idempotency import AnsweredBefore, Once
+from foliot.commands.retry_on_conflict import TRIES
+from foliot.core.access import LOCAL, Caller, Role
+from foliot.core.errors import Conflict, Contended, Forbidden, Invalid, KeyReused, NotFound, VersionMismatch
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.ledger import Span
+from foliot.engine.model.run import Origin, RunState
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import Page
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.ledger.usecases import Audit
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.instants import Instants
+from foliot.features.schedules.usecases.schedules import Schedules
 from tests.world import EVERY_MINUTE, HOURLY, URL, OneAction, World, open_world
 
 VIEWER = Caller("default", "eve", Role.VIEWER)
@@ -33,17 +40,17 @@ async def world() -> AsyncIterator[World]:
 
 
 async def fired(world: World, schedule: Schedule) -> list[datetime]:
-    runs = await world.cases.runs.of_schedule(LOCAL, schedule.id, Page(500), None)
+    runs = await world.cases[Runs].of_schedule(LOCAL, schedule.id, Page(500), None)
     return sorted(run.scheduled_for for run in runs if run.scheduled_for)
 
 
 async def spans(world: World, schedule: Schedule) -> list[Span]:
     async with world.store.read() as tx:
-        return await tx.schedules.spans(schedule.id)
+        return await SqlSchedules(tx).spans(schedule.id)
 
 
 async def sound(world: World) -> bool:
-    proof = await world.cases.audit.prove(LOCAL)
+    proof = await world.cases[Audit].prove(LOCAL)
     assert proof.holes == []
     return True
 
@@ -51,7 +58,7 @@ async def sound(world: World) -> bool:
 async def test_a_new_schedule_waits_for_its_first_instant(world: World) -> None:
     schedule = await world.schedule()
 
-    assert await world.cases.schedules.get(LOCAL, schedule.id) == schedule
+    assert await world.cases[Schedules].get(LOCAL, schedule.id) == schedule
     assert (schedule.status, schedule.version) == (Status.ACTIVE, 1)
     assert schedule.next_at == world.clock.now() + MINUTE
     assert await spans(world, schedule) == [Span(world.clock.now(), None, 1, active=True)]
@@ -61,29 +68,29 @@ async def test_a_foreign_schedule_is_as_unknown_as_one_that_never_was(world: Wor
     schedule = await world.schedule()
 
     for ask in (
-        world.cases.schedules.get(STRANGER, schedule.id),
-        world.cases.schedules.patch(STRANGER, schedule.id, {"name": "mine"}),
-        world.cases.schedules.pause(STRANGER, schedule.id),
-        world.cases.schedules.resume(STRANGER, schedule.id),
-        world.cases.schedules.delete(STRANGER, schedule.id),
-        world.cases.schedules.run_now(STRANGER, schedule.id),
-        world.cases.instants.list(STRANGER, schedule.id, None, None, 10),
-        world.cases.runs.of_schedule(STRANGER, schedule.id, Page(), None),
+        world.cases[Schedules].get(STRANGER, schedule.id),
+        world.cases[Schedules].patch(STRANGER, schedule.id, {"name": "mine"}),
+        world.cases[Schedules].pause(STRANGER, schedule.id),
+        world.cases[Schedules].resume(STRANGER, schedule.id),
+        world.cases[Schedules].delete(STRANGER, schedule.id),
+        world.cases[Schedules].run_now(STRANGER, schedule.id),
+        world.cases[Instants].list(STRANGER, schedule.id, None, None, 10),
+        world.cases[Runs].of_schedule(STRANGER, schedule.id, Page(), None),
     ):
         with pytest.raises(NotFound):
             await ask
-    assert await world.cases.schedules.list(STRANGER, Page()) == []
+    assert await world.cases[Schedules].list(STRANGER, Page()) == []
 
 
 async def test_a_viewer_may_look_and_nothing_else(world: World) -> None:
     schedule = await world.schedule()
 
-    assert await world.cases.schedules.list(VIEWER, Page()) == [schedule]
+    assert await world.cases[Schedules].list(VIEWER, Page()) == [schedule]
     for ask in (
-        world.cases.schedules.create(VIEWER, HOURLY),
-        world.cases.schedules.delete(VIEWER, schedule.id),
-        world.cases.schedules.run_now(VIEWER, schedule.id),
-        world.cases.health.detailed(VIEWER),
+        world.cases[Schedules].create(VIEWER, HOURLY),
+        world.cases[Schedules].delete(VIEWER, schedule.id),
+        world.cases[Schedules].run_now(VIEWER, schedule.id),
+        world.cases[Wellbeing].detailed(VIEWER),
     ):
         with pytest.raises(Forbidden):
             await ask
@@ -94,7 +101,7 @@ async def test_an_edit_first_settles_what_is_due_by_the_old_rules(world: World) 
     began = world.clock.now()
     world.clock.advance(150)
 
-    changed = await world.cases.schedules.patch(LOCAL, schedule.id, {"interval_seconds": 3600})
+    changed = await world.cases[Schedules].patch(LOCAL, schedule.id, {"interval_seconds": 3600})
 
     assert await fired(world, schedule) == [began + MINUTE, began + 2 * MINUTE]
     assert changed.version == 2
@@ -110,7 +117,7 @@ async def test_an_edit_at_the_very_instant_lets_it_fire_by_the_old_rules_once(wo
     schedule = await world.schedule()
     world.clock.advance(60)
 
-    await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "Renamed"})
+    await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Renamed"})
     await world.tick()
 
     assert await fired(world, schedule) == [world.clock.now()]
@@ -121,7 +128,7 @@ async def test_an_unrelated_edit_keeps_the_rhythm_and_raises_the_version(world: 
     schedule = await world.schedule()
     world.clock.advance(90)
 
-    changed = await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "Renamed", "tags": ["new"]})
+    changed = await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Renamed", "tags": ["new"]})
 
     assert (changed.name, changed.tags, changed.version) == ("Renamed", ("new",), 2)
     assert changed.next_at == schedule.created_at + 2 * MINUTE
@@ -131,7 +138,7 @@ async def test_an_unrelated_edit_keeps_the_rhythm_and_raises_the_version(world: 
 async def test_a_put_replaces_the_whole_document(world: World) -> None:
     schedule = await world.schedule(description="old words", tags=["old"])
 
-    changed = await world.cases.schedules.replace(LOCAL, schedule.id, HOURLY)
+    changed = await world.cases[Schedules].replace(LOCAL, schedule.id, HOURLY)
 
     assert (changed.name, changed.description, changed.tags) == ("Hourly", "", ())
     assert changed.id == schedule.id
@@ -140,13 +147,13 @@ async def test_a_put_replaces_the_whole_document(world: World) -> None:
 
 async def test_a_change_made_on_an_old_version_is_refused(world: World) -> None:
     schedule = await world.schedule()
-    await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "Second"}, match="1")
+    await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Second"}, match="1")
 
     with pytest.raises(VersionMismatch):
-        await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "Third"}, match="1")
+        await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Third"}, match="1")
     with pytest.raises(VersionMismatch):
-        await world.cases.schedules.delete(LOCAL, schedule.id, match="1")
-    assert (await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "Third"}, match="*")).name == "Third"
+        await world.cases[Schedules].delete(LOCAL, schedule.id, match="1")
+    assert (await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Third"}, match="*")).name == "Third"
 
 
 async def test_a_bad_edit_changes_nothing(world: World) -> None:
@@ -154,9 +161,9 @@ async def test_a_bad_edit_changes_nothing(world: World) -> None:
     world.clock.advance(90)
 
     with pytest.raises(Invalid):
-        await world.cases.schedules.patch(LOCAL, schedule.id, {"priority": 99})
+        await world.cases[Schedules].patch(LOCAL, schedule.id, {"priority": 99})
 
-    assert await world.cases.schedules.get(LOCAL, schedule.id) == schedule
+    assert await world.cases[Schedules].get(LOCAL, schedule.id) == schedule
     assert await fired(world, schedule) == []
 
 
@@ -166,9 +173,9 @@ async def test_paused_time_is_never_caught_up(world: World) -> None:
     await world.pass_time(2)
     world.clock.advance(30)
 
-    paused = await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "holiday"})
+    paused = await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "holiday"})
     await world.pass_time(10)
-    resumed = await world.cases.schedules.resume(LOCAL, schedule.id)
+    resumed = await world.cases[Schedules].resume(LOCAL, schedule.id)
     await world.pass_time(1)
 
     assert (paused.status, paused.next_at, paused.paused_reason) == (Status.PAUSED, None, "holiday")
@@ -181,7 +188,7 @@ async def test_pause_settles_what_was_due_before_it(world: World) -> None:
     schedule = await world.schedule()
     world.clock.advance(60)
 
-    await world.cases.schedules.pause(LOCAL, schedule.id)
+    await world.cases[Schedules].pause(LOCAL, schedule.id)
     await world.pass_time(5)
 
     assert await fired(world, schedule) == [schedule.created_at + MINUTE]
@@ -191,17 +198,17 @@ async def test_pause_settles_what_was_due_before_it(world: World) -> None:
 async def test_pausing_twice_and_resuming_twice_changes_nothing_more(world: World) -> None:
     schedule = await world.schedule()
 
-    once = await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "a"})
-    assert await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "b"}) == once
-    active = await world.cases.schedules.resume(LOCAL, schedule.id)
-    assert await world.cases.schedules.resume(LOCAL, schedule.id) == active
+    once = await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "a"})
+    assert await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "b"}) == once
+    active = await world.cases[Schedules].resume(LOCAL, schedule.id)
+    assert await world.cases[Schedules].resume(LOCAL, schedule.id) == active
 
 
 async def test_a_paused_schedule_stays_paused_when_edited(world: World) -> None:
     schedule = await world.schedule()
-    await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "holiday"})
+    await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "holiday"})
 
-    changed = await world.cases.schedules.patch(LOCAL, schedule.id, {"interval_seconds": 5})
+    changed = await world.cases[Schedules].patch(LOCAL, schedule.id, {"interval_seconds": 5})
     await world.pass_time(3)
 
     assert (changed.status, changed.next_at, changed.paused_reason) == (Status.PAUSED, None, "holiday")
@@ -213,10 +220,10 @@ async def test_a_one_off_that_passed_while_paused_is_completed_by_resume(world: 
     at = world.clock.now() + MINUTE
     raw = {"name": "Once", "type": "oneoff", "run_at": at.isoformat(), "payload": {"url": URL}}
     schedule = await world.schedule(raw)
-    await world.cases.schedules.pause(LOCAL, schedule.id)
+    await world.cases[Schedules].pause(LOCAL, schedule.id)
     await world.pass_time(2)
 
-    resumed = await world.cases.schedules.resume(LOCAL, schedule.id)
+    resumed = await world.cases[Schedules].resume(LOCAL, schedule.id)
 
     assert resumed.status is Status.COMPLETED
     assert await fired(world, schedule) == []
@@ -226,32 +233,32 @@ async def test_a_one_off_that_passed_while_paused_is_completed_by_resume(world: 
 async def test_delete_is_soft_and_cancels_what_waits(world: World) -> None:
     schedule = await world.schedule()
     await world.pass_time(2)
-    first, second = sorted(run.id for run in await world.cases.runs.list(LOCAL, Page()))
+    first, second = sorted(run.id for run in await world.cases[Runs].list(LOCAL, Page()))
     await world.claim(first)
 
-    await world.cases.schedules.delete(LOCAL, schedule.id)
-    await world.cases.schedules.delete(LOCAL, schedule.id)
+    await world.cases[Schedules].delete(LOCAL, schedule.id)
+    await world.cases[Schedules].delete(LOCAL, schedule.id)
     await world.pass_time(3)
 
-    assert (await world.cases.schedules.get(LOCAL, schedule.id)).status is Status.DELETED
-    assert (await world.cases.runs.get(LOCAL, first)).state is RunState.RUNNING
-    assert (await world.cases.runs.get(LOCAL, second)).state is RunState.CANCELLED
+    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).status is Status.DELETED
+    assert (await world.cases[Runs].get(LOCAL, first)).state is RunState.RUNNING
+    assert (await world.cases[Runs].get(LOCAL, second)).state is RunState.CANCELLED
     assert len(await fired(world, schedule)) == 2
-    assert await world.cases.schedules.list(LOCAL, Page()) == []
-    assert len(await world.cases.schedules.list(LOCAL, Page(), status="deleted")) == 1
+    assert await world.cases[Schedules].list(LOCAL, Page()) == []
+    assert len(await world.cases[Schedules].list(LOCAL, Page(), status="deleted")) == 1
     assert await sound(world)
 
 
 async def test_a_deleted_schedule_cannot_be_changed(world: World) -> None:
     schedule = await world.schedule()
-    await world.cases.schedules.delete(LOCAL, schedule.id)
+    await world.cases[Schedules].delete(LOCAL, schedule.id)
 
     for ask in (
-        world.cases.schedules.patch(LOCAL, schedule.id, {"name": "x"}),
-        world.cases.schedules.replace(LOCAL, schedule.id, HOURLY),
-        world.cases.schedules.pause(LOCAL, schedule.id),
-        world.cases.schedules.resume(LOCAL, schedule.id),
-        world.cases.schedules.run_now(LOCAL, schedule.id),
+        world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "x"}),
+        world.cases[Schedules].replace(LOCAL, schedule.id, HOURLY),
+        world.cases[Schedules].pause(LOCAL, schedule.id),
+        world.cases[Schedules].resume(LOCAL, schedule.id),
+        world.cases[Schedules].run_now(LOCAL, schedule.id),
     ):
         with pytest.raises(Conflict):
             await ask
@@ -260,9 +267,9 @@ async def test_a_deleted_schedule_cannot_be_changed(world: World) -> None:
 async def test_max_runs_completes_and_a_higher_one_goes_on(world: World) -> None:
     schedule = await world.schedule(max_runs=2)
     await world.pass_time(4)
-    assert (await world.cases.schedules.get(LOCAL, schedule.id)).status is Status.COMPLETED
+    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).status is Status.COMPLETED
 
-    lifted = await world.cases.schedules.patch(LOCAL, schedule.id, {"max_runs": 3})
+    lifted = await world.cases[Schedules].patch(LOCAL, schedule.id, {"max_runs": 3})
     await world.pass_time(4)
 
     assert lifted.status is Status.ACTIVE
@@ -274,7 +281,7 @@ async def test_max_runs_lowered_below_what_fired_completes_at_once(world: World)
     schedule = await world.schedule()
     await world.pass_time(3)
 
-    assert (await world.cases.schedules.patch(LOCAL, schedule.id, {"max_runs": 2})).status is Status.COMPLETED
+    assert (await world.cases[Schedules].patch(LOCAL, schedule.id, {"max_runs": 2})).status is Status.COMPLETED
     await world.pass_time(3)
     assert len(await fired(world, schedule)) == 3
     assert await sound(world)
@@ -287,19 +294,19 @@ async def test_renaming_a_finished_one_off_leaves_it_finished(world: World) -> N
     )
     await world.pass_time(2)
 
-    renamed = await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "Done"})
+    renamed = await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "Done"})
 
     assert (renamed.status, renamed.next_at) == (Status.COMPLETED, None)
     with pytest.raises(Conflict, match="completed"):
-        await world.cases.schedules.pause(LOCAL, schedule.id)
+        await world.cases[Schedules].pause(LOCAL, schedule.id)
     assert await sound(world)
 
 
 async def test_run_now_makes_a_manual_run_with_its_own_payload(world: World) -> None:
     schedule = await world.schedule(priority=2, timeout_seconds=9)
 
-    run = await world.cases.schedules.run_now(LOCAL, schedule.id, {"payload": {"body": {"sku": 1}}})
-    plain = await world.cases.schedules.run_now(LOCAL, schedule.id)
+    run = await world.cases[Schedules].run_now(LOCAL, schedule.id, {"payload": {"body": {"sku": 1}}})
+    plain = await world.cases[Schedules].run_now(LOCAL, schedule.id)
 
     assert (run.queue, run.origin, run.priority, run.scheduled_for) == ("manual", Origin.MANUAL, 2, None)
     assert run.action is not None
@@ -307,7 +314,7 @@ async def test_run_now_makes_a_manual_run_with_its_own_payload(world: World) -> 
     assert plain.action is None
     assert await sound(world)
     with pytest.raises(Invalid, match="payload"):
-        await world.cases.schedules.run_now(LOCAL, schedule.id, {"payload": {"method": "TELEPORT"}})
+        await world.cases[Schedules].run_now(LOCAL, schedule.id, {"payload": {"method": "TELEPORT"}})
 
 
 async def test_a_node_whose_clock_runs_ahead_leaves_no_hole(world: World) -> None:
@@ -316,7 +323,7 @@ async def test_a_node_whose_clock_runs_ahead_leaves_no_hole(world: World) -> Non
     await world.pass_time(1)
     world.clock.set(behind)
 
-    await world.cases.schedules.pause(LOCAL, schedule.id)
+    await world.cases[Schedules].pause(LOCAL, schedule.id)
 
     assert len(await fired(world, schedule)) == 1
     assert await sound(world)
@@ -327,14 +334,14 @@ async def test_a_damaged_schedule_is_mended_by_resume_and_its_silence_is_told(wo
     await world.pass_time(1)
     await world.sql("UPDATE schedules SET spec = '{' WHERE id = :id", id=schedule.id)
     await world.pass_time(2)
-    assert (await world.cases.schedules.get(LOCAL, schedule.id)).fault is not None
-    assert (await world.cases.audit.prove(LOCAL)).holes[0].what.startswith("it is damaged")
+    assert (await world.cases[Schedules].get(LOCAL, schedule.id)).fault is not None
+    assert (await world.cases[Audit].prove(LOCAL)).holes[0].what.startswith("it is damaged")
 
-    mended = await world.cases.schedules.resume(LOCAL, schedule.id)
+    mended = await world.cases[Schedules].resume(LOCAL, schedule.id)
     await world.pass_time(1)
 
     assert (mended.status, mended.fault) == (Status.ACTIVE, None)
-    instants, _ = await world.cases.instants.list(
+    instants, _ = await world.cases[Instants].list(
         LOCAL, schedule.id, schedule.created_at, world.clock.now() + timedelta(seconds=1), 10
     )
     assert [(one.outcome, one.reason) for one in instants] == [
@@ -353,8 +360,8 @@ async def test_a_schedule_damaged_beyond_reading_can_only_be_replaced(world: Wor
     await world.pass_time(1)
 
     with pytest.raises(Conflict, match="replace it whole"):
-        await world.cases.schedules.patch(LOCAL, schedule.id, {"name": "x"})
-    assert (await world.cases.schedules.replace(LOCAL, schedule.id, EVERY_MINUTE)).status is Status.ACTIVE
+        await world.cases[Schedules].patch(LOCAL, schedule.id, {"name": "x"})
+    assert (await world.cases[Schedules].replace(LOCAL, schedule.id, EVERY_MINUTE)).status is Status.ACTIVE
 
 
 def once(key: str, body: str) -> Once:
@@ -362,49 +369,49 @@ def once(key: str, body: str) -> Once:
 
 
 async def test_a_repeated_key_has_one_effect_and_the_same_answer(world: World) -> None:
-    first = await world.cases.schedules.create(LOCAL, HOURLY, once("k", "body"))
+    first = await world.cases[Schedules].create(LOCAL, HOURLY, once("k", "body"))
 
     with pytest.raises(AnsweredBefore) as again:
-        await world.cases.schedules.create(LOCAL, HOURLY, once("k", "body"))
+        await world.cases[Schedules].create(LOCAL, HOURLY, once("k", "body"))
 
     assert (again.value.status, again.value.body) == (201, first.id)
-    assert len(await world.cases.schedules.list(LOCAL, Page())) == 1
+    assert len(await world.cases[Schedules].list(LOCAL, Page())) == 1
 
 
 async def test_a_key_with_another_body_is_refused_and_tenants_do_not_share_keys(world: World) -> None:
-    await world.cases.schedules.create(LOCAL, HOURLY, once("k", "body"))
+    await world.cases[Schedules].create(LOCAL, HOURLY, once("k", "body"))
 
     with pytest.raises(KeyReused):
-        await world.cases.schedules.create(LOCAL, HOURLY, once("k", "another"))
-    assert (await world.cases.schedules.create(STRANGER, HOURLY, once("k", "another"))).tenant_id == "other"
+        await world.cases[Schedules].create(LOCAL, HOURLY, once("k", "another"))
+    assert (await world.cases[Schedules].create(STRANGER, HOURLY, once("k", "another"))).tenant_id == "other"
 
 
 async def test_a_failed_request_does_not_burn_its_key(world: World) -> None:
     with pytest.raises(Invalid):
-        await world.cases.schedules.create(LOCAL, {**HOURLY, "name": ""}, once("k", "body"))
+        await world.cases[Schedules].create(LOCAL, {**HOURLY, "name": ""}, once("k", "body"))
 
-    assert (await world.cases.schedules.create(LOCAL, HOURLY, once("k", "other body"))).version == 1
+    assert (await world.cases[Schedules].create(LOCAL, HOURLY, once("k", "other body"))).version == 1
 
 
 async def test_a_repeated_key_is_answered_also_when_the_request_would_fail_now(world: World) -> None:
     at = world.clock.now() + MINUTE
     raw: dict[str, Any] = {"name": "Once", "type": "oneoff", "run_at": at.isoformat(), "payload": {"url": URL}}
-    await world.cases.schedules.create(LOCAL, raw, once("k", "body"))
+    await world.cases[Schedules].create(LOCAL, raw, once("k", "body"))
     await world.pass_time(2)
 
     with pytest.raises(AnsweredBefore):
-        await world.cases.schedules.create(LOCAL, raw, once("k", "body"))
+        await world.cases[Schedules].create(LOCAL, raw, once("k", "body"))
 
 
 async def test_instants_tell_the_past_the_pause_and_the_future(world: World) -> None:
     schedule = await world.schedule(overlap="skip", max_runs=4)
     began = world.clock.now()
     await world.pass_time(2)
-    await world.cases.schedules.pause(LOCAL, schedule.id, {"reason": "holiday"})
+    await world.cases[Schedules].pause(LOCAL, schedule.id, {"reason": "holiday"})
     await world.pass_time(1)
-    await world.cases.schedules.resume(LOCAL, schedule.id)
+    await world.cases[Schedules].resume(LOCAL, schedule.id)
 
-    instants, following = await world.cases.instants.list(LOCAL, schedule.id, began, began + 10 * MINUTE, 50)
+    instants, following = await world.cases[Instants].list(LOCAL, schedule.id, began, began + 10 * MINUTE, 50)
 
     assert [(one.at - began, one.outcome, one.reason) for one in instants] == [
         (1 * MINUTE, "queued", "queued"),
@@ -425,7 +432,7 @@ async def test_instants_come_in_pages_without_loss_or_repetition(world: World) -
     seen: list[datetime] = []
     following: datetime | None = began
     while following is not None:
-        page, following = await world.cases.instants.list(LOCAL, schedule.id, following, began + 12 * MINUTE, 4)
+        page, following = await world.cases[Instants].list(LOCAL, schedule.id, following, began + 12 * MINUTE, 4)
         seen += [one.at for one in page]
 
     assert seen == [began + n * MINUTE for n in range(1, 12)]
@@ -436,9 +443,9 @@ async def test_a_span_of_instants_must_be_a_span(world: World) -> None:
     now = world.clock.now()
 
     with pytest.raises(Invalid, match="must not be earlier"):
-        await world.cases.instants.list(LOCAL, schedule.id, now, now - MINUTE, 10)
+        await world.cases[Instants].list(LOCAL, schedule.id, now, now - MINUTE, 10)
     with pytest.raises(Invalid, match="ten years"):
-        await world.cases.instants.list(LOCAL, schedule.id, now, now + timedelta(days=4000), 10)
+        await world.cases[Instants].list(LOCAL, schedule.id, now, now + timedelta(days=4000), 10)
 
 
 class Crowded:
@@ -464,16 +471,16 @@ class Crowded:
 
 
 async def test_a_transaction_undone_for_anothers_sake_is_asked_again_and_happens_once(world: World) -> None:
-    cases = UseCases.of(Crowded(world.store, times=4), world.clock, world.feed, OneAction())
+    cases = use_cases(cast("Database", Crowded(world.store, times=4)), world.clock, world.feed, OneAction())
 
-    schedule = await cases.schedules.create(LOCAL, EVERY_MINUTE)
+    schedule = await cases[Schedules].create(LOCAL, EVERY_MINUTE)
 
-    assert [one.id for one in await world.cases.schedules.list(LOCAL, Page())] == [schedule.id]
+    assert [one.id for one in await world.cases[Schedules].list(LOCAL, Page())] == [schedule.id]
 
 
 async def test_a_transaction_undone_again_and_again_is_given_up(world: World) -> None:
-    cases = UseCases.of(Crowded(world.store, times=TRIES), world.clock, world.feed, OneAction())
+    cases = use_cases(cast("Database", Crowded(world.store, times=TRIES)), world.clock, world.feed, OneAction())
 
     with pytest.raises(Contended):
-        await cases.schedules.create(LOCAL, EVERY_MINUTE)
-    assert await world.cases.schedules.list(LOCAL, Page()) == []
+        await cases[Schedules].create(LOCAL, EVERY_MINUTE)
+    assert await world.cases[Schedules].list(LOCAL, Page()) == []

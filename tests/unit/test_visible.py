@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.domain.draft import read_name, read_tags
-from foliot.domain.errors import Invalid
-from foliot.domain.reading import Fields
-from foliot.domain.visible import check_prose
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid
+from foliot.core.visible_text import check_prose
+from foliot.features.schedules.model.document import read_name, read_tags
 
 OVERRIDE = "invoice\u202efdp.exe"
 

@@ -11,11 +11,11 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from foliot.domain.errors import Cause, Unavailable
-from foliot.domain.standstill import PATIENCE, Holder, Refusal, Standstill, Why, joined, worst
-from foliot.engine.timekeeper import Doubt
+from foliot.core.errors import Cause, Unavailable
+from foliot.db.database import Database
+from foliot.engine.clock_sync import Doubt
+from foliot.engine.model.stall import PATIENCE, Holder, Refusal, Standstill, Why, joined, worst
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog
-from foliot.ports import Store
 from foliot.testing import StoppedClock
 
 
@@ -61,7 +61,7 @@ class Watching:
 
     def __init__(self, house: House, **changes: Any) -> None:
         self.house = house
-        self.lookout = Lookout(clock=house.clock, store=cast("Store", _Sight(house)))
+        self.lookout = Lookout(clock=house.clock, store=cast("Database", _Sight(house)))
         self.watchdog = Watchdog(
             clock=house.clock,
             refusal=lambda: house.refused,

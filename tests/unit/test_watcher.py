@@ -13,19 +13,24 @@ from typing import Any, cast
 
 import pytest
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.event import EventType
-from foliot.domain.run import Failed, Outcome, Parked, Problem, RunState, Succeeded
-from foliot.engine.alarm import Alarm
+from foliot.core.errors import Unavailable
+from foliot.db.database import Database
+from foliot.db.migrate import migrate
+from foliot.db.transaction import Transaction
 from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
-from foliot.engine.watcher import BATCH, Watcher
-from foliot.feed.memory import MemoryFeed
-from foliot.ports import PARKED_TOPIC, RUNS_TOPIC, Look, Parking, Store, run_topic
-from foliot.store.database import Database, SqlTransaction
-from foliot.store.endings import cancel_runs
-from foliot.store.migrate import migrate
+from foliot.engine.model.event import EventType
+from foliot.engine.model.parked import Parking
+from foliot.engine.model.run import Failed, Outcome, Parked, Problem, RunState, Succeeded
+from foliot.engine.parked_runs import BATCH, Watcher
+from foliot.engine.ports import Look
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.parked import SqlParked
+from foliot.engine.sql.runs import SqlRuns
 from foliot.testing import StoppedClock, open_store
+from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, run_topic
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, SECOND, ask, claim, events_of, request, row_of, run_of, sql, statements, stopped
 from tests.services import wait_for
 from tests.watched import Elsewhere
@@ -49,7 +54,7 @@ async def store(migrated: Path, tmp_path: Path) -> AsyncIterator[Database]:
         yield opened
 
 
-def watcher(store: Database | Store, action: Elsewhere, clock: StoppedClock | None = None, **changes: Any) -> Watcher:
+def watcher(store: Database, action: Elsewhere, clock: StoppedClock | None = None, **changes: Any) -> Watcher:
     parts: dict[str, Any] = {
         "clock": clock or stopped(),
         "store": store,
@@ -69,7 +74,7 @@ async def parked(store: Database, count: int = 1, **changes: Any) -> list[str]:
     run_ids = await ask(store, NOON, *(request(**changes) for _ in range(count)))
     claims = await claim(store, NOON, *run_ids)
     async with store.begin() as tx:
-        await tx.parked.park(
+        await SqlParked(tx).park(
             [
                 Parking(fence=one.fence, handle={"job": one.fence.run_id, "looked": 0}, poll_at=NOON, at=NOON)
                 for one in claims
@@ -203,7 +208,7 @@ async def test_a_cancel_reaches_the_action_and_is_its_to_answer(store: Database)
     (run_id,) = await parked(store)
     action = Elsewhere()
     async with store.begin() as tx:
-        await tx.runs.cancel([run_id], NOON, "enough")
+        await SqlRuns(tx).cancel([run_id], NOON, "enough")
 
     await watcher(store, action).run_once()
 
@@ -215,7 +220,7 @@ async def test_a_cancel_reaches_the_action_and_is_its_to_answer(store: Database)
 async def test_a_terminated_run_is_looked_at_until_its_effect_is_let_go(store: Database) -> None:
     (run_id,) = await parked(store)
     async with store.begin() as tx:
-        await cancel_runs(tx.conn, tx.runs.dialect, [], NOON, "replaced", at_once=[run_id])
+        await cancel_runs(tx.conn, SqlRuns(tx).dialect, [], NOON, "replaced", at_once=[run_id])
     clock = stopped()
 
     async def stopping(look: Look) -> Outcome:
@@ -382,7 +387,7 @@ class Forgetful:
     refused: int = 0
 
     @asynccontextmanager
-    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[SqlTransaction]:
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
         if self.refused:
             self.refused -= 1
             raise Unavailable("away", told="away")
@@ -403,7 +408,7 @@ async def test_a_claim_whose_acknowledgement_got_lost_is_looked_at(store: Databa
     (run_id,) = await parked(store)
     action = Elsewhere(done={run_id})
 
-    watched = await watcher(cast("Store", Forgetful(store, lost=1)), action).run_once()
+    watched = await watcher(cast("Database", Forgetful(store, lost=1)), action).run_once()
 
     assert watched.looked == 1
     assert (await run_of(store, run_id)).state is RunState.SUCCESS
@@ -418,7 +423,7 @@ async def test_what_a_look_brought_is_written_once_whatever_becomes_of_the_ackno
         return await action.answer(look)
 
     action.looking = then_away
-    one = watcher(cast("Store", away), action)
+    one = watcher(cast("Database", away), action)
     with pytest.raises(Unavailable):
         await one.run_once()
     assert (await one.run_once()).looked == 0
@@ -439,7 +444,7 @@ async def test_what_a_look_brought_waits_for_the_database(store: Database) -> No
         return await action.answer(look)
 
     action.looking = then_away
-    one = watcher(cast("Store", away), action)
+    one = watcher(cast("Database", away), action)
     for _ in range(3):
         with pytest.raises(Unavailable):
             await one.run_once()

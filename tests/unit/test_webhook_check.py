@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from foliot.actions.webhook import Webhook
-from foliot.domain.errors import Invalid
-from foliot.ports import Outgoing, Reply
+from foliot.core.egress import Outgoing, Reply
+from foliot.core.errors import Invalid
+from foliot.features.webhooks.action import Webhook
 
 URL = "https://example.com/hook"
 

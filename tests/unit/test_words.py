@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from foliot.domain.trigger import Cron, Once, Trigger, cron, every
+from foliot.core.time.trigger import Cron, Once, Trigger, cron, every
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

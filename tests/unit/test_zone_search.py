@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.domain.zone import zone_info
-from foliot.domain.zone_search import SPOKEN, find_zone, search_zones, zone_names
+from foliot.core.time.zone import zone_info
+from foliot.core.time.zone_search import SPOKEN, find_zone, search_zones, zone_names
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from foliot.domain.access import LOCAL, Caller, Door, Thing, Verb, scope
+from foliot.core.access import LOCAL, Caller, Door, Thing, Verb, scope
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Permission = tuple[Verb, Thing]

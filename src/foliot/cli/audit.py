@@ -16,11 +16,12 @@ from foliot.cli.access import READ_HOUSE, asks, caller_of, needs
 from foliot.cli.client import asking, segment
 from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES, Cursor, Home, Json, Limit, Utc
 from foliot.cli.printing import Exit, Failure, count, counting, listing, moment, one_line_errors, print_json, printable
+from foliot.features.audit_log.chain import Chain
 
 if TYPE_CHECKING:
-    from foliot.domain.trail import Head
-    from foliot.settings import Settings
-    from foliot.usecases.chain import Verified
+    from foliot.commands.audit_entry import Head
+    from foliot.config.settings import Settings
+    from foliot.features.audit_log.chain import Verified
 
 group = typer.Typer(invoke_without_command=True)
 
@@ -47,7 +48,7 @@ def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, a
     """Verify the audit log: no entry altered, missing or moved. Exit 1 and the first bad one of a tenant otherwise."""
     import asyncio
 
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
     before: dict[str, Any] = context.parent.params if context.parent is not None else {}
     home, as_json = _either(home, before.get("home")), as_json or bool(before.get("as_json"))
@@ -69,7 +70,7 @@ def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, a
 
 def _heads(path: Path | None) -> list[Head]:
     """The heads of an earlier proof, which a chain that was made anew does not have."""
-    from foliot.domain.trail import Head
+    from foliot.commands.audit_entry import Head
 
     if path is None:
         return []
@@ -81,15 +82,15 @@ def _heads(path: Path | None) -> list[Head]:
 
 
 async def _verify(settings: Settings, earlier: Sequence[Head]) -> Verified:
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli.revision import refuse_other_revision
 
     caller = caller_of(verify)
     await refuse_other_revision(settings)
-    app = bootstrap.build(settings, doors=False, engine=False)
+    app = build.build(settings, doors=False, engine=False)
     try:
         await app.start()
-        chain = app.usecases.chain
+        chain = app.usecases[Chain]
         with counting("entries verified", await chain.length(caller)) as progress:
             return await chain.verify(caller, earlier=earlier, progress=progress)
     finally:

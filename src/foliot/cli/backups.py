@@ -13,7 +13,7 @@ from foliot.cli.options import Home
 from foliot.cli.printing import Failure, note, one_line_errors
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 TOOLS = {
     "postgresql": ('pg_dump --format=custom --file=FILE "$DATABASE_URL"', 'pg_restore --dbname="$DATABASE_URL" FILE'),
@@ -27,8 +27,8 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The copy.")]
 @needs(READ_HOUSE)
 def backup(file: File, home: Home = None) -> None:
     """Copy the SQLite database to a file, also while Foliot runs. Servers have tools of their own, which are named."""
-    from foliot.settings import Settings
-    from foliot.store import backup as backups
+    from foliot.config.settings import Settings
+    from foliot.db import backup as backups
 
     with one_line_errors():
         settings = Settings.load(os.environ, home=home)
@@ -51,10 +51,10 @@ def restore(
     ] = False,
 ) -> None:
     """Make a copy the SQLite database again, with Foliot stopped. What was due since is owed, as after an outage."""
-    from foliot.settings import Settings
-    from foliot.store import backup as backups
-    from foliot.store.lock import only_one
-    from foliot.store.migrate import NEWEST, refuse_newer
+    from foliot.config.settings import Settings
+    from foliot.db import backup as backups
+    from foliot.db.file_lock import only_one
+    from foliot.db.migrate import NEWEST, refuse_newer
 
     with one_line_errors():
         settings = Settings.load(os.environ, home=home)
@@ -88,7 +88,7 @@ def _database(settings: Settings, *, restoring: bool) -> Path:
 
 
 def _mind_the_key(settings: Settings, what: str) -> None:
-    from foliot.vault.keyfile import NAME
+    from foliot.auth.keyfile import NAME
 
     where = f"{settings.home / NAME}" if settings.local and not settings.secret_key else "FOLIOT_SECRET_KEY"
     note(f"{what}: {where}.")

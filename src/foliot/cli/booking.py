@@ -8,7 +8,7 @@ from foliot.cli.entrance import Finding
 from foliot.cli.printing import Failure, count
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 KEY = "FOLIOT_PIPELINES"
 

@@ -10,9 +10,9 @@ from foliot.cli.printing import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from foliot.actions.grpc import GrpcCall
-    from foliot.domain.address import ServiceAddress
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
+    from foliot.core.address_book import ServiceAddress
+    from foliot.features.grpc_calls.action import GrpcCall
 
 PATIENCE = 5.0
 
@@ -21,7 +21,7 @@ async def calling(settings: Settings, environ: Mapping[str, str]) -> list[Findin
     """Whether services answer and describe themselves. Foliot starts without them, and runs that call them fail."""
     import asyncio
 
-    from foliot.settings.address_book import unread
+    from foliot.config.address_book import unread
 
     strange = [
         Finding(
@@ -31,9 +31,9 @@ async def calling(settings: Settings, environ: Mapping[str, str]) -> list[Findin
     ]
     if not settings.services.entries:
         return strange
-    from foliot.actions.grpc import GrpcCall
-    from foliot.egress.calls import GrpcEgress
-    from foliot.store.clock import StoreClock
+    from foliot.db.clock import StoreClock
+    from foliot.features.grpc_calls.action import GrpcCall
+    from foliot.net.grpc_client import GrpcEgress
 
     calls = GrpcEgress(book=settings.services, ca_file=settings.services_ca)
     action = GrpcCall(calls=calls, clock=StoreClock())
@@ -49,8 +49,8 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
         return Finding("ok", entry.name, f"{entry.url}, which is not asked anything here; {_whose(entry)}")
     import asyncio
 
-    from foliot.actions.grpc.trouble import Trouble
-    from foliot.ports import CallFailed
+    from foliot.features.grpc_calls.errors import Trouble
+    from foliot.net.grpc_port import CallFailed
 
     try:
         async with asyncio.timeout(PATIENCE):

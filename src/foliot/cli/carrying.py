@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from foliot.cli.entrance import Finding
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 KEY = "FOLIOT_BROKER_URL"
 
@@ -19,8 +19,8 @@ async def carrying(settings: Settings) -> list[Finding]:
         return []
     if settings.is_sqlite:
         return [Finding("warning", KEY, f"{shown} is not used: on SQLite one process does everything")]
-    from foliot import transport
-    from foliot.domain.errors import Unavailable
+    from foliot.app import transport
+    from foliot.core.errors import Unavailable
 
     broker = transport.broker(settings)
     assert broker is not None  # noqa: S101 -- its URL is set

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import foliot
 from foliot.cli.printing import Exit, Failure, one_line_errors
-from foliot.domain.caret import underlined
+from foliot.core.error_pointer import underlined
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection, HTTPResponse

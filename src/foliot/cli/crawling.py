@@ -8,8 +8,8 @@ from foliot.cli.entrance import Finding
 from foliot.cli.printing import count
 
 if TYPE_CHECKING:
-    from foliot.actions.crawl import Seen
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
+    from foliot.features.crawls.action.scrapyd_nodes import Seen
 
 KEY = "SCRAPYD_URL"
 
@@ -18,9 +18,9 @@ async def crawling(settings: Settings) -> list[Finding]:
     """Whether each node that is named answers, and has the project. Foliot starts without them, and crawls wait."""
     if not settings.scrapyd_urls:
         return []
-    from foliot import crawling as wiring
-    from foliot.egress import HttpEgress
-    from foliot.store.clock import StoreClock
+    from foliot.db.clock import StoreClock
+    from foliot.features.crawls import wiring
+    from foliot.net.client import HttpEgress
 
     crawl, egress = wiring.crawling(settings, HttpEgress(), StoreClock())
     async with egress:

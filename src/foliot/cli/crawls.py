@@ -229,8 +229,8 @@ def deploy(
 ) -> None:
     """Build a Scrapy project as an egg and bring it to every Scrapyd of SCRAPYD_URL. Exit 1 if one does not take it."""
     from foliot.cli.deploying import deploy as bring
-    from foliot.settings import Settings
-    from foliot.store.clock import wall
+    from foliot.config.settings import Settings
+    from foliot.db.clock import wall
 
     with one_line_errors():
         nodes = node or [url.reveal() for url in Settings.load(os.environ).scrapyd_urls]

@@ -9,11 +9,11 @@ import typer
 
 import foliot
 from foliot.cli.entrance import Finding
-from foliot.domain.errors import Conflict
+from foliot.core.errors import Conflict
 
 if TYPE_CHECKING:
-    from foliot.bootstrap import App
-    from foliot.settings import Settings
+    from foliot.app.build import App
+    from foliot.config.settings import Settings
 
 KEY = "DISCORD_TOKEN"
 PATIENCE = timedelta(seconds=5)
@@ -22,7 +22,7 @@ NOBODY = "is not set: nobody may command Foliot from Discord, as in 123456789012
 
 def serve(settings: Settings) -> int:
     """This door and no other, until asked to stop."""
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli import process
     from foliot.cli.revision import refuse_other_revision
 
@@ -31,7 +31,7 @@ def serve(settings: Settings) -> int:
 
     async def main() -> int:
         await refuse_other_revision(settings)
-        app = bootstrap.build(settings, doors=False, engine=False, discord=True)
+        app = build.build(settings, doors=False, engine=False, discord=True)
         if isinstance(app.discord, str):
             await app.stop()
             raise Conflict(app.discord)
@@ -70,9 +70,9 @@ async def commanding(settings: Settings) -> list[Finding]:
 async def _asked(settings: Settings) -> Finding:
     import orjson
 
-    from foliot.egress import HttpEgress
-    from foliot.egress.target import read_url
-    from foliot.ports import EgressFailed, EgressRefused, Outgoing
+    from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
+    from foliot.net.client import HttpEgress
+    from foliot.net.url import read_url
 
     url = f"{settings.discord_api}/users/@me"
     target = read_url(url)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from foliot.cli.printing import count
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ async def _source(settings: Settings) -> Finding:
         return Finding("ok", "FOLIOT_JWT_SECRET", "checks tokens (HS256)")
     if settings.jwks_url is not None:
         return await _provider(settings)
-    from foliot.domain.errors import Invalid
-    from foliot.identity.verifying import key_file
+    from foliot.auth.verification_keys import key_file
+    from foliot.core.errors import Invalid
 
     path = settings.jwt_key_file
     assert path is not None  # noqa: S101 -- one of the three is set where it is not local
@@ -47,13 +47,13 @@ async def _source(settings: Settings) -> Finding:
 
 
 async def _provider(settings: Settings) -> Finding:
-    from foliot import opening
-    from foliot.identity.verifying import BadKeys
-    from foliot.ports import EgressFailed, EgressRefused
-    from foliot.store.clock import StoreClock
+    from foliot.app import servers
+    from foliot.auth.verification_keys import BadKeys
+    from foliot.core.egress import EgressFailed, EgressRefused
+    from foliot.db.clock import StoreClock
 
     key = "FOLIOT_JWKS_URL"
-    jwks, egress = opening.provider(settings, StoreClock())
+    jwks, egress = servers.provider(settings, StoreClock())
     try:
         async with egress:
             found = len((await jwks.fetch()).named)

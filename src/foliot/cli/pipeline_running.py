@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from foliot.cli.printing import Exit, Failure, count, note, print_json, printable
-from foliot.domain.redact import Redactor
-from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
+from foliot.core.redact import Redactor
+from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome, Parked, Succeeded
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from foliot.bootstrap import App
-    from foliot.domain.pipeline import Definition
-    from foliot.ports.book import Sheet
-    from foliot.settings import Settings
+    from foliot.app.build import App
+    from foliot.config.settings import Settings
+    from foliot.features.pipelines.model.definition import Definition
+    from foliot.features.pipelines.model.file import Sheet
 
 MEMORY = "sqlite+aiosqlite:///:memory:"
 
@@ -45,10 +45,10 @@ class Voice:
 
 def read_file(settings: Settings, path: Path) -> Sheet:
     """What a file says, by the transforms that this machine has."""
-    from foliot.booking import reader
-    from foliot.pipelines.book.composing import MAX_BYTES
-    from foliot.pipelines.loading import load
-    from foliot.store.clock import StoreClock
+    from foliot.db.clock import StoreClock
+    from foliot.features.pipelines.file.parse import MAX_BYTES
+    from foliot.features.pipelines.file_wiring import reader
+    from foliot.features.pipelines.loader import load
 
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():
@@ -102,26 +102,26 @@ async def _run(settings: Settings, definitions: Sequence[Definition], *, as_json
 
 async def _app(settings: Settings) -> App:
     """The parts that steps need. Without a database there is one in memory, which holds no secrets."""
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli.revision import refuse_other_revision
 
     if settings.is_sqlite:
         path = settings.sqlite_path
         found, newest = (None, "")
         if path is not None and path.exists():
-            found, newest = await bootstrap.current_revision(settings)
+            found, newest = await build.current_revision(settings)
         if found is None or found != newest:
             return await _in_memory(settings)
     else:
         await refuse_other_revision(settings)
-    return bootstrap.build(settings, doors=False, engine=False)
+    return build.build(settings, doors=False, engine=False)
 
 
 async def _in_memory(settings: Settings) -> App:
-    from foliot import bootstrap
-    from foliot.store.migrate import create
+    from foliot.app import build
+    from foliot.db.migrate import create
 
-    app = bootstrap.build(replace(settings, database_url=MEMORY), doors=False, engine=False)
+    app = build.build(replace(settings, database_url=MEMORY), doors=False, engine=False)
     async with app.store.engines.write.connect() as conn:
         await create(conn)
         await conn.commit()
@@ -129,8 +129,8 @@ async def _in_memory(settings: Settings) -> App:
 
 
 async def _perform(app: App, definition: Definition, voice: Voice) -> Outcome:
-    from foliot.domain.ids import RUN, new_id
-    from foliot.ports import Context
+    from foliot.core.ids import RUN, new_id
+    from foliot.engine.ports import Context
 
     if app.piping is None:
         raise Failure("this Foliot was built without pipelines")

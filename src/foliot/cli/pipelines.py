@@ -28,8 +28,8 @@ from foliot.cli.printing import (
 from foliot.cli.runs import show_run
 
 if TYPE_CHECKING:
-    from foliot.ports.book import Fault, Sheet
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
+    from foliot.features.pipelines.model.file import Fault, Sheet
 
 group = typer.Typer(help="Chains of steps that a YAML file defines.", no_args_is_help=True)
 
@@ -161,7 +161,7 @@ def start(name: Name, as_json: Json = False, utc: Utc = False) -> None:
 
 
 def _settings(home: Path | None) -> Settings:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
     return Settings.load(os.environ, home=home)
 

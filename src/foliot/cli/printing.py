@@ -41,7 +41,7 @@ class Failure(Exception):
 @contextmanager
 def one_line_errors() -> Iterator[None]:
     """What we expect to go wrong is said in a line each; only surprises show a traceback."""
-    from foliot.domain.errors import FoliotError
+    from foliot.core.errors import FoliotError
 
     try:
         yield

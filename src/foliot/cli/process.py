@@ -16,12 +16,12 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from foliot.domain.errors import Conflict
-from foliot.domain.node import Wish
-from foliot.settings import process_secrets
+from foliot.config import process_secrets
+from foliot.core.errors import Conflict
+from foliot.engine.model.node import Wish
 
 if TYPE_CHECKING:
-    from foliot.bootstrap import App
+    from foliot.app.build import App
 
 STOPPED_AT_ONCE = 130
 MARGIN = 15.0
@@ -141,7 +141,7 @@ def calm_memory() -> None:
 
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
-    from foliot.health_file import health_file
+    from foliot.app.health_file import health_file
 
     stop = Stop(app.settings.shutdown_seconds)
     if app.engine is not None:
@@ -200,8 +200,8 @@ def begin_anew() -> NoReturn:
 
 async def _serve(app: App, listener: socket.socket, announce: Callable[[], None], stop: Stop) -> bool:
     """True when the end was asked for, False when the server ended by itself."""
-    from foliot.doors.rest.connections import Bounds
-    from foliot.doors.rest.server import per_address, server_of
+    from foliot.servers.http.connections import Bounds
+    from foliot.servers.http.server import per_address, server_of
 
     asgi: Any = app.asgi
     settings = app.settings

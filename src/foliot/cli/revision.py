@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from foliot import bootstrap
-from foliot.domain.errors import Conflict
-from foliot.settings import Settings
-from foliot.store.migrate import refuse_newer
+from foliot.app import build
+from foliot.config.settings import Settings
+from foliot.core.errors import Conflict
+from foliot.db.migrate import refuse_newer
 
 
 async def refuse_other_revision(settings: Settings) -> None:
     """For commands that start beside others: none of them changes the database under the others."""
-    found, newest = await bootstrap.current_revision(settings)
+    found, newest = await build.current_revision(settings)
     refuse_newer(found, settings.database_shown)
     if found != newest:
         raise Conflict(

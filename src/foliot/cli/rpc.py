@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import foliot
-from foliot.domain.errors import Conflict
+from foliot.core.errors import Conflict
 
 if TYPE_CHECKING:
-    from foliot.doors.rpc import RpcDoor
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
+    from foliot.servers.grpc.server import RpcDoor
 
 KEYS = "--grpc-port, FOLIOT_GRPC_PORT"
 GrpcPort = Annotated[
@@ -24,7 +24,7 @@ GrpcPort = Annotated[
 
 def chosen_port(settings: Settings) -> int | None:
     """The port that is wanted; None when no gRPC door is."""
-    from foliot.settings.rpc import OFF, USUAL_PORT
+    from foliot.config.grpc import OFF, USUAL_PORT
 
     if settings.grpc_port == OFF:
         return None
@@ -61,7 +61,7 @@ def shown(door: RpcDoor | None, remark: str) -> str:
 
 def serve(settings: Settings) -> int:
     """This door and no other, until asked to stop."""
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli import process
     from foliot.cli.revision import refuse_other_revision
 
@@ -72,7 +72,7 @@ def serve(settings: Settings) -> int:
 
     async def main() -> int:
         await refuse_other_revision(settings)
-        app = bootstrap.build(settings, doors=False, engine=False, rpc_port=port)
+        app = build.build(settings, doors=False, engine=False, rpc_port=port)
 
         def announce() -> None:
             where = "" if app.rpc is None else app.rpc.address

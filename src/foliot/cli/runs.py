@@ -264,7 +264,7 @@ def print_event(event: dict[str, Any], *, as_json: bool, utc: bool) -> None:
     if as_json:
         print_json(event, indent=None)
         return
-    from foliot.domain.transcript import transcript_line
+    from foliot.features.runs.model.transcript import transcript_line
 
     typer.echo(transcript_line(moment(event.get("at") or event.get("ts"), utc=utc), event))
 

@@ -178,7 +178,7 @@ def _parsed(name: str, text: str) -> Any:
         except ValueError as wrong:
             raise drafting.usage(f"{name}: is not JSON: {wrong}") from None
     # Only those who have YAML pay for its reader.
-    from foliot.pipelines.book.composing import Room, Unreadable, compose
+    from foliot.features.pipelines.file.parse import Room, Unreadable, compose
 
     try:
         node = compose(text, name, Room(MOST_VALUES, DEEPEST))

@@ -24,10 +24,11 @@ from foliot.cli.printing import (
     print_json,
     printable,
 )
+from foliot.features.secrets.usecases import Secrets
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
-    from foliot.usecases.secrets import Rekeyed
+    from foliot.config.settings import Settings
+    from foliot.features.secrets.usecases import Rekeyed
 
 MOST = 64 * 1024
 """Characters read from standard input; far more than a secret may have, so that the server says what is wrong."""
@@ -93,7 +94,7 @@ def rekey(home: Home = None, as_json: Json = False) -> None:
     """
     import asyncio
 
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
     with one_line_errors():
         settings = Settings.load(os.environ, home=home)
@@ -112,16 +113,16 @@ def rekey(home: Home = None, as_json: Json = False) -> None:
 
 
 async def _rekey(settings: Settings) -> Rekeyed:
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli.revision import refuse_other_revision
 
     caller = caller_of(rekey)
     await refuse_other_revision(settings)
-    app = bootstrap.build(settings, doors=False, engine=False)
+    app = build.build(settings, doors=False, engine=False)
     try:
         await app.start()
-        with counting("secrets sealed", await app.usecases.secrets.stale(caller)) as progress:
-            return await app.usecases.secrets.rekey(caller, progress)
+        with counting("secrets sealed", await app.usecases[Secrets].stale(caller)) as progress:
+            return await app.usecases[Secrets].rekey(caller, progress)
     finally:
         await app.stop()
 

@@ -16,11 +16,11 @@ from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
 from foliot.cli.options import Home
 from foliot.cli.printing import Exit, Failure, note, one_line_errors
 from foliot.cli.volatile import FORGETS, volatile
-from foliot.domain.node import Role
+from foliot.engine.model.node import Role
 
 if TYPE_CHECKING:
-    from foliot.bootstrap import App
-    from foliot.settings import Settings
+    from foliot.app.build import App
+    from foliot.config.settings import Settings
 
 Host = Annotated[
     str | None,
@@ -155,7 +155,8 @@ def _settings(command: str, **flags: object) -> Settings:
     import structlog
 
     from foliot import logs
-    from foliot.settings import Settings, process_secrets
+    from foliot.config import process_secrets
+    from foliot.config.settings import Settings
 
     settings = Settings.load(os.environ, **flags)
     logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir, name=command)
@@ -198,7 +199,7 @@ def _prepare(settings: Settings) -> None:
 
 
 def _refuse_sqlite(settings: Settings, command: str) -> None:
-    from foliot.domain.errors import Conflict
+    from foliot.core.errors import Conflict
 
     if settings.is_sqlite:
         raise Conflict(
@@ -209,13 +210,13 @@ def _refuse_sqlite(settings: Settings, command: str) -> None:
 
 def _up(settings: Settings, *, demo: bool) -> int:
     from foliot.cli import process, showing
-    from foliot.store.lock import make_private, only_one
+    from foliot.db.file_lock import make_private, only_one
 
     with only_one(settings.sqlite_path), showing.listen(settings, demo=demo) as listener:
         make_private(settings.sqlite_path)
         rpc_port, remark = rpc.open_port(settings)
         if demo:
-            from foliot.demoing import with_own_service
+            from foliot.features.demo.wiring import with_own_service
 
             settings = with_own_service(settings, rpc_port)
         address = process.address_of(listener)
@@ -224,10 +225,10 @@ def _up(settings: Settings, *, demo: bool) -> int:
             typer.echo(showing.block(app, address, remark))
 
         async def main() -> int:
-            from foliot import bootstrap
+            from foliot.app import build
 
-            await bootstrap.migrate(settings)
-            app = bootstrap.build(
+            await build.migrate(settings)
+            app = build.build(
                 settings,
                 doors=True,
                 engine=True,
@@ -248,7 +249,7 @@ def _part(settings: Settings, role: Role | None = None) -> int:
     """A part of Foliot: an engine of this role, or the doors alone."""
     from contextlib import nullcontext
 
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli import process
     from foliot.cli.revision import refuse_other_revision
 
@@ -264,7 +265,7 @@ def _part(settings: Settings, role: Role | None = None) -> int:
 
         async def main() -> int:
             await refuse_other_revision(settings)
-            app = bootstrap.build(settings, doors=doors, engine=not doors, role=role or Role.UP)
+            app = build.build(settings, doors=doors, engine=not doors, role=role or Role.UP)
             return await process.live(app, listener, announce)
 
         ended = process.run(main())

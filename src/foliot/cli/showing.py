@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import foliot
 from foliot.cli import discord as bot
 from foliot.cli import process, rpc
-from foliot.domain.errors import Conflict
+from foliot.core.errors import Conflict
 
 if TYPE_CHECKING:
     import socket
 
-    from foliot.bootstrap import App
-    from foliot.settings import Settings
+    from foliot.app.build import App
+    from foliot.config.settings import Settings
 
 OPEN = "o"
 USUAL_PORT = 8000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from foliot.cli.entrance import Finding
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 KEY = "FOLIOT_MONGO_URI"
 
@@ -16,8 +16,8 @@ async def copying(settings: Settings) -> list[Finding]:
     """Whether the MongoDB that is named answers. Foliot starts without it, and copies what it missed later."""
     if settings.mongo_uri is None:
         return []
-    from foliot.domain.errors import Invalid
-    from foliot.sinks.mongo import MongoArticles, SinkAway
+    from foliot.core.errors import Invalid
+    from foliot.features.pipelines.mongo import MongoArticles, SinkAway
 
     try:
         sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)

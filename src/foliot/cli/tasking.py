@@ -8,14 +8,14 @@ from foliot.cli.entrance import Finding
 from foliot.cli.printing import count
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 KEY = "FOLIOT_TASKS"
 
 
 def tasking(settings: Settings) -> list[Finding]:
     """Whether each module loads. Foliot starts without those that do not, and runs of their tasks fail."""
-    from foliot.tasks.loading import load
+    from foliot.features.tasks.loader import load
 
     found = load(settings.tasks)
     wrong = [Finding("error", KEY, fault.removeprefix(f"{KEY}: ")) for fault in found.faults()]

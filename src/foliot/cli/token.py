@@ -12,13 +12,13 @@ import typer
 from foliot.cli.access import needs
 from foliot.cli.drafting import duration
 from foliot.cli.printing import Exit, Failure, one_line_errors
-from foliot.domain.access import LOCAL, Role
+from foliot.core.access import LOCAL, Role
 
 LONGEST = 100 * 366 * 86_400
 
 if TYPE_CHECKING:
-    from foliot.identity.verifying import Key
-    from foliot.settings import Settings
+    from foliot.auth.verification_keys import Key
+    from foliot.config.settings import Settings
 
 
 @needs()
@@ -35,10 +35,10 @@ def token(
     kid: Annotated[str | None, typer.Option(help="Name of that key, where servers know several.")] = None,
 ) -> None:
     """Sign a token with FOLIOT_JWT_SECRET and print it; every server with the same settings accepts it."""
-    from foliot import opening
-    from foliot.identity.signing import Signer
-    from foliot.settings import Settings
-    from foliot.store.clock import wall
+    from foliot.app import servers
+    from foliot.auth.token_issuer import Signer
+    from foliot.config.settings import Settings
+    from foliot.db.clock import wall
 
     with one_line_errors():
         seconds = duration("--ttl", ttl)
@@ -46,13 +46,13 @@ def token(
             raise Failure(f"--ttl: must be at least a second, and less than a lifetime, got {ttl!r}", Exit.USAGE)
         life = timedelta(seconds=int(seconds))
         settings = Settings.load(os.environ)
-        signer = Signer(key=_key(settings, key_file), expected=opening.expectations(settings), kid=kid)
+        signer = Signer(key=_key(settings, key_file), expected=servers.expectations(settings), kid=kid)
         typer.echo(signer.sign(tenant_id=tenant, user_id=user, role=role, life=life, now=wall()))
 
 
 def _key(settings: Settings, path: Path | None) -> Key:
-    from foliot.identity.signing import private_key
-    from foliot.identity.verifying import hs256
+    from foliot.auth.token_issuer import private_key
+    from foliot.auth.verification_keys import hs256
 
     if path is not None:
         return private_key(path)

@@ -8,14 +8,14 @@ from foliot.cli.entrance import Finding
 from foliot.cli.printing import count
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 KEY = "FOLIOT_TRANSFORMS"
 
 
 def transforming(settings: Settings) -> list[Finding]:
     """Whether each module loads. Foliot starts without those that do not, and pipelines that need them are refused."""
-    from foliot.pipelines.loading import load
+    from foliot.features.pipelines.loader import load
 
     found = load(settings.transforms)
     wrong = [Finding("error", KEY, fault.removeprefix(f"{KEY}: ")) for fault in found.faults()]

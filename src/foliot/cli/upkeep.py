@@ -23,10 +23,12 @@ from foliot.cli.tasking import tasking
 from foliot.cli.transforming import transforming
 from foliot.cli.volatile import FORGETS, volatile
 from foliot.cli.waking import waking
+from foliot.features.health.usecases.health import Wellbeing
+from foliot.features.ledger.usecases import Audit
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
-    from foliot.usecases.audit import Proof
+    from foliot.config.settings import Settings
+    from foliot.features.ledger.usecases import Proof
 
 
 NO_WALL = (
@@ -40,19 +42,19 @@ def migrate(home: Home = None) -> None:
     """Bring the database to the newest revision. `foliot up` does it by itself."""
     import asyncio
 
-    from foliot.settings import Settings
-    from foliot.store.lock import make_private, only_one
-    from foliot.store.migrate import refuse_newer
+    from foliot.config.settings import Settings
+    from foliot.db.file_lock import make_private, only_one
+    from foliot.db.migrate import refuse_newer
 
     with one_line_errors():
-        from foliot import bootstrap
+        from foliot.app import build
 
         settings = Settings.load(os.environ, home=home)
         make_private(settings.sqlite_path)
-        found, newest = asyncio.run(bootstrap.current_revision(settings))
+        found, newest = asyncio.run(build.current_revision(settings))
         refuse_newer(found, settings.database_shown)
         with only_one(settings.sqlite_path if found != newest else None):
-            before, after = asyncio.run(bootstrap.migrate(settings))
+            before, after = asyncio.run(build.migrate(settings))
         if before == after:
             typer.echo(f"{settings.database_shown} is at the newest revision, {newest}.")
             return
@@ -64,7 +66,8 @@ def check(home: Home = None, as_json: Json = False) -> None:
     """Check settings and connections; every complaint names the key, the rule and what it got."""
     import asyncio
 
-    from foliot.settings import Settings, SettingsError
+    from foliot.config.parse import SettingsError
+    from foliot.config.settings import Settings
 
     with one_line_errors():
         findings = _unused()
@@ -94,7 +97,7 @@ def _rule(complaint: Any) -> str:
 
 
 def _unused() -> list[Finding]:
-    from foliot.settings import unused
+    from foliot.config.unknown_keys import unused
 
     return [
         Finding("warning", key, f"accepted, not used in this version ({purpose})")
@@ -103,8 +106,8 @@ def _unused() -> list[Finding]:
 
 
 def _egress(settings: Settings) -> list[Finding]:
-    from foliot.domain.errors import Invalid
-    from foliot.egress.allow import Rules
+    from foliot.core.errors import Invalid
+    from foliot.net.allow import Rules
 
     try:
         Rules.read(loopback=settings.local, allow=settings.egress_allow, ports=settings.egress_ports)
@@ -148,12 +151,12 @@ async def _database(settings: Settings) -> list[Finding]:
             return [Finding("warning", key, "lives in memory: everything is forgotten when the process ends")]
         if not path.exists():
             return [Finding("ok", key, f"{path} does not exist yet; foliot up makes it")]
-    from foliot import bootstrap
-    from foliot.domain.errors import Conflict, FoliotError
-    from foliot.store.migrate import refuse_newer
+    from foliot.app import build
+    from foliot.core.errors import Conflict, FoliotError
+    from foliot.db.migrate import refuse_newer
 
     try:
-        found, newest = await bootstrap.current_revision(settings)
+        found, newest = await build.current_revision(settings)
         refuse_newer(found, settings.database_shown)
     except (FoliotError, OSError) as failed:
         said = f"must be reachable, got {settings.database_shown}: {failed}"
@@ -162,7 +165,7 @@ async def _database(settings: Settings) -> list[Finding]:
         state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]
     answers = Finding("ok", key, f"{settings.database_shown} answers, revision {newest}")
-    if not settings.database_url.startswith("postgresql") or await bootstrap.walled(settings):
+    if not settings.database_url.startswith("postgresql") or await build.walled(settings):
         return [answers]
     return [answers, Finding("warning", key, NO_WALL)]
 
@@ -172,7 +175,7 @@ def audit(home: Home = None, as_json: Json = False) -> None:
     """Prove the ledger: every instant of every schedule is accounted for. Exit 1 and the first hole otherwise."""
     import asyncio
 
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
     with one_line_errors():
         settings = Settings.load(os.environ, home=home)
@@ -190,16 +193,16 @@ def audit(home: Home = None, as_json: Json = False) -> None:
 
 
 async def _prove(settings: Settings, *, everything: bool) -> Proof:
-    from foliot import bootstrap
+    from foliot.app import build
     from foliot.cli.revision import refuse_other_revision
 
     caller = caller_of(audit)
     await refuse_other_revision(settings)
-    app = bootstrap.build(settings, doors=False, engine=False)
+    app = build.build(settings, doors=False, engine=False)
     try:
         await app.start()
-        total = sum((await app.usecases.health.numbers(caller)).schedules.values())
+        total = sum((await app.usecases[Wellbeing].numbers(caller)).schedules.values())
         with counting("schedules proved", total) as progress:
-            return await app.usecases.audit.prove(caller, progress=progress, first_only=not everything)
+            return await app.usecases[Audit].prove(caller, progress=progress, first_only=not everything)
     finally:
         await app.stop()

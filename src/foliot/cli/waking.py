@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from foliot.cli.entrance import Finding
 
 if TYPE_CHECKING:
-    from foliot.settings import Settings
+    from foliot.config.settings import Settings
 
 KEY = "REDIS_URL"
 
@@ -16,12 +16,12 @@ async def waking(settings: Settings) -> list[Finding]:
     """Whether the Redis that is named answers. Foliot starts without it, and wakes nobody elsewhere."""
     if settings.redis_url is None:
         return []
-    from foliot.settings import masked
+    from foliot.config.database import masked
 
     shown = masked(settings.redis_url.reveal())
     if settings.is_sqlite:
         return [Finding("warning", KEY, f"{shown} is not used: on SQLite one process does everything")]
-    from foliot.feed.redis import answers
+    from foliot.wakeups.redis import answers
 
     try:
         await answers(settings.redis_url.reveal())

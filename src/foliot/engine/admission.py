@@ -10,11 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from foliot.domain.breaker import Breaker, BreakerState
-from foliot.domain.endpoint import is_test
-from foliot.domain.reading import rfc3339
+from foliot.core.document import rfc3339
+from foliot.engine.model.breaker import Breaker, BreakerState
+from foliot.engine.model.views import Claimed, Wait
+from foliot.engine.ports import Target
 from foliot.engine.slots import Slots
-from foliot.ports import Claimed, Target, Wait
+from foliot.features.endpoints.model import is_test
 
 QUICK = 0.25
 """Seconds: to a target whose oldest attempt has waited shorter, others follow so soon that they need not be put off."""

@@ -6,8 +6,12 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from foliot.engine.alarm import Alarm
-from foliot.ports import RUNS_TOPIC, SLOTS_TOPIC, Clock, Store, Workers
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.ports import Workers
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
+from foliot.wakeups.feed import RUNS_TOPIC, SLOTS_TOPIC
 
 CROWDED = 0.01
 """How long to rest when others took everything we saw."""
@@ -42,7 +46,7 @@ class Dispatcher:
     """Looks at the rows, never at memory: new runs, retries, and whatever a worker or a broker lost."""
 
     clock: Clock
-    store: Store
+    store: Database
     workers: Workers
     alarm: Alarm
     batch: int
@@ -72,7 +76,7 @@ class Dispatcher:
         limit = min(free + 2 * self._behind if deep else min(free, self._few), self.batch)
         now = self.clock.now()
         async with self.store.glance() as tx:
-            ready = await tx.claims.ready(now, self.queues, limit)
+            ready = await SqlClaims(tx).ready(now, self.queues, limit)
         taken = await self.workers.submit(ready) if ready else 0
         if ready:
             rest = self._look_again(len(ready), taken, limit)

@@ -10,33 +10,37 @@ from typing import Any
 
 import structlog
 
-from foliot.domain.breaker import BREAKERS, OpenBreaker
-from foliot.domain.errors import Unavailable
-from foliot.domain.node import Role, Wish
-from foliot.domain.redact import Redactor
-from foliot.domain.standstill import PATIENCE, Refusal
-from foliot.engine.alarm import Alarm
-from foliot.engine.chainer import Chainer
+from foliot.core.errors import Unavailable
+from foliot.core.redact import Redactor
+from foliot.db.database import Database
+from foliot.engine.broker import Broker, Intake
+from foliot.engine.broker_publisher import Publisher
+from foliot.engine.broker_receiver import Follower, Receiver
+from foliot.engine.clock_sync import SettableClock, Timekeeper
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
-from foliot.engine.filer import Filer
-from foliot.engine.gatherer import Gatherer, Gathering
-from foliot.engine.herald import Herald
 from foliot.engine.janitor import Janitor
-from foliot.engine.keeper import Keeper
-from foliot.engine.logbook import Logbook
+from foliot.engine.lease_renewer import Keeper
+from foliot.engine.log_writer import Logbook
 from foliot.engine.loop import Actor, Loop
 from foliot.engine.meter import Meter
+from foliot.engine.model.breaker import BREAKERS, OpenBreaker
+from foliot.engine.model.node import Role, Wish
+from foliot.engine.model.stall import PATIENCE, Refusal
+from foliot.engine.node_reporter import Herald
 from foliot.engine.pace import Pace
-from foliot.engine.publisher import Publisher
-from foliot.engine.receiver import Follower, Receiver
+from foliot.engine.parked_runs import Watcher
+from foliot.engine.ports import Actions, Workers, is_watched
+from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
+from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.ticker import Ticker
-from foliot.engine.timekeeper import SettableClock, Timekeeper
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog, holders
-from foliot.engine.watcher import Watcher
-from foliot.ports import Actions, Broker, Feed, Intake, Store, Workers, is_watched
+from foliot.features.articles.actor.fetcher import Gatherer, Gathering
+from foliot.features.articles.actor.recorder import Filer
+from foliot.features.audit_log.actor import Chainer
+from foliot.wakeups.feed import Feed
 
 DISPATCH_BATCH = 500
 CANCEL_PERIOD = 2.0
@@ -59,7 +63,7 @@ class Engine:
 
     node_id: str
     clock: SettableClock
-    store: Store
+    store: Database
     feed: Feed
     actions: Actions
     pace: Pace
@@ -194,7 +198,7 @@ class Engine:
         """A process that stopped on purpose is not missed."""
         try:
             async with self.store.begin() as tx:
-                await tx.upkeep.leave(self.node_id)
+                await SqlUpkeep(tx).leave(self.node_id)
         except Unavailable as error:
             log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 

@@ -9,39 +9,29 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.domain.endpoint import is_test
-from foliot.domain.errors import Unavailable
-from foliot.domain.fingerprint import host_in
-from foliot.domain.ids import new_id
-from foliot.domain.judge import Tried, given_up, judge
-from foliot.domain.redact import Redactor
-from foliot.domain.retry import RetryPolicy
-from foliot.domain.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
+from foliot.core.errors import Unavailable
+from foliot.core.failure_fingerprint import host_in
+from foliot.core.ids import new_id
+from foliot.core.ports import Clock
+from foliot.core.redact import Redactor
+from foliot.db.database import Database
 from foliot.engine.admission import Admission
-from foliot.engine.flight import Flight, Stop
+from foliot.engine.attempt import Flight, Stop
+from foliot.engine.attempt_log import Notebook, Noting
+from foliot.engine.broker import Monitor
 from foliot.engine.meter import Meter
-from foliot.engine.notebook import Notebook, Noting
+from foliot.engine.model.outcome import Tried, given_up, judge
+from foliot.engine.model.parked import Parking
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
+from foliot.engine.model.views import Claimed, Ending, Wait
+from foliot.engine.ports import Action, Actions, Stale, Target, is_watched, target_of
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
-from foliot.engine.surprises import crashed, hopeless, stopped, timed_out, unanswered
-from foliot.ports import (
-    LINES_TOPIC,
-    SLOTS_TOPIC,
-    Action,
-    Actions,
-    Claimed,
-    Clock,
-    Ending,
-    Feed,
-    Monitor,
-    Parking,
-    Stale,
-    Store,
-    Target,
-    Wait,
-    is_watched,
-    target_of,
-)
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.unanswered import crashed, hopeless, stopped, timed_out, unanswered
+from foliot.features.endpoints.model import is_test
+from foliot.wakeups.feed import LINES_TOPIC, SLOTS_TOPIC, Feed
 
 SOFT = 0.9
 """The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
@@ -57,7 +47,7 @@ class Executor:
     """Takes runs that are ready and sees each attempt through to its recorded end."""
 
     clock: Clock
-    store: Store
+    store: Database
     feed: Feed
     actions: Actions
     recorder: Recorder
@@ -94,11 +84,11 @@ class Executor:
         self.passed_over = 0
         try:
             async with self.store.begin() as tx:
-                return await tx.claims.claim(run_ids, self.worker, self.lease, now, token, admit)
+                return await SqlClaims(tx).claim(run_ids, self.worker, self.lease, now, token, admit)
         except Unavailable:
             # The claim may have been made although nobody said so: what carries our token is ours to perform.
             async with self.store.begin() as tx:
-                claimed = await tx.claims.held(run_ids, token)
+                claimed = await SqlClaims(tx).held(run_ids, token)
             if not claimed:
                 raise
             return claimed

@@ -8,10 +8,19 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.domain.run import Failed, Lost, Problem
-from foliot.engine.alarm import Alarm
+from foliot.core.ports import Clock
+from foliot.db.database import Database
 from foliot.engine.executor import conclude
-from foliot.ports import KEYS_KEPT, PARKED_TOPIC, RUNS_TOPIC, Claimed, Clock, Ending, Feed, Finished, Store, run_topic
+from foliot.engine.model.run import Failed, Lost, Problem
+from foliot.engine.model.views import KEYS_KEPT, Claimed, Ending, Finished
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.parked import SqlParked
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.api_keys.sql import SqlKeys
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.bulk.sql import SqlBulks
+from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 BATCH = 200
 PRUNE_BATCH = 500
@@ -47,7 +56,7 @@ class Janitor:
     """Safe on every node: rows are locked, and what another holds is skipped."""
 
     clock: Clock
-    store: Store
+    store: Database
     feed: Feed
     alarm: Alarm
     period: float
@@ -80,13 +89,13 @@ class Janitor:
             # Leases were given by the time before the step: whoever lives renews its own by the new one first.
             return 0
         async with self.store.begin() as tx:
-            expired = await tx.claims.lock_expired(now, BATCH, max(self.lease * LONGEST, LEAST_LONGEST))
+            expired = await SqlClaims(tx).lock_expired(now, BATCH, max(self.lease * LONGEST, LEAST_LONGEST))
             # An effect that goes on elsewhere has not gone with whoever looked after it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]
-            finished = await tx.claims.finish(endings, now) if endings else Finished({}, frozenset())
+            finished = await SqlClaims(tx).finish(endings, now) if endings else Finished({}, frozenset())
             if parked:
-                await tx.parked.take_back(parked, now)
+                await SqlParked(tx).take_back(parked, now)
         for ending in endings:
             state = finished.states.get(ending.fence.run_id, ending.state)
             log.warning(
@@ -101,32 +110,32 @@ class Janitor:
 
     async def _release(self) -> int:
         async with self.store.begin() as tx:
-            return await tx.claims.release(self.clock.now())
+            return await SqlClaims(tx).release(self.clock.now())
 
     async def _thin(self) -> None:
         """Versions in every round, a few schedules at a time; sums each hour, a tenant at a time."""
         async with self.store.begin() as tx:
-            _, place = await tx.upkeep.thin_versions(self._thinned, THIN_BATCH)
+            _, place = await SqlUpkeep(tx).thin_versions(self._thinned, THIN_BATCH)
             self._thinned = place or ""
         if self._counted is None and self.clock.monotonic() - self._counted_at < COUNTED_EACH:
             return
         async with self.store.begin() as tx:
-            self._counted = await tx.upkeep.recount(self._counted or "", 1)
+            self._counted = await SqlUpkeep(tx).recount(self._counted or "", 1)
         self._counted_at = self.clock.monotonic()
 
     async def _prune(self) -> int:
         now = self.clock.now()
         async with self.store.begin() as tx:
-            await tx.upkeep.prune_requests(now - KEYS_KEPT, PRUNE_BATCH)
-            await tx.upkeep.forget_nodes(now - NODES_KEPT)
-            await tx.keys.prune_tickets(now, PRUNE_BATCH)
-            await tx.keys.prune_sessions(now, PRUNE_BATCH)
+            await SqlUpkeep(tx).prune_requests(now - KEYS_KEPT, PRUNE_BATCH)
+            await SqlUpkeep(tx).forget_nodes(now - NODES_KEPT)
+            await SqlKeys(tx).prune_tickets(now, PRUNE_BATCH)
+            await SqlKeys(tx).prune_sessions(now, PRUNE_BATCH)
         if self.retention is None:
             return 0
         async with self.store.begin() as tx:
-            pruned, place = await tx.upkeep.prune(now - self.retention, PRUNE_BATCH, self._place)
-            await tx.articles.prune(now - self.retention, PRUNE_BATCH)
-            await tx.bulks.prune(now - self.retention, 1)
+            pruned, place = await SqlUpkeep(tx).prune(now - self.retention, PRUNE_BATCH, self._place)
+            await SqlArticles(tx).prune(now - self.retention, PRUNE_BATCH)
+            await SqlBulks(tx).prune(now - self.retention, 1)
         self._place = place or ""
         return pruned
 

@@ -10,9 +10,10 @@ from typing import Any, Protocol
 
 import structlog
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.reading import rfc3339
-from foliot.ports import STOP_TOPIC, Clock, Feed, Waiter
+from foliot.core.document import rfc3339
+from foliot.core.errors import Unavailable
+from foliot.core.ports import Clock
+from foliot.wakeups.feed import STOP_TOPIC, Feed, Waiter
 
 FIRST_BACKOFF = 0.05
 LONGEST_BACKOFF = 1.0

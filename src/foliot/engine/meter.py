@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from foliot.domain.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
-from foliot.domain.pulse import Pulse
+from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.core.throughput import Pulse
 
 
 @dataclass(slots=True)

@@ -8,10 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from foliot.domain.run import RunState
-from foliot.engine.alarm import Alarm
-from foliot.engine.writing import HEAVY, Entry, Writer, weight
-from foliot.ports import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Clock, Ending, Feed, Parking, Store, run_topic
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.group_writer import HEAVY, Entry, Writer, weight
+from foliot.engine.model.parked import Parking
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Ending
+from foliot.engine.ready_times import Alarm
+from foliot.wakeups.feed import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 GROUP = 500
 
@@ -38,7 +42,7 @@ class Recorder:
     """One transaction per group; nothing is forgotten while the database is away."""
 
     clock: Clock
-    store: Store
+    store: Database
     feed: Feed
     alarm: Alarm
     longest_rest: float

@@ -14,9 +14,9 @@ from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
-from foliot.domain.breaker import FAILURES, WAIT, Breaker, OpenBreaker, shown
-from foliot.domain.run import Cancelled, Failed, HandedBack, Lost, Outcome
-from foliot.ports import Target
+from foliot.engine.model.breaker import FAILURES, WAIT, Breaker, OpenBreaker, shown
+from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome
+from foliot.engine.ports import Target
 
 STALL = 3.0
 """Seconds without an answer after which a target stalls, and an attempt that waits for one gives its slot up."""

@@ -10,12 +10,16 @@ from itertools import takewhile
 
 import structlog
 
-from foliot.domain.errors import Unavailable
-from foliot.domain.run import RunState
-from foliot.domain.settle import Due, OpenRun, Plan, judges_overlap, settle
-from foliot.engine.alarm import Alarm
+from foliot.core.errors import Unavailable
+from foliot.core.ports import Clock
+from foliot.db.database import Database
 from foliot.engine.meter import Meter
-from foliot.ports import RUNS_TOPIC, SCHEDULES_TOPIC, Clock, Feed, Recorded, Store
+from foliot.engine.model.run import RunState
+from foliot.engine.model.settle import Due, OpenRun, Plan, judges_overlap, settle
+from foliot.engine.model.views import Recorded
+from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 MOST_RUNS = 10_000
 """A batch stops growing here; the schedules left out are settled in the next one."""
@@ -54,7 +58,7 @@ class Ticker:
     """Settles every instant that has come due."""
 
     clock: Clock
-    store: Store
+    store: Database
     feed: Feed
     meter: Meter
     alarm: Alarm
@@ -95,10 +99,10 @@ class Ticker:
             if self._next is None or now < self._next:
                 return Ticked(0, 0, self._rest())
         async with self.store.begin() as tx:
-            due, following = await tx.firing.lock_due(now, self.batch, own_clock=self.own_clock())
-            open_runs = await tx.firing.open_runs([one.id for one in due if judges_overlap(one)])
+            due, following = await SqlFiring(tx).lock_due(now, self.batch, own_clock=self.own_clock())
+            open_runs = await SqlFiring(tx).open_runs([one.id for one in due if judges_overlap(one)])
             plans = self._settle(due, now, open_runs)
-            recorded = await tx.firing.record(plans, now)
+            recorded = await SqlFiring(tx).record(plans, now)
         self._tell(recorded, replaced(plans, open_runs))
         if len(due) == self.batch or len(plans) < len(due):
             return Ticked(len(plans), recorded.runs, 0.0)
@@ -111,13 +115,13 @@ class Ticker:
 
     async def _look(self) -> None:
         async with self.store.glance() as tx:
-            self._next = await tx.firing.next_due()
+            self._next = await SqlFiring(tx).next_due()
 
     async def _tick_singly(self, now: datetime) -> Ticked:
         """A row that cannot be settled, say because somebody moved its cursor back, silences itself and no other."""
         runs = settled = 0
         async with self.store.read() as tx:
-            due, _ = await tx.firing.lock_due(now, self.batch, own_clock=self.own_clock())
+            due, _ = await SqlFiring(tx).lock_due(now, self.batch, own_clock=self.own_clock())
         self._next = UNKNOWN
         for one in due:
             try:
@@ -133,23 +137,23 @@ class Ticker:
 
     async def _settle_one(self, schedule_id: str, now: datetime) -> int:
         async with self.store.begin() as tx:
-            due = await tx.firing.lock_one(schedule_id)
+            due = await SqlFiring(tx).lock_one(schedule_id)
             if due is None or due.next_at > now:
                 return 0
-            open_runs = await tx.firing.open_runs([schedule_id])
+            open_runs = await SqlFiring(tx).open_runs([schedule_id])
             plan = settle(due, now, open_runs.get(schedule_id, ()))
-            recorded = await tx.firing.record([plan], now)
+            recorded = await SqlFiring(tx).record([plan], now)
         self._tell(recorded, replaced([plan], open_runs))
         return recorded.runs
 
     async def _silence(self, schedule_id: str, fault: str) -> None:
         try:
             async with self.store.begin() as tx:
-                due = await tx.firing.lock_one(schedule_id)
+                due = await SqlFiring(tx).lock_one(schedule_id)
                 if due is not None:
                     fault = fault.splitlines()[0][:500]
                     plan = Plan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=fault)
-                    await tx.firing.record([plan], self.clock.now())
+                    await SqlFiring(tx).record([plan], self.clock.now())
         except Unavailable:
             raise
         except Exception:

@@ -8,11 +8,14 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.domain.errors import Cause
-from foliot.domain.standstill import PATIENCE, Holder, Refusal, Standstill, Why, joined
+from foliot.core.errors import Cause
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.clock_sync import Doubt
 from foliot.engine.executor import Executor
-from foliot.engine.timekeeper import Doubt
-from foliot.ports import Clock, Store
+from foliot.engine.model.stall import PATIENCE, Holder, Refusal, Standstill, Why, joined
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.due_schedules import SqlFiring
 
 LOOK = 2.0
 """Seconds between two looks."""
@@ -42,7 +45,7 @@ class Lookout:
     """Asks the store what is due, so that the watchdog knows it when the store says nothing more."""
 
     clock: Clock
-    store: Store
+    store: Database
     queues: Collection[str] | None = None
     patience: float = PATIENCE
     period: float = LOOK
@@ -56,8 +59,8 @@ class Lookout:
     async def run_once(self) -> Watched:
         late = self.clock.now() - timedelta(seconds=self.patience * LATE)
         async with self.store.glance() as tx:
-            self.next_due = await tx.firing.next_due()
-            waits = bool(await tx.claims.ready(late, self.queues, 1))
+            self.next_due = await SqlFiring(tx).next_due()
+            waits = bool(await SqlClaims(tx).ready(late, self.queues, 1))
         if not waits:
             self.waiting_since = None
         elif self.waiting_since is None:

@@ -1,6 +1,6 @@
 """What a Scrapy project takes from Foliot: a cache that machines share, and a guard on where its spiders may go."""
 
-from foliot.scrapy.cache import RedisCacheStorage
-from foliot.scrapy.middleware import EgressMiddleware
+from foliot.scrapy.egress_middleware import EgressMiddleware
+from foliot.scrapy.http_cache import RedisCacheStorage
 
 __all__ = ["EgressMiddleware", "RedisCacheStorage"]

@@ -1,1 +1,0 @@
-"""What a schedule can do: one room per kind."""

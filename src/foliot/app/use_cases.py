@@ -1,0 +1,202 @@
+"""Builds every use case of a process around one store, clock and feed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from foliot.auth.api_key import LONGER
+from foliot.auth.digest import Pepper
+from foliot.commands.limits import Limiter
+from foliot.commands.use_cases import UseCases
+from foliot.core.ids import new_id
+from foliot.core.ports import Clock
+from foliot.core.vault import Vault
+from foliot.db.database import Database
+from foliot.engine.ports import Actions
+from foliot.features.api_keys.usecases import Keys
+from foliot.features.articles.usecases import FRESH, Articles
+from foliot.features.audit_log.chain import Chain
+from foliot.features.audit_log.usecases import Trail
+from foliot.features.backfills.usecases import Backfills
+from foliot.features.bulk.usecases.bulk import Bulks
+from foliot.features.bulk.usecases.item_actions import BulkHands
+from foliot.features.crawls.usecases import CACHED_FOR, Crawls
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.demo.usecases import Demo, Site
+from foliot.features.endpoints.usecases import Endpoints
+from foliot.features.filters.usecases import Searching
+from foliot.features.health.usecases.health import Crawler, Wellbeing
+from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.insights.usecases.attention import Attention
+from foliot.features.insights.usecases.calendar import Calendars
+from foliot.features.insights.usecases.timeline import Timelines
+from foliot.features.jobs.usecases import Jobs
+from foliot.features.ledger.usecases import Audit
+from foliot.features.live.usecases import Glimpses
+from foliot.features.mutes.usecases import Mutes
+from foliot.features.pipelines.usecases.pipelines import Pipelines
+from foliot.features.presets.model import Preset
+from foliot.features.presets.usecases import Presets
+from foliot.features.queues.usecases import Queues
+from foliot.features.runs.usecases.logs import Logs
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.declared import Declaring
+from foliot.features.schedules.usecases.health import Fares
+from foliot.features.schedules.usecases.instants import Instants
+from foliot.features.schedules.usecases.preview import Previews
+from foliot.features.schedules.usecases.ranking import Rankings
+from foliot.features.schedules.usecases.realign import Realign
+from foliot.features.schedules.usecases.revert import Reverting
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.schedules.usecases.skip_next import Skipping
+from foliot.features.search.usecases import Suggesting
+from foliot.features.secrets.usecases import Secrets
+from foliot.features.sessions.usecases.members import Members
+from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.features.tasks.model.ports import Tasks as KnownTasks
+from foliot.features.tasks.usecases import NO_TASKS, Tasks
+from foliot.features.tenants.usecases import CheckAllow, Tenants
+from foliot.features.workers.usecases import Workers
+from foliot.wakeups.feed import Feed, Reach
+
+
+def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
+    store: Database,
+    clock: Clock,
+    feed: Feed,
+    actions: Actions,
+    *,
+    default_zone: str = "UTC",
+    crawls_cached_for: timedelta = CACHED_FOR,
+    articles_fresh_for: timedelta = FRESH,
+    pepper: Pepper | None = None,
+    vault: Vault | None = None,
+    require_hosts: bool = False,
+    limiter: Limiter | None = None,
+    check_allow: CheckAllow = lambda _: None,
+    disk: Callable[[], Mapping[str, Any]] | None = None,
+    remarks: Callable[[], Sequence[str]] | None = None,
+    reach: Callable[[], Reach] | None = None,
+    tasks: KnownTasks = NO_TASKS,
+    presets: Mapping[str, Preset] | None = None,
+    crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
+    site: Site | None = None,
+    signs_by_setting: bool = False,
+    knowledge: Knowledge | None = None,
+    keys_live_longer: timedelta = LONGER,
+) -> UseCases:
+    """The use cases, by their type."""
+    knowledge = knowledge or Knowledge(store=store)
+    limiter = limiter or Limiter(store=store, clock=clock)
+    schedules = Schedules(
+        store=store,
+        clock=clock,
+        feed=feed,
+        actions=actions,
+        limiter=limiter,
+        new_id=new_id,
+        default_zone=default_zone,
+    )
+    runs = Runs(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
+    dead_letters = DeadLetters(
+        store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id, check_for=schedules.check_for
+    )
+    backfills = Backfills(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id)
+    searching = Searching(store=store, clock=clock, actions=actions)
+    return UseCases(
+        feed,
+        [
+            schedules,
+            Instants(store=store, clock=clock),
+            Previews(store=store, clock=clock, default_zone=default_zone),
+            Fares(store=store),
+            Rankings(store=store, clock=clock),
+            Glimpses(store=store, clock=clock),
+            Attention(store=store, clock=clock, knowledge=knowledge),
+            Timelines(store=store, clock=clock),
+            Calendars(store=store, clock=clock, default_zone=default_zone),
+            runs,
+            searching,
+            Suggesting(store=store, actions=actions),
+            Logs(store=store),
+            Bulks(
+                store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
+            ),
+            BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, backfills=backfills, limiter=limiter),
+            backfills,
+            Skipping(store=store, clock=clock, feed=feed),
+            Realign(store=store, clock=clock, feed=feed),
+            Crawls(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                schedules=schedules,
+                new_id=new_id,
+                cached_for=crawls_cached_for,
+            ),
+            Articles(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                schedules=schedules,
+                new_id=new_id,
+                fresh=articles_fresh_for,
+            ),
+            Jobs(store=store, runs=runs, schedules=schedules),
+            Tasks(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                schedules=schedules,
+                known=tasks,
+                new_id=new_id,
+            ),
+            Presets(
+                store=store,
+                feed=feed,
+                tasks=tasks,
+                declaring=Declaring(schedules=schedules),
+                presets=presets or {},
+            ),
+            Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
+            dead_letters,
+            Mutes(store=store, clock=clock, feed=feed),
+            Keys(store=store, clock=clock, new_id=new_id, pepper=pepper, longer=keys_live_longer),
+            Tickets(store=store, clock=clock, pepper=pepper),
+            Sessions(store=store, clock=clock, pepper=pepper),
+            Members(store=store, clock=clock),
+            Demo(store=store, clock=clock, feed=feed, site=site),
+            Secrets(store=store, clock=clock, vault=vault, require_hosts=require_hosts),
+            Tenants(store=store, clock=clock, limiter=limiter, check_allow=check_allow),
+            limiter,
+            Trail(store=store),
+            Reverting(store=store, schedules=schedules),
+            Queues(store=store, clock=clock, feed=feed),
+            Endpoints(
+                store=store,
+                clock=clock,
+                feed=feed,
+                limiter=limiter,
+                new_id=new_id,
+                signs_by_setting=signs_by_setting,
+            ),
+            Workers(store=store, clock=clock, feed=feed),
+            Chain(store=store, clock=clock),
+            Audit(store=store),
+            Wellbeing(
+                store=store,
+                clock=clock,
+                knowledge=knowledge,
+                disk=disk,
+                remarks=remarks,
+                reach=reach,
+                crawlers=crawlers,
+            ),
+        ],
+    )

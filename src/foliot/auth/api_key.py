@@ -1,0 +1,136 @@
+"""API keys: how they look, what they allow, and who may make which.
+
+A key is `flt_`, eight hexadecimal digits that also end its id, `_`, and 256 random bits in URL-safe base64.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foliot.core.access import SCOPES, Caller, Role, grants, scopes_of
+from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.errors import Forbidden, Invalid
+from foliot.features.schedules.model.document import read_name
+
+PREFIX = "flt_"
+SHAPE = re.compile(r"flt_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
+KNOWN = frozenset({"name", "role", "expires_at", "scopes"})
+LONGER = timedelta(days=365)
+"""By how much a key may outlive the token that made it, unless the operator says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """An API key as it is known afterwards: everything but the key itself."""
+
+    id: str
+    tenant_id: str
+    name: str
+    role: Role
+    scopes: frozenset[str] | None
+    hint: str
+    """The first characters of the key, for people who look for the one that leaked."""
+    created_by: str
+    created_at: datetime
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+
+    def counts(self, now: datetime) -> bool:
+        """Neither revoked nor expired."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+    def caller(self) -> Caller:
+        """Whoever shows it."""
+        return Caller(
+            self.tenant_id,
+            f"key:{self.name}"[:200],
+            self.role,
+            scopes=self.scopes,
+            key_id=self.id,
+            expires_at=self.expires_at,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDraft:
+    """A key as somebody wants it."""
+
+    name: str
+    role: Role
+    scopes: frozenset[str] | None
+    expires_at: datetime | None
+
+
+def spell(key_id: str, random: str) -> tuple[str, str]:
+    """The key with this id, and its hint."""
+    hint = f"{PREFIX}{key_id[-8:]}"
+    return f"{hint}_{random}", hint
+
+
+def read_key(raw: object, caller: Caller, now: datetime, longer: timedelta = LONGER) -> KeyDraft:
+    """A whole request; `Forbidden` when it asks for more than the caller has.
+
+    A key that a token makes may outlive it, but not by more than `longer`; without an end of its own it ends then.
+    """
+    if not isinstance(raw, Mapping):
+        raise Invalid("body", "must be an object", got=type(raw).__name__)
+    fields = Fields.of("", raw)
+    fields.asked |= KNOWN
+    wrong = Complaints()
+    name = wrong.attempt(lambda: read_name(fields))
+    role = wrong.attempt(lambda: _role(fields))
+    scopes = wrong.attempt(lambda: _scopes(fields, role))
+    expires_at = wrong.attempt(lambda: _expiry(fields, now))
+    wrong.attempt(fields.finish)
+    wrong.speak()
+    latest = None if caller.key_id is not None or caller.expires_at is None else caller.expires_at + longer
+    draft = KeyDraft(name, role, scopes, latest if expires_at is None else expires_at)
+    _within(draft, caller)
+    if latest is not None and draft.expires_at is not None and draft.expires_at > latest:
+        raise Forbidden(f"a key may outlive the token that makes it until {rfc3339(latest)} (FOLIOT_MAX_KEY_DAYS)")
+    return draft
+
+
+def _role(fields: Fields) -> Role:
+    if fields.value("role") is None:
+        raise Invalid("role", f"is required: one of {', '.join(Role)}")
+    return fields.choice("role", Role, Role.VIEWER)
+
+
+def _scopes(fields: Fields, role: Role | None) -> frozenset[str] | None:
+    got = fields.value("scopes")
+    if got is None:
+        return None
+    if not isinstance(got, list) or not got:
+        raise Invalid("scopes", "must be a list of at least one scope; without it the role alone decides", got=got)
+    allowed = SCOPES if role is None else scopes_of(role)
+    for place, one in enumerate(got):
+        if not isinstance(one, str) or one not in SCOPES:
+            raise Invalid(f"scopes[{place}]", f"must be one of {', '.join(sorted(SCOPES))}", got=one)
+        if one not in allowed:
+            raise Invalid(f"scopes[{place}]", f"is nothing that the role {role} allows", got=one)
+    return frozenset(got)
+
+
+def _expiry(fields: Fields, now: datetime) -> datetime | None:
+    expires_at = fields.moment("expires_at")
+    if expires_at is not None and expires_at <= now:
+        raise Invalid("expires_at", "must be in the future", got=rfc3339(expires_at))
+    return expires_at
+
+
+def _within(draft: KeyDraft, caller: Caller) -> None:
+    """Nobody hands out more than they have."""
+    if not grants(caller, draft.role):
+        raise Forbidden(f"the role {caller.role.value} may not hand out the role {draft.role.value}")
+    if caller.scopes is not None and (draft.scopes is None or not draft.scopes <= caller.scopes):
+        own = ", ".join(sorted(caller.scopes))
+        raise Forbidden(f"a key with scopes may only make keys whose scopes are among its own: {own}")
+    lasting = draft.expires_at is None or (caller.expires_at is not None and draft.expires_at > caller.expires_at)
+    if caller.key_id is not None and caller.expires_at is not None and lasting:
+        raise Forbidden(f"a key that expires may not make one that outlives it, {rfc3339(caller.expires_at)}")

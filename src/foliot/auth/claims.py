@@ -1,0 +1,97 @@
+"""From the claims of a token whose signature is good to the caller they name. Pure: time is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from foliot.core.access import Caller, Role
+
+LEEWAY = timedelta(seconds=10)
+"""How far the clocks of issuer and Foliot may be apart."""
+LONGEST_TENANT = 64
+LONGEST_USER = 200
+RESERVED = ("key:", "discord:")
+"""How the names of callers begin whom no token stands for: the trail must not take one for the other."""
+_LAST_SECOND = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
+
+
+class Refused(Exception):
+    """Why a token does not count: for the log alone, so it never repeats what the token says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectations:
+    """What every token must say."""
+
+    audience: str
+    issuer: str | None = None
+    longest: timedelta = timedelta(days=31)
+
+
+def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime) -> Caller:
+    """The caller; `Refused` when a claim is missing, odd or not for us."""
+    _addressed(claims, expected)
+    expires_at = _current(claims, expected.longest, now)
+    user_id = _name(claims, "sub", LONGEST_USER)
+    if user_id.startswith(RESERVED):
+        raise Refused("sub is a name that only API keys and Discord's members have")
+    return Caller(
+        tenant_id=_name(claims, "tenant_id" if "tenant_id" in claims else "sub", LONGEST_TENANT),
+        user_id=user_id,
+        role=_role(claims),
+        expires_at=expires_at,
+    )
+
+
+def _addressed(claims: Mapping[str, Any], expected: Expectations) -> None:
+    # A token for several would let each of them come to us with it.
+    if claims.get("aud") not in (expected.audience, [expected.audience]):
+        raise Refused("aud is missing, another, or not ours alone")
+    if expected.issuer is not None and claims.get("iss") != expected.issuer:
+        raise Refused("iss is missing or another")
+
+
+def _current(claims: Mapping[str, Any], longest: timedelta, now: datetime) -> datetime:
+    """When it expires."""
+    expires_at = _moment(claims, "exp")
+    if expires_at is None:
+        raise Refused("exp is missing")
+    if expires_at + LEEWAY <= now:
+        raise Refused("expired")
+    not_before, issued_at = _moment(claims, "nbf"), _moment(claims, "iat")
+    if any(moment is not None and moment > now + LEEWAY for moment in (not_before, issued_at)):
+        raise Refused("nbf or iat lies in the future")
+    begins = now if issued_at is None else min(now, issued_at)
+    if expires_at - begins > longest + LEEWAY:
+        raise Refused("lives longer than FOLIOT_JWT_MAX_HOURS")
+    return expires_at
+
+
+def _moment(claims: Mapping[str, Any], name: str) -> datetime | None:
+    """A whole number of seconds since 1970; a text, a fraction, a truth value are none, whatever they look like."""
+    value = claims.get(name)
+    if value is None and name not in claims:
+        return None
+    if type(value) is not int or not 0 <= value <= _LAST_SECOND:
+        raise Refused(f"{name} is not a whole number of seconds")
+    return datetime.fromtimestamp(value, UTC)
+
+
+def _role(claims: Mapping[str, Any]) -> Role:
+    role = claims.get("role", Role.VIEWER.value)
+    if not isinstance(role, str) or role not in set(Role):
+        raise Refused("role is unknown")
+    return Role(role)
+
+
+def _name(claims: Mapping[str, Any], name: str, longest: int) -> str:
+    """Text that every database keeps apart from every other: some ignore spaces at the end."""
+    value = claims.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= longest:
+        raise Refused(f"{name} must be a text of 1 to {longest} characters")
+    if not value.isprintable() or value != value.strip():
+        raise Refused(f"{name} must have no control characters, and no spaces around it")
+    return value

@@ -1,0 +1,30 @@
+"""Whoever asks, by whatever they show: a token or an API key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foliot.auth.api_key import PREFIX
+from foliot.auth.identity_port import Identity
+from foliot.core.access import Caller
+from foliot.core.errors import Unauthenticated
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """API keys are known by their first characters; everything else is a token."""
+
+    tokens: Identity
+    keys: Identity | None = None
+
+    async def caller(self, bearer: str) -> Caller:
+        if not bearer.startswith(PREFIX):
+            return await self.tokens.caller(bearer)
+        if self.keys is None:
+            raise Unauthenticated
+        return await self.keys.caller(bearer)
+
+    async def still(self, caller: Caller) -> bool:
+        if caller.key_id is None:
+            return await self.tokens.still(caller)
+        return self.keys is not None and await self.keys.still(caller)

@@ -1,0 +1,103 @@
+"""Keeps the public keys of an identity provider at hand. Fetched now and then, never because somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from foliot import __version__
+from foliot.auth.verification_keys import LARGEST_FILE, BadKeys, Key, KeySet, key_set
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.core.errors import Unavailable
+from foliot.core.ports import Clock
+
+PERIOD = 60.0
+AGAIN = 5.0
+"""Seconds until the next try when one failed."""
+TIMEOUT = timedelta(seconds=3)
+
+log = structlog.get_logger("foliot.auth")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """How many keys there are now, and whether they are new from the provider."""
+
+    keys: int
+    fresh: bool
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Jwks:
+    """The last good answer counts until the next good one."""
+
+    url: str
+    egress: Egress
+    clock: Clock
+    name: str = "jwks"
+    topics: Sequence[str] = ()
+    error: str | None = field(default=None, init=False)
+    fetched_at: datetime | None = field(default=None, init=False)
+    _keys: KeySet | None = field(default=None, init=False)
+
+    def find(self, kid: str | None) -> Key | None:
+        if self._keys is None:
+            raise Unavailable("the keys that tokens are checked by have not been fetched yet (FOLIOT_JWKS_URL)")
+        return self._keys.find(kid)
+
+    def problems(self) -> list[str]:
+        """What stands out, for people who look after it."""
+        if self.error is None:
+            return []
+        since = "never" if self.fetched_at is None else f"last at {self.fetched_at:%Y-%m-%d %H:%M:%S}Z"
+        return [f"the keys of FOLIOT_JWKS_URL cannot be fetched ({self.error}); {since}"]
+
+    async def run_once(self) -> Fetched:
+        try:
+            found = await self.fetch()
+        except (EgressRefused, EgressFailed, BadKeys) as failed:
+            self._tell(str(failed))
+            known = 0 if self._keys is None else len(self._keys.named)
+            return Fetched(known, fresh=False, rest=AGAIN)
+        if self.error is not None or self._keys is None or set(found.named) != set(self._keys.named):
+            log.info("keys were fetched", action="jwks_fetched", keys=len(found.named))
+        self._keys = found if self._keys is None else _kept(self._keys, found)
+        self.error, self.fetched_at = None, self.clock.now()
+        return Fetched(len(found.named), fresh=True, rest=PERIOD)
+
+    async def fetch(self) -> KeySet:
+        """What the provider says now; raises when it says nothing that can be used."""
+        reply = await self.egress.send(
+            Outgoing(
+                method="GET",
+                url=self.url,
+                headers={"Accept": "application/json", "User-Agent": f"Foliot/{__version__}"},
+                timeout=TIMEOUT,
+                keep=LARGEST_FILE,
+                most=LARGEST_FILE,
+            )
+        )
+        if reply.status != 200:
+            raise BadKeys(f"it answered {reply.status}")
+        if reply.truncated:
+            raise BadKeys(f"it has more than {LARGEST_FILE // 1024} KiB")
+        return key_set(reply.body)
+
+    def _tell(self, error: str) -> None:
+        if error != self.error:
+            log.warning("keys could not be fetched", action="jwks_failed", error=error, known=self._keys is not None)
+        self.error = error
+
+
+def _kept(before: KeySet, after: KeySet) -> KeySet:
+    """A key that stayed is the same object: what was checked by it need not be checked again."""
+    return KeySet(
+        {
+            kid: before.named[kid] if kid in before.named and before.named[kid] == key else key
+            for kid, key in after.named.items()
+        }
+    )

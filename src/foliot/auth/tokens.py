@@ -1,0 +1,126 @@
+"""Checks tokens (JWT) and says who shows them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import jwt
+import structlog
+
+from foliot.auth.claims import LEEWAY, Expectations, Refused, read_claims
+from foliot.auth.verification_keys import Key, Keys
+from foliot.core.access import Caller
+from foliot.core.errors import Unauthenticated
+from foliot.core.ports import Clock
+
+if TYPE_CHECKING:
+    from jwt.types import Options
+
+LARGEST = 8 * 1024
+REMEMBERED = 4096
+FRESH = 5.0
+"""Seconds for which a token that was checked need not be checked again."""
+
+_SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
+_TYPES = frozenset({"jwt", "at+jwt"})
+# Each names a key, or a rule that we would have to know: ours come from the settings, and we know none.
+_FOREIGN = frozenset({"crit", "jku", "jwk", "x5u", "x5c", "b64", "zip", "enc"})
+# `read_claims` checks these, more strictly and by our clock.
+_UNCHECKED: Options = {
+    "verify_exp": False,
+    "verify_nbf": False,
+    "verify_iat": False,
+    "verify_aud": False,
+    "verify_iss": False,
+    "verify_sub": False,
+    "verify_jti": False,
+}
+
+log = structlog.get_logger("foliot.auth")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    caller: Caller
+    kid: str | None
+    key: Key
+    until: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """Remembers what it has checked for a few seconds, by digest, as long as the key counts and the token lives."""
+
+    keys: Keys
+    clock: Clock
+    expected: Expectations
+    _seen: OrderedDict[bytes, _Seen] = field(default_factory=OrderedDict, repr=False)
+
+    async def caller(self, bearer: str) -> Caller:
+        """Whoever this token names; `Unauthenticated`, always in the same words, when it does not count."""
+        try:
+            return self._remembered(bearer)
+        except Refused as why:
+            log.debug("a caller was not let in", action="unauthenticated", reason=str(why))
+            raise Unauthenticated from None
+
+    async def still(self, caller: Caller) -> bool:
+        """Whether the token has not expired since, and the key that it named is still one of ours."""
+        return not self._over(caller) and self.keys.find(caller.kid) is not None
+
+    def _remembered(self, token: str) -> Caller:
+        if len(token) > LARGEST or not _SHAPE.fullmatch(token):
+            raise Refused("not a token")
+        digest, monotonic = hashlib.sha256(token.encode()).digest(), self.clock.monotonic()
+        seen = self._seen.get(digest)
+        if (
+            seen is None
+            or monotonic >= seen.until
+            or self.keys.find(seen.kid) is not seen.key
+            or self._over(seen.caller)
+        ):
+            self._seen.pop(digest, None)
+            caller, kid, key = self._checked(token)
+            seen = self._seen[digest] = _Seen(caller, kid, key, monotonic + FRESH)
+            while len(self._seen) > REMEMBERED:
+                self._seen.popitem(last=False)
+        return seen.caller
+
+    def _over(self, caller: Caller) -> bool:
+        return caller.expires_at is None or self.clock.now() >= caller.expires_at + LEEWAY
+
+    def _checked(self, token: str) -> tuple[Caller, str | None, Key]:
+        algorithm, kid = _header(token)
+        key = self.keys.find(kid)
+        if key is None:
+            raise Refused("signed by a key that is not ours")
+        if algorithm != key.algorithm:
+            raise Refused("signed by another algorithm than the key's")
+        try:
+            claims = jwt.decode(token, key.material, algorithms=[key.algorithm], options=_UNCHECKED)
+        except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as wrong:
+            raise Refused(type(wrong).__name__) from None
+        return replace(read_claims(claims, self.expected, self.clock.now()), kid=kid), kid, key
+
+
+def _header(token: str) -> tuple[object, str | None]:
+    """Algorithm and name of the key, as the token claims them."""
+    part = token.partition(".")[0]
+    try:
+        header = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    except (ValueError, RecursionError):
+        raise Refused("its header cannot be read") from None
+    if not isinstance(header, dict) or _FOREIGN & header.keys():
+        raise Refused("its header says what we do not follow")
+    kind, kid = header.get("typ"), header.get("kid")
+    if not (kind is None or (isinstance(kind, str) and kind.lower() in _TYPES)):
+        raise Refused("another type of token")
+    if not (kid is None or isinstance(kid, str)):
+        raise Refused("its key has no proper name")
+    return header.get("alg"), kid

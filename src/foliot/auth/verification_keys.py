@@ -1,0 +1,172 @@
+"""Keys that check tokens. The key decides the algorithm; what a token says about it is only compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
+from jwt.exceptions import PyJWTError
+
+from foliot.core.errors import Invalid
+
+MOST_KEYS = 64
+LARGEST_FILE = 256 * 1024
+RSA_BITS = range(2048, 8193)
+_LONGEST_NUMBER = 2048
+"""Characters of a number in a JWK: larger ones would take long to read."""
+_LONGEST_ID = 200
+_READERS: dict[str, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]] = {
+    "RSA": RSAAlgorithm,
+    "EC": ECAlgorithm,
+    "OKP": OKPAlgorithm,
+}
+
+
+class BadKeys(Exception):
+    """These keys cannot be used; says why, never what they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key and the one algorithm it is for."""
+
+    algorithm: str
+    material: Any
+
+
+class Keys(Protocol):
+    """The keys that count now."""
+
+    def find(self, kid: str | None) -> Key | None:
+        """The key that a token names, or the only one there is; `Unavailable` when none is known yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OneKey:
+    """The key of the operator, whatever name a token gives it."""
+
+    key: Key
+
+    def find(self, kid: str | None) -> Key | None:
+        return self.key
+
+
+@dataclass(frozen=True, slots=True)
+class KeySet:
+    """Keys by name; names matter only where there are several, or where both sides give one."""
+
+    named: Mapping[str | None, Key]
+
+    def find(self, kid: str | None) -> Key | None:
+        if len(self.named) == 1 and (kid is None or None in self.named):
+            return next(iter(self.named.values()))
+        return None if kid is None else self.named.get(kid)
+
+
+def hs256(secret: str) -> OneKey:
+    return OneKey(Key("HS256", secret.encode()))
+
+
+def key_file(path: Path) -> OneKey | KeySet:
+    """A public key as PEM, or a JWKS document; `Invalid` names the setting."""
+    try:
+        return _read(path.read_bytes())
+    except (OSError, BadKeys) as wrong:
+        why = str(wrong) if isinstance(wrong, BadKeys) else wrong.strerror
+        rule = f"must hold a public key (PEM) or a JWKS document: {why}"
+        raise Invalid("FOLIOT_JWT_KEY_FILE", rule, got=str(path)) from None
+
+
+def _read(raw: bytes) -> OneKey | KeySet:
+    if len(raw) > LARGEST_FILE:
+        raise BadKeys(f"it has more than {LARGEST_FILE // 1024} KiB")
+    if raw.lstrip()[:1] != b"{":
+        return OneKey(public_key(_pem(raw)))
+    found = key_set(raw)
+    if not found.named:
+        raise BadKeys("it holds no key that can check a signature")
+    return found
+
+
+def _pem(raw: bytes) -> object:
+    if b"PRIVATE KEY" in raw:
+        raise BadKeys("it holds a private key, which belongs to whoever signs; give the public half")
+    try:
+        return load_pem_public_key(raw)
+    except (ValueError, UnsupportedAlgorithm):
+        raise BadKeys("it is neither") from None
+
+
+def public_key(material: object) -> Key:
+    """With the one algorithm for keys of its type."""
+    if isinstance(material, RSAPublicKey):
+        if material.key_size not in RSA_BITS:
+            raise BadKeys(f"an RSA key must have {RSA_BITS[0]} to {RSA_BITS[-1]} bits, not {material.key_size}")
+        return Key("RS256", material)
+    if isinstance(material, EllipticCurvePublicKey) and isinstance(material.curve, SECP256R1):
+        return Key("ES256", material)
+    if isinstance(material, Ed25519PublicKey):
+        return Key("EdDSA", material)
+    raise BadKeys("a key must be RSA, EC on the curve P-256, or Ed25519")
+
+
+def key_set(raw: bytes) -> KeySet:
+    """The keys of a JWKS document that can check signatures; others are passed over. `BadKeys` when it is none."""
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise BadKeys("it is not JSON") from None
+    listed = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(listed, list) or len(listed) > MOST_KEYS:
+        raise BadKeys(f"it must be an object with a list `keys` of at most {MOST_KEYS}")
+    named: dict[str | None, Key] = {}
+    for jwk in listed:
+        if not isinstance(jwk, dict) or not _checks_signatures(jwk):
+            continue
+        kid, key = jwk.get("kid"), _jwk(jwk)
+        if key is None or not (kid is None or (isinstance(kid, str) and 0 < len(kid) <= _LONGEST_ID)):
+            continue
+        if kid in named and not _same(named[kid], key):
+            raise BadKeys("two keys have the same name, or none")
+        named[kid] = key
+    return KeySet(named)
+
+
+def _checks_signatures(jwk: Mapping[str, Any]) -> bool:
+    """Also leaves out what was never meant to be published: private and shared keys."""
+    operations = jwk.get("key_ops", ["verify"])
+    return (
+        jwk.get("use", "sig") == "sig"
+        and isinstance(operations, list)
+        and "verify" in operations
+        and "d" not in jwk
+        and all(
+            len(value) <= _LONGEST_NUMBER for name in ("n", "e", "x", "y") if isinstance(value := jwk.get(name), str)
+        )
+    )
+
+
+def _jwk(jwk: Mapping[str, Any]) -> Key | None:
+    kind = jwk.get("kty")
+    reader = _READERS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        return None
+    try:
+        key = public_key(reader.from_jwk(dict(jwk)))
+    except (BadKeys, PyJWTError, UnsupportedAlgorithm, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return key if jwk.get("alg", key.algorithm) == key.algorithm else None
+
+
+def _same(one: Key, other: Key) -> bool:
+    return one.algorithm == other.algorithm and bool(one.material == other.material)

@@ -1,0 +1,153 @@
+"""Runs as Celery's tools see them: task events for each run, and true answers to `celery inspect` and `control`."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from celery.worker.control import Panel, control_command, inspect_command, ok
+from celery.worker.control import active as parcels_active
+from celery.worker.control import pool_restart as celery_pool_restart
+from celery.worker.control import registered as parcels_registered
+
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import Claimed, Ending
+
+EVENTS = {
+    RunState.SUCCESS: "task-succeeded",
+    RunState.PARTIAL: "task-succeeded",
+    RunState.RETRYING: "task-retried",
+    RunState.QUEUED: "task-retried",
+    RunState.FAILED: "task-failed",
+    RunState.DEAD_LETTER: "task-failed",
+    RunState.CANCELLED: "task-revoked",
+}
+"""What each way an attempt can end is called there; a run that was handed back is tried again elsewhere."""
+
+
+MOST_NEWS = 10_000
+"""Events that wait for Celery's thread at most; then the oldest are dropped."""
+
+
+def name_of(claimed: Claimed) -> str:
+    """The kind of the run and its schedule, in place of a task's name."""
+    return claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
+
+
+class RunMonitor:
+    """Hears of runs in the event loop, and tells Celery's thread, which has the connection to the broker."""
+
+    def __init__(self, registered: Sequence[str] = (), restart: Callable[[], None] | None = None) -> None:
+        self.registered = sorted(registered)
+        self.restart = restart
+        self._worker: Any = None
+        self._active: dict[str, Claimed] = {}
+        self._lock = threading.Lock()
+        self._news: deque[tuple[str, dict[str, Any]]] = deque(maxlen=MOST_NEWS)
+
+    def attach(self, worker: Any) -> None:
+        """The Celery worker of this process."""
+        self._worker = worker
+        worker.app.foliot_monitor = self
+
+    def began(self, claimed: Claimed) -> None:
+        with self._lock:
+            self._active[claimed.fence.run_id] = claimed
+        about = {"args": "()", "kwargs": "{}", "retries": claimed.attempt - 1, "eta": None, "expires": None}
+        self._send("task-received", claimed, claimed.started_at, name=name_of(claimed), **about)
+        self._send("task-started", claimed, claimed.started_at)
+
+    def left(self, claimed: Claimed) -> None:
+        """It is not in this process any more: it has ended, is parked, or was lost."""
+        with self._lock:
+            self._active.pop(claimed.fence.run_id, None)
+
+    def ended(self, claimed: Claimed, ending: Ending, stored: RunState) -> None:
+        took = (ending.at - claimed.started_at).total_seconds()
+        error = ending.error or {}
+        said = f"{error.get('code', 'failed')}: {error.get('message', '')}"
+        match EVENTS[stored]:
+            case "task-succeeded":
+                about: dict[str, Any] = {"result": repr(ending.result)[:1000], "runtime": took}
+            case "task-revoked":
+                about = {"terminated": True, "signum": None, "expired": False}
+            case _:
+                about = {"exception": said[:1000], "traceback": ""}
+        self._send(EVENTS[stored], claimed, ending.at, **about)
+
+    def active(self) -> list[dict[str, Any]]:
+        """What runs in this process now, as `celery inspect active` shows it."""
+        with self._lock:
+            found = list(self._active.values())
+        return [
+            {
+                "id": one.fence.run_id,
+                "name": name_of(one),
+                "args": [],
+                "kwargs": {},
+                "type": name_of(one),
+                "hostname": None if self._worker is None else self._worker.hostname,
+                "time_start": one.started_at.timestamp(),
+                "acknowledged": True,
+                "delivery_info": {"exchange": "", "routing_key": one.queue, "priority": None, "redelivered": False},
+                "worker_pid": None,
+            }
+            for one in found
+        ]
+
+    def _send(self, kind: str, claimed: Claimed, at: datetime, **about: Any) -> None:
+        consumer: Any = None if self._worker is None else self._worker.consumer
+        events: Any = None if consumer is None else consumer.event_dispatcher
+        if consumer is None or events is None or not events.enabled or (events.groups and "task" not in events.groups):
+            return
+        told = {"uuid": claimed.fence.run_id, "timestamp": at.timestamp(), **about}
+        # Celery's connection belongs to its thread, whose loop keeps no order: ours is kept here.
+        self._news.append((kind, told))
+        consumer.call_soon(self._dispatch, consumer)
+
+    def _dispatch(self, consumer: Any) -> None:
+        """Whoever watches may miss an event; rows tell what happened."""
+        while self._news:
+            kind, told = self._news.popleft()
+            if consumer.event_dispatcher is not None:
+                consumer.event_dispatcher.send(kind, **told)
+
+
+def _monitor(state: Any) -> RunMonitor | None:
+    found = getattr(state.app, "foliot_monitor", None)
+    return found if isinstance(found, RunMonitor) else None
+
+
+@inspect_command(name="active", alias="dump_active")  # type: ignore[untyped-decorator]
+def active(state: Any, safe: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- as Celery calls it
+    """List of runs currently being executed."""
+    monitor = _monitor(state)
+    return parcels_active(state, safe=safe, **kwargs) if monitor is None else monitor.active()
+
+
+@inspect_command(  # type: ignore[untyped-decorator]
+    name="registered", alias="dump_tasks", variadic="taskinfoitems", signature="[attr1 [attr2 [... [attrN]]]]"
+)
+def registered(state: Any, taskinfoitems: Any = None, builtins: bool = False, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- see above
+    """List of the kinds of runs and the functions that can be run."""
+    monitor = _monitor(state)
+    if monitor is None or not monitor.registered:
+        return parcels_registered(state, taskinfoitems, builtins, **kwargs)
+    return monitor.registered
+
+
+@control_command(name="pool_restart")  # type: ignore[untyped-decorator]
+def pool_restart(state: Any, modules: Any = None, reload: bool = False, reloader: Any = None, **kwargs: Any) -> Any:  # noqa: FBT001, FBT002 -- see above
+    """Finish what runs, and begin anew: the whole worker, as `foliot worker restart` does."""
+    monitor = _monitor(state)
+    if monitor is None or monitor.restart is None:
+        return celery_pool_restart(state, modules, reload, reloader=reloader, **kwargs)
+    monitor.restart()
+    return ok("restarting when what runs has ended")
+
+
+PANEL = Panel
+"""Where the commands above are registered, by importing this module."""

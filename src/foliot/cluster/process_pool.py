@@ -1,0 +1,243 @@
+"""Processes for work that would keep this one busy: started when first needed, recycled, killed when they must stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from foliot.cluster.frames import LARGEST, Broken, pack, receive
+from foliot.cluster.pool_port import Call, ProcessDied, Tell, Told
+from foliot.cluster.resource_limits import Bounds, environment, hide_from_children
+from foliot.core.ports import Room, always_room
+
+START = timedelta(seconds=60)
+"""For a process to come up and load what it needs; that is not the time of whoever called it."""
+GRACE = 2.0
+"""Seconds that a function has to leave by itself once it was asked to stop."""
+
+BREATH = 20
+"""Messages after which others go first."""
+
+log = structlog.get_logger("foliot.cluster")
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """One process, and how often it was used."""
+
+    process: Process
+    calls: int = 0
+    worn: int = 0
+    """What its calls weighed."""
+    spoiled: bool = False
+    """It was asked to stop, and nobody knows yet whether it did."""
+
+    @classmethod
+    async def start(cls, bounds: Bounds, told: Mapping[str, str]) -> Child:
+        arguments = (sys.executable, "-P", "-m", "foliot.features.tasks.run.child")
+        hide_from_children()
+        # A group of its own: a signal from the terminal is for the parent, which ends its children itself.
+        process = await asyncio.create_subprocess_exec(
+            *arguments, stdin=PIPE, stdout=PIPE, limit=LARGEST, start_new_session=True, env=told
+        )
+        child = cls(process)
+        await child.send({"path": sys.path, "bounds": bounds.as_dict()})
+        return child
+
+    async def send(self, message: dict[str, Any], body: bytes = b"") -> None:
+        assert self.process.stdin is not None  # noqa: S101 -- asked for above
+        self.process.stdin.write(pack(message, body))
+        await self.process.stdin.drain()
+
+    async def receive(self) -> dict[str, Any] | None:
+        assert self.process.stdout is not None  # noqa: S101 -- asked for above
+        return await receive(self.process.stdout)
+
+    @property
+    def alive(self) -> bool:
+        return self.process.returncode is None
+
+    async def kill(self) -> None:
+        """End it, now; returns when it is gone."""
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        await self.process.wait()
+
+
+@dataclass(slots=True, kw_only=True)
+class ProcessPool:
+    """At most `size` processes, each replaced after `most` calls. Nothing runs until the first call."""
+
+    size: int
+    most: int = 50
+    grace: float = GRACE
+    bounds: Bounds = field(default_factory=Bounds)
+    environment: Mapping[str, str] = field(default_factory=environment)
+    """All that a process is told of ours: no secret of this process is in it."""
+    warm_up: Call | None = None
+    """The first thing that a process does, so that no call pays for what it has to load."""
+    _slots: asyncio.Semaphore = field(init=False)
+    _idle: list[Child] = field(init=False, default_factory=list)
+    _all: set[Child] = field(init=False, default_factory=set)
+    _closed: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._slots = asyncio.Semaphore(self.size)
+
+    @property
+    def processes(self) -> int:
+        return len(self._all)
+
+    async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
+        """Run it in a process; the time it waits for one counts as its own."""
+        async with asyncio.timeout(patience.total_seconds()) as limit, self._child(limit) as child:
+            child.worn += call.weight
+            return await self._converse(child, call, tell, patience, room)
+
+    async def _converse(self, child: Child, call: Call, tell: Tell, patience: timedelta, room: Room) -> Told:
+        child.calls += 1
+        # Never cancelled itself, so that no message is read by halves.
+        hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
+        asked = {"call": _asked(call), "number": child.calls, "seconds": patience.total_seconds()}
+        try:
+            await child.send(asked, call.body)
+            return await asyncio.shield(hearing)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._stop(child, hearing))
+            raise
+        except (ConnectionError, Broken) as error:
+            await self._stop(child, hearing)
+            raise ProcessDied(_death(child, str(error))) from None
+
+    async def _stop(self, child: Child, hearing: asyncio.Task[Told]) -> None:
+        """Ask it to leave, wait a moment, and kill it: nothing it began may go on behind the run's back."""
+        child.spoiled = True
+        with contextlib.suppress(TimeoutError):
+            # One that reads nothing any more does not take the request either.
+            async with asyncio.timeout(self.grace):
+                with contextlib.suppress(ConnectionError):
+                    await child.send({"stop": True})
+                await asyncio.wait([hearing])
+        child.spoiled = not hearing.done() or hearing.exception() is not None
+        if child.spoiled:
+            await child.kill()
+            await asyncio.wait([hearing])
+            hearing.exception()
+
+    @asynccontextmanager
+    async def _child(self, limit: asyncio.Timeout) -> AsyncIterator[Child]:
+        async with self._slots:
+            if self._closed:
+                raise ProcessDied("the pool of processes is closed: this process is shutting down")
+            child = await self._take(limit)
+            try:
+                yield child
+            finally:
+                await self._give_back(child)
+
+    async def _take(self, limit: asyncio.Timeout) -> Child:
+        while self._idle:
+            child = self._idle.pop()
+            if child.alive:
+                return child
+            self._all.discard(child)
+        child = await Child.start(self.bounds, self.environment)
+        self._all.add(child)
+        if self.warm_up is not None:
+            await self._warmed(child, self.warm_up, limit)
+        return child
+
+    async def _warmed(self, child: Child, call: Call, limit: asyncio.Timeout) -> None:
+        """Let it load what it needs; whoever waits for it has all of its time left afterwards."""
+        at, begun = limit.when(), asyncio.get_running_loop().time()
+        limit.reschedule(begun + START.total_seconds())
+        try:
+            await self._converse(child, call, Unheard(), START, always_room)
+        except BaseException:
+            self._all.discard(child)
+            await asyncio.shield(child.kill())
+            raise
+        if at is not None:
+            limit.reschedule(at + asyncio.get_running_loop().time() - begun)
+
+    async def _give_back(self, child: Child) -> None:
+        if child.alive and not child.spoiled and child.worn < self.most and not self._closed:
+            self._idle.append(child)
+            return
+        self._all.discard(child)
+        await child.kill()
+
+    async def close(self) -> None:
+        """Kill whatever is left; calls under way are cancelled by whoever made them."""
+        self._closed = True
+        for child in list(self._all):
+            await child.kill()
+        self._all.clear()
+        self._idle.clear()
+
+
+class Unheard:
+    """Hears what nobody wants to know."""
+
+    def log(self, message: str, level: str) -> None: ...
+
+    def progress(self, data: Mapping[str, Any]) -> None: ...
+
+
+def _asked(call: Call) -> dict[str, Any]:
+    """A call as JSON; what a function of our own does not hear about is left out."""
+    asked = {"module": call.module, "function": call.function, "task": call.task, "parameters": call.parameters}
+    return asked | {"attempt": asdict(call.attempt)} if call.task else asked
+
+
+async def _hear(child: Child, tell: Tell, number: int, room: Room) -> Told:
+    """What the process says until the function has ended; a thread that an earlier call left behind is not heard."""
+    heard = 0
+    while (message := await child.receive()) is not None:
+        heard += 1
+        if heard % BREATH == 0:
+            # What has arrived already is read without waiting for anything.
+            await asyncio.sleep(0)
+        if message.get("number") != number:
+            continue
+        if "log" in message:
+            tell.log(str(message["log"]), str(message.get("level", "info")))
+            await room()
+        elif "progress" in message:
+            tell.progress(message["progress"])
+            await room()
+        else:
+            return Told(**message["ended"])
+    await child.process.wait()
+    raise ProcessDied(_death(child))
+
+
+_WHY: Mapping[int, str] = {
+    signal.SIGKILL: "; the operating system does that when memory runs out",
+    signal.SIGXCPU: ": it computed for longer than its time limit allows",
+}
+
+
+def _death(child: Child, why: str = "") -> str:
+    code = child.process.returncode
+    said = "the process that ran the task"
+    if code is not None and code < 0:
+        name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
+        hint = _WHY.get(-code, "")
+        return f"{said} was ended by signal {-code} ({name}){hint}"
+    if why:
+        return f"{said} could not be understood: {why}"
+    return f"{said} ended by itself with code {code}, before the task did"

@@ -1,0 +1,174 @@
+"""Who changed what: appended in the change's own transaction, chained afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, Text, cast, func, select, text, type_coerce
+
+from foliot.commands.audit_entry import GENESIS, Head, Link, TrailEntry, seal
+from foliot.commands.audit_tables import trail, trail_heads
+from foliot.db.columns import moment_out
+from foliot.db.transaction import Statements
+from foliot.engine.model.views import Page
+
+# Everything but the place in the chain. The texts of documents are taken as they stand in the row.
+_CONTENT = ("id", "tenant_id", "at", "user_id", "key_id", "door", "verb", "thing", "thing_id", "was", "became")
+_RAW = [type_coerce(trail.c[name], Text()).label(name) for name in _CONTENT]
+
+# Hops from one waiting tenant to the next through the index, instead of reading every waiting row.
+_WAITING = text("""
+WITH RECURSIVE t(tenant_id) AS (
+  SELECT min(waiting_of) FROM trail WHERE waiting_of IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(r.waiting_of) FROM trail r WHERE r.waiting_of > t.tenant_id) FROM t WHERE t.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM t WHERE tenant_id IS NOT NULL
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTrail(Statements):
+    """Appends, and chains: whoever holds a tenant's head gives its waiting entries their places."""
+
+    async def add(self, entries: Sequence[TrailEntry]) -> None:
+        """Append, with one statement. They wait for their places in their tenants' chains."""
+        await self.dialect.insert(self.conn, trail, entry_columns(entries))
+
+    async def chain(self, limit: int) -> int:
+        """Give waiting entries their places, oldest first; those of a tenant whom another is serving are left to it."""
+        heads = await self._lock_heads()
+        if not heads:
+            return 0
+        # Nobody else can number these tenants' entries now, so the entries need no lock of their own.
+        query = select(*_RAW).where(self.dialect.among(trail.c.waiting_of, sorted(heads)))
+        rows = (await self.conn.execute(query.order_by(trail.c.id).limit(limit))).all()
+        chained: dict[str, list[Any]] = {"seq": [], "digest": [], "waiting_of": [None] * len(rows)}
+        for row in rows:
+            last = heads[row.tenant_id]
+            seq = last.seq + 1
+            heads[row.tenant_id] = Head(row.tenant_id, seq, seal(last.digest, seq, _content(row)))
+            chained["seq"].append(seq)
+            chained["digest"].append(heads[row.tenant_id].digest)
+        if rows:
+            await self.dialect.update(self.conn, trail, {"id": [row.id for row in rows]}, chained)
+            await self._move([heads[tenant_id] for tenant_id in sorted({row.tenant_id for row in rows})])
+        return len(rows)
+
+    async def _lock_heads(self) -> dict[str, Head]:
+        """The heads of tenants whose entries wait; those that another holds are skipped."""
+        tenants = list((await self.conn.execute(_WAITING)).scalars())
+        if not tenants:
+            return {}
+        here = self.dialect.among(trail_heads.c.tenant_id, tenants)
+        known = set((await self.conn.execute(select(trail_heads.c.tenant_id).where(here))).scalars())
+        if new := [tenant_id for tenant_id in tenants if tenant_id not in known]:
+            columns = {"tenant_id": new, "seq": [0] * len(new), "digest": [GENESIS] * len(new)}
+            await self.dialect.insert(self.conn, trail_heads, columns, conflict="ignore")
+        query = select(trail_heads).where(here).order_by(trail_heads.c.tenant_id)
+        rows = await self.conn.execute(self.dialect.lock(query, skip=True))
+        return {row.tenant_id: Head(row.tenant_id, row.seq, row.digest) for row in rows}
+
+    async def _move(self, heads: Sequence[Head]) -> None:
+        keys = {"tenant_id": [head.tenant_id for head in heads]}
+        values = {"seq": [head.seq for head in heads], "digest": [head.digest for head in heads]}
+        await self.dialect.update(self.conn, trail_heads, keys, values)
+
+    async def waits(self) -> bool:
+        """Whether an entry waits for its place."""
+        query = select(trail.c.waiting_of).where(trail.c.waiting_of.is_not(None)).limit(1)
+        return (await self.conn.execute(query)).first() is not None
+
+    async def oldest_waiting(self, tenant_id: str) -> datetime | None:
+        query = select(func.min(trail.c.at)).where(trail.c.waiting_of == tenant_id)
+        moment: datetime | None = (await self.conn.execute(query)).scalar()
+        return moment
+
+    async def count_waiting(self, tenant_id: str) -> int:
+        """How many entries have no place in the chain yet."""
+        query = select(func.count()).select_from(trail).where(trail.c.waiting_of == tenant_id)
+        return (await self.conn.scalar(query)) or 0
+
+    async def get(self, tenant_id: str, entry_id: str) -> TrailEntry | None:
+        query = select(trail).where(trail.c.id == entry_id, trail.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(query)).first()
+        return None if row is None else _entry(row)
+
+    async def find(
+        self,
+        tenant_id: str,
+        page: Page,
+        *,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        **filters: str | None,
+    ) -> list[TrailEntry]:
+        """Newest first, of [start, end). `filters`: user_id, thing, thing_id, verb."""
+        query = select(trail).where(trail.c.tenant_id == tenant_id)
+        for name, value in filters.items():
+            if value is not None:
+                query = query.where(trail.c[name] == value)
+        if start is not None:
+            query = query.where(trail.c.at >= start)
+        if end is not None:
+            query = query.where(trail.c.at < end)
+        if page.cursor is not None:
+            query = query.where(trail.c.id < page.cursor)
+        return [_entry(row) for row in await self.conn.execute(query.order_by(trail.c.id.desc()).limit(page.limit))]
+
+    async def latest_of_each(self, tenant_id: str, recent: int) -> list[TrailEntry]:
+        """The newest entry of everybody who is among so many of the newest ones."""
+        own = select(trail.c.id, trail.c.user_id).where(trail.c.tenant_id == tenant_id)
+        newest = own.order_by(trail.c.id.desc()).limit(recent).subquery()
+        last = select(func.max(newest.c.id).label("id")).group_by(newest.c.user_id).subquery()
+        query = select(trail).join(last, last.c.id == trail.c.id).where(trail.c.tenant_id == tenant_id)
+        return [_entry(row) for row in await self.conn.execute(query)]
+
+    async def length(self) -> int:
+        """How many entries the heads of all tenants count."""
+        return int((await self.conn.execute(select(func.sum(trail_heads.c.seq)))).scalar() or 0)
+
+    async def next_tenant(self, after: str) -> str | None:
+        """The next tenant, by name, that has entries or a head."""
+        found = [
+            (await self.conn.execute(select(func.min(table.c.tenant_id)).where(table.c.tenant_id > after))).scalar()
+            for table in (trail, trail_heads)
+        ]
+        return min((tenant_id for tenant_id in found if tenant_id is not None), default=None)
+
+    async def head(self, tenant_id: str) -> Head | None:
+        row = (await self.conn.execute(select(trail_heads).where(trail_heads.c.tenant_id == tenant_id))).first()
+        return None if row is None else Head(row.tenant_id, row.seq, row.digest)
+
+    async def walk(self, tenant_id: str, after_seq: int, limit: int) -> list[Link]:
+        # A cast, for SQLite keeps whatever text somebody puts where a number belongs.
+        """Chained entries in the order of their places."""
+        query = select(*_RAW, cast(trail.c.seq, BigInteger).label("seq"), trail.c.digest)
+        query = query.where(trail.c.tenant_id == tenant_id, trail.c.seq > after_seq)
+        rows = await self.conn.execute(query.order_by(trail.c.seq, trail.c.id).limit(limit))
+        return [Link(row.id, row.seq, row.digest, _content(row)) for row in rows]
+
+
+def entry_columns(entries: Sequence[TrailEntry]) -> dict[str, list[Any]]:
+    """New entries as a batch."""
+    columns: dict[str, list[Any]] = {name: [getattr(entry, name) for entry in entries] for name in _CONTENT}
+    columns["waiting_of"] = columns["tenant_id"]
+    return columns
+
+
+def _entry(row: Any) -> TrailEntry:
+    return TrailEntry(**{name: getattr(row, name) for name in (*_CONTENT, "seq", "digest")})
+
+
+def _content(row: Any) -> tuple[str | None, ...]:
+    """The row's values as texts that are the same on every database."""
+    return tuple(_text(getattr(row, name)) for name in _CONTENT)
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        return str(moment_out("sqlite", value if value.tzinfo is not None else value.replace(tzinfo=UTC)))
+    return None if value is None else str(value)

@@ -1,0 +1,3 @@
+"""Who changed what: appended in the change's own transaction, chained afterwards."""
+
+from __future__ import annotations

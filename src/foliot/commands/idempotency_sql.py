@@ -1,0 +1,44 @@
+"""Idempotency keys and what was answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, update
+
+from foliot.commands.idempotency_tables import requests
+from foliot.db.transaction import Statements
+from foliot.engine.model.views import KEYS_KEPT, Answer
+
+
+@dataclass(frozen=True, slots=True)
+class SqlRequests(Statements):
+    """One row per key; its insert is the first thing the effect's transaction does."""
+
+    async def begin(self, tenant_id: str, key: str, fingerprint: str, now: datetime) -> Answer | None:
+        """Reserve the key inside this transaction; the earlier answer when there is one."""
+        row = {"tenant_id": [tenant_id], "request_key": [key], "fingerprint": [fingerprint], "created_at": [now]}
+        # Waits for whoever inserted the same key and has not committed yet.
+        await self.dialect.insert(self.conn, requests, row, conflict="ignore")
+        columns = (requests.c.fingerprint, requests.c.status, requests.c.body, requests.c.headers)
+        query = select(*columns, requests.c.created_at)
+        query = query.where(requests.c.tenant_id == tenant_id, requests.c.request_key == key)
+        found = (await self.conn.execute(self.dialect.lock(query))).one()
+        # A key that has not been pruned by then holds no longer either.
+        if found.created_at < now - KEYS_KEPT:
+            where = (requests.c.tenant_id == tenant_id, requests.c.request_key == key)
+            anew = {"fingerprint": fingerprint, "status": None, "body": None, "headers": None, "created_at": now}
+            await self.conn.execute(update(requests).where(*where).values(**anew))
+            return None
+        if found.status is None and found.fingerprint == fingerprint:
+            return None
+        return Answer(found.fingerprint, found.status, found.body, found.headers or {})
+
+    async def answer(
+        self, tenant_id: str, key: str, status: int, body: str | None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        where = (requests.c.tenant_id == tenant_id, requests.c.request_key == key)
+        kept = {"status": status, "body": body, "headers": dict(headers) if headers else None}
+        await self.conn.execute(update(requests).where(*where).values(**kept))

@@ -1,0 +1,159 @@
+"""Holds tenants to their limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from foliot.commands.tenant import Tenant
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.core.access import Caller
+from foliot.core.errors import Invalid, TooMany, Unavailable
+from foliot.core.limits import LIMITS, UNLIMITED, Bucket, Limits
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+
+K = TypeVar("K")
+
+FRESH = 5.0
+"""A changed limit holds in every process after this many seconds."""
+
+PATIENCE = 1.0
+"""How long nobody asks again after the database did not answer."""
+
+KEPT = 10_000
+"""Tenants that a process keeps in mind; the one not seen for longest is forgotten first."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was last read of a tenant."""
+
+    tenant: Tenant | None = None
+    read_at: float | None = None
+    tried_at: float | None = None
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+@dataclass(slots=True, kw_only=True)
+class Limiter:
+    """One for each process: it remembers the tenants' limits for a few seconds, and how often each has asked."""
+
+    store: Database
+    clock: Clock
+    default: Limits = UNLIMITED
+    """Of tenants that have none of their own."""
+    refused: dict[str, int] = field(default_factory=lambda: dict.fromkeys(LIMITS, 0))
+    """How often each limit said no; of all tenants together."""
+    _known: OrderedDict[str, _Known] = field(default_factory=OrderedDict)
+    _buckets: OrderedDict[tuple[str, str], Bucket] = field(default_factory=OrderedDict)
+
+    async def of(self, tenant_id: str) -> Limits:
+        """A tenant's limits. While the database is away, those last seen, or else the settings'."""
+        known = self._keep(tenant_id)
+        with suppress(Unavailable):
+            await self._read(tenant_id, known)
+        return self.default if known.tenant is None else self.default.but(known.tenant.limits)
+
+    async def egress_allow(self, tenant_id: str) -> Sequence[str]:
+        """Where a tenant's actions may go. Raises when that cannot be said: then they go nowhere."""
+        known = self._keep(tenant_id)
+        await self._read(tenant_id, known)
+        if known.tenant is None:
+            return ()
+        if known.tenant.egress_allow is None:
+            raise Invalid("egress_allow", "cannot be read")
+        return known.tenant.egress_allow
+
+    async def request(self, caller: Caller) -> None:
+        """One request of this caller; `TooMany` when the tenant has had its share."""
+        limits = await self.of(caller.tenant_id)
+        self._take("requests_per_minute", caller, limits.requests_per_minute, 1)
+
+    def run(self, caller: Caller, limits: Limits, count: int = 1) -> None:
+        """Runs that a person asks for. `limits` were asked for before the transaction began."""
+        self._take("run_now_per_minute", caller, limits.run_now_per_minute, count)
+
+    def undo_run(self, tenant_id: str, count: int) -> None:
+        """So many runs that were counted were not made after all."""
+        bucket = self._buckets.get(("run_now_per_minute", tenant_id))
+        if bucket is not None:
+            bucket.give_back(count)
+
+    async def schedule(self, tx: Transaction, caller: Caller, limits: Limits) -> None:
+        """Whether the tenant may have the schedule that this transaction has written.
+
+        Whoever asks next waits until this transaction has ended, so that two cannot take the last place.
+        """
+        if limits.schedules is None:
+            return
+        if await SqlTenants(tx).count_schedules(caller.tenant_id, lock=True) > limits.schedules:
+            told = f"your tenant may have {limits.schedules} schedules that are active or paused, and has them"
+            self._refuse("schedules", f"{told}: delete one first, or ask for a higher limit")
+
+    async def stored(self, tx: Transaction, caller: Caller, limits: Limits) -> None:
+        """Whether the tenant has room for what this transaction has written."""
+        if limits.stored_bytes is None:
+            return
+        used = await SqlTenants(tx).stored_bytes(caller.tenant_id)
+        if used > limits.stored_bytes:
+            told = f"your tenant may store {limits.stored_bytes:,} bytes, and with this would have {used:,}"
+            self._refuse("stored_bytes", f"{told}: send less, delete schedules, or ask for a higher limit")
+
+    def stream(self, limits: Limits, is_open: int) -> None:
+        """Whether one more stream may be opened."""
+        if limits.streams is not None and is_open >= limits.streams:
+            told = f"your tenant has {is_open} of {limits.streams} streams open here: close one first"
+            self._refuse("streams", told, retry_after=5)
+
+    def _take(self, name: str, caller: Caller, per_minute: int | None, cost: int) -> None:
+        if per_minute is None:
+            return
+        now, key = self.clock.monotonic(), (name, caller.tenant_id)
+        bucket = self._buckets.setdefault(key, Bucket.full(per_minute, now))
+        _forget_oldest(self._buckets, key)
+        if bucket.per_minute != per_minute:
+            bucket.resize(per_minute, now)
+        wait = bucket.take(now, cost)
+        if wait is not None:
+            self._refuse(name, f"your tenant may ask for {per_minute} {_SAID[name]} here", retry_after=wait)
+
+    def _refuse(self, name: str, told: str, retry_after: float | None = None) -> None:
+        self.refused[name] += 1
+        raise TooMany(told, retry_after=retry_after)
+
+    def _keep(self, tenant_id: str) -> _Known:
+        known = self._known.setdefault(tenant_id, _Known())
+        _forget_oldest(self._known, tenant_id)
+        return known
+
+    async def _read(self, tenant_id: str, known: _Known) -> None:
+        if self._within(known.read_at, FRESH):
+            return
+        async with known.reading:
+            if self._within(known.read_at, FRESH):
+                return
+            # While the database is away, not every request shall wait for it to be so.
+            if self._within(known.tried_at, PATIENCE):
+                raise Unavailable("the limits of the tenant could not be read just now")
+            began = known.tried_at = self.clock.monotonic()
+            async with self.store.glance() as tx:
+                known.tenant = await SqlTenants(tx).get(tenant_id)
+            known.read_at, known.tried_at = began, None
+
+    def _within(self, moment: float | None, seconds: float) -> bool:
+        return moment is not None and 0 <= self.clock.monotonic() - moment < seconds
+
+
+_SAID = {"requests_per_minute": "requests a minute", "run_now_per_minute": "runs a minute"}
+
+
+def _forget_oldest(kept: OrderedDict[K, Any], seen: K) -> None:
+    kept.move_to_end(seen)
+    if len(kept) > KEPT:
+        kept.popitem(last=False)

@@ -1,0 +1,88 @@
+"""What tenants may use at most, and what they use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select, update
+
+from foliot.commands.tenant import Tenant
+from foliot.core.errors import Invalid
+from foliot.core.limits import read_own
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Status
+from foliot.engine.model.views import Page
+from foliot.engine.sql import stored_bytes as stored
+from foliot.engine.sql.tables import runs, schedules
+from foliot.engine.sql.tenant_tables import tenants
+from foliot.engine.sql.tenant_turns import SCHEDULES, wait_turn
+
+COUNTED = (Status.ACTIVE.value, Status.PAUSED.value)
+"""Schedules that have ended or were deleted take no place."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTenants(Statements):
+    """One row for each tenant of whom something is said."""
+
+    async def get(self, tenant_id: str, *, lock: bool = False) -> Tenant | None:
+        query = select(tenants).where(tenants.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        return None if row is None else _tenant(row)
+
+    async def put(self, tenant: Tenant) -> None:
+        values: dict[str, Any] = {
+            "limits": dict(tenant.limits),
+            "egress_allow": list(tenant.egress_allow or ()),
+            "updated_by": tenant.updated_by,
+            "updated_at": tenant.updated_at,
+        }
+        row = {name: [value] for name, value in values.items()}
+        await self.dialect.insert(self.conn, tenants, {"tenant_id": [tenant.tenant_id], **row}, conflict="ignore")
+        await self.conn.execute(update(tenants).where(tenants.c.tenant_id == tenant.tenant_id).values(**values))
+
+    async def find(self, page: Page) -> list[Tenant]:
+        """Those of whom something is said, in the order of their ids."""
+        query = select(tenants).order_by(tenants.c.tenant_id).limit(page.limit)
+        if page.cursor is not None:
+            query = query.where(tenants.c.tenant_id > page.cursor)
+        return [_tenant(row) for row in await self.conn.execute(query)]
+
+    async def count_schedules(self, tenant_id: str, *, lock: bool = False) -> int:
+        """Schedules that are active or paused. With `lock`, whoever else counts so waits until this one is through."""
+        if lock:
+            await wait_turn(self.conn, self.dialect, tenant_id, SCHEDULES)
+        query = select(func.count()).select_from(schedules)
+        query = query.where(schedules.c.tenant_id == tenant_id, schedules.c.status.in_(COUNTED))
+        return (await self.conn.execute(query)).scalar_one()
+
+    async def stored_bytes(self, tenant_id: str) -> int:
+        """Of schedules, their versions, and what runs were given beyond them; this transaction's own writes too."""
+        return await stored.total(self.conn, tenant_id)
+
+    async def count_running(self, tenant_id: str) -> int:
+        query = select(func.count()).select_from(runs)
+        query = query.where(runs.c.tenant_id == tenant_id, runs.c.state == RunState.RUNNING.value)
+        return (await self.conn.execute(query)).scalar_one()
+
+
+def _tenant(row: Any) -> Tenant:
+    allow = row.egress_allow
+    readable = isinstance(allow, list) and all(isinstance(one, str) for one in allow)
+    return Tenant(
+        tenant_id=row.tenant_id,
+        limits=_own(row.limits),
+        egress_allow=tuple(allow) if readable else None,
+        updated_by=row.updated_by,
+        updated_at=row.updated_at,
+    )
+
+
+def _own(limits: object) -> dict[str, int | None]:
+    """What somebody damaged says nothing: the settings hold."""
+    try:
+        return read_own("limits", limits)
+    except Invalid:
+        return {}

@@ -1,0 +1,208 @@
+"""The settings that say who may come in, and the rules between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from foliot.config import parse as reading
+from foliot.config.field import about
+from foliot.config.parse import Secret
+from foliot.config.weak_secrets import default_credentials, master_keys, strong
+from foliot.core.errors import Invalid
+
+SOURCES = {
+    "jwt_secret": "FOLIOT_JWT_SECRET",
+    "jwks_url": "FOLIOT_JWKS_URL",
+    "jwt_key_file": "FOLIOT_JWT_KEY_FILE",
+}
+"""What tokens can be checked by: exactly one of them, or none in local mode."""
+_ONLY_WITH_SOURCE = {
+    "jwt_issuer": "FOLIOT_JWT_ISSUER",
+    "jwt_audience": "FOLIOT_JWT_AUDIENCE",
+    "jwt_max_hours": "FOLIOT_JWT_MAX_HOURS",
+    "metrics_token": "FOLIOT_METRICS_TOKEN",
+}
+_SERVERS = (
+    "FOLIOT_DATABASE_URL",
+    "DATABASE_URL",
+    "SCHEDULER_DB_URL",
+    "FOLIOT_BROKER_URL",
+    "CELERY_BROKER_URL",
+    "RABBITMQ_URL",
+    "FOLIOT_REDIS_URL",
+    "REDIS_URL",
+    "FOLIOT_MONGO_URI",
+    "MONGO_URI",
+    "MONGO_URL",
+    "MONGODB_URL",
+)
+_ONE_TENANT = (
+    "counts in local mode only, so webhooks would leave unsigned: give each tenant its secret webhook_signing "
+    "(foliot secret set webhook_signing) and unset it"
+)
+_ANY_SOURCE = f"{SOURCES['jwt_secret']} (at least 32 bytes), {SOURCES['jwks_url']} or {SOURCES['jwt_key_file']}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Access:
+    """Who may come in."""
+
+    jwt_secret: Secret | None = field(
+        default=None,
+        metadata=about(
+            "Checks and signs tokens (HS256): at least 32 random bytes. One of this, `FOLIOT_JWKS_URL` and "
+            "`FOLIOT_JWT_KEY_FILE` turns local mode off.",
+            "FOLIOT_JWT_SECRET",
+            read=strong(32, "bytes"),
+            secret=True,
+        ),
+    )
+    jwks_url: str | None = field(
+        default=None,
+        metadata=about(
+            "Where the public keys of your identity provider are (a JWKS document), fetched at the start and every "
+            "60 s; https, or http on this machine.",
+            "FOLIOT_JWKS_URL",
+            read=reading.keys_url,
+        ),
+    )
+    jwt_key_file: Path | None = field(
+        default=None,
+        metadata=about(
+            "File with the public key that checks tokens: PEM or JWKS; its type decides RS256, ES256 or EdDSA.",
+            "FOLIOT_JWT_KEY_FILE",
+            read=reading.file,
+        ),
+    )
+    local_mode: bool | None = field(
+        default=None,
+        metadata=about(
+            "`0` turns local mode off in a process that checks no tokens, such as a worker or a scheduler, so that it "
+            "needs none of the three; the API does not start by it. Default: on where none of the three is set.",
+            "FOLIOT_LOCAL",
+            read=reading.switch,
+        ),
+    )
+    jwt_issuer: str | None = field(
+        default=None,
+        metadata=about(
+            "What `iss` of a token must be. Default: anything.", "FOLIOT_JWT_ISSUER", read=reading.plain(500)
+        ),
+    )
+    jwt_audience: str = field(
+        default="foliot",
+        metadata=about(
+            "What `aud` of a token must be, and nothing besides.", "FOLIOT_JWT_AUDIENCE", read=reading.plain(500)
+        ),
+    )
+    jwt_max_hours: int = field(
+        default=24 * 31,
+        metadata=about(
+            "The longest life of a token, in hours; one that lives longer is refused.",
+            "FOLIOT_JWT_MAX_HOURS",
+            read=reading.whole(1, 24 * 3660),
+        ),
+    )
+    metrics_token: Secret | None = field(
+        default=None,
+        metadata=about(
+            "Opens `/metrics`, and nothing else, to whoever shows it as a bearer token: at least 16 characters. "
+            "Default: only the role `system`.",
+            "FOLIOT_METRICS_TOKEN",
+            read=strong(16, "characters"),
+            secret=True,
+        ),
+    )
+    secret_key: tuple[Secret, ...] = field(
+        default=(),
+        metadata=about(
+            "Master keys that seal secrets and API keys, separated by commas, each at least 32 characters: the first "
+            "seals, all open. Default: derived from `FOLIOT_JWT_SECRET`; in local mode the file `secret.key` in "
+            "`FOLIOT_HOME`.",
+            "FOLIOT_SECRET_KEY",
+            read=master_keys,
+            secret=True,
+        ),
+    )
+
+    public_url: str | None = field(
+        default=None,
+        metadata=about(
+            "Where people find the dashboard, such as `https://foliot.example`: login links lead there, and with https "
+            "its cookie is `__Host-foliot_session`. Default: links lead to the address that a request arrived at.",
+            "FOLIOT_PUBLIC_URL",
+            read=reading.public_url,
+        ),
+    )
+    max_key_days: int = field(
+        default=365,
+        metadata=about(
+            "For how many days an API key may outlive the token that made it; one without an end of its own ends then.",
+            "FOLIOT_MAX_KEY_DAYS",
+            read=reading.whole(0, 3660),
+        ),
+    )
+    secrets_require_hosts: bool = field(
+        default=False,
+        metadata=about(
+            "Whether every secret but `webhook_signing` must name the hosts it goes to: 1 or 0. One that names none is "
+            "then not sent. Default: 0.",
+            "FOLIOT_SECRETS_REQUIRE_HOSTS",
+            read=reading.switch,
+        ),
+    )
+
+    @property
+    def local(self) -> bool:
+        """Nobody is asked for a token, and only this machine may ask."""
+        return self.local_mode is not False and not self.checks_tokens
+
+    @property
+    def checks_tokens(self) -> bool:
+        """Whether there is something to check them by."""
+        return any(getattr(self, name) for name in SOURCES)
+
+
+def complaints(
+    values: Mapping[str, Any], given: Callable[[str], Mapping[str, str]], environ: Mapping[str, str]
+) -> list[Invalid]:
+    """What is wrong between settings. `given` says under which key a setting was given, and as what."""
+    # An empty key is no unset one: whoever wrote it down meant to ask for tokens, and must not be left open.
+    found = [Invalid(key, "must not be empty: give it a value, or unset it for local mode")
+             for key in SOURCES.values() if key in environ and not environ[key].strip()]  # fmt: skip
+    sources = [key for name in SOURCES for key in given(name)]
+    if len(sources) > 1:
+        found.append(Invalid(sources[0], f"must not be set beside {', '.join(sources[1:])}: keep the one you mean"))
+    if sources and values["local_mode"]:
+        found.append(Invalid("FOLIOT_LOCAL", f"must not be on beside {sources[0]}, which turns local mode off"))
+    if not sources and values["local_mode"] is False and not values["secret_key"]:
+        found.append(Invalid("FOLIOT_SECRET_KEY", "must be given with FOLIOT_LOCAL=0: there is no other master key"))
+    if not sources and values["local_mode"] is False:
+        found += [
+            Invalid(key, f"must be given only to processes that check tokens, by {_ANY_SOURCE}")
+            for name, key in _ONLY_WITH_SOURCE.items()
+            if given(name)
+        ]
+    if sources or found or values["local_mode"] is False:
+        found += [Invalid(key, _ONE_TENANT) for key in given("webhook_secret")]
+        return found + _known_defaults(environ)
+    host = values["host"]
+    if not reading.is_loopback(host):
+        rule = "must be a loopback address (127.0.0.1, ::1 or localhost) as long as nobody is asked for a token"
+        found.append(Invalid(next(iter(given("host"))), f"{rule}; set {_ANY_SOURCE} to ask for one", got=host))
+    for name, key in _ONLY_WITH_SOURCE.items():
+        if given(name):
+            found.append(Invalid(key, f"cannot be honoured as long as nobody is asked for a token: set {_ANY_SOURCE}"))
+    return found
+
+
+def _known_defaults(environ: Mapping[str, str]) -> list[Invalid]:
+    """Passwords are not shown, not even these."""
+    return [
+        Invalid(key, f"must not hold {what}, since that server is not on this machine: give it one of its own")
+        for key in _SERVERS
+        if (what := default_credentials(environ.get(key, "")))
+    ]

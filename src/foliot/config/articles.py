@@ -1,0 +1,64 @@
+"""The settings that say how articles are fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from foliot.config import parse as reading
+from foliot.config.field import about
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Scraping:
+    """How articles are fetched."""
+
+    article_cache_ttl: float = field(
+        default=86_400.0,
+        metadata=about(
+            "How many seconds old a page may be that is given without fetching it again, when a job says nothing.",
+            "FOLIOT_ARTICLE_CACHE_TTL",
+            "ARTICLE_CACHE_TTL",
+            read=reading.seconds(0, 365 * 24 * 3600),
+        ),
+    )
+    scrape_timeout: float = field(
+        default=30.0,
+        metadata=about(
+            "How many seconds one fetch of an article may take, redirects included.",
+            "FOLIOT_SCRAPE_TIMEOUT",
+            "SCRAPE_TIMEOUT",
+            read=reading.seconds(1, 600),
+        ),
+    )
+    scrape_attempts: int = field(
+        default=3,
+        metadata=about(
+            "How often an article is tried before it counts as failed.",
+            "FOLIOT_MAX_RETRY_ATTEMPTS",
+            "MAX_RETRY_ATTEMPTS",
+            read=reading.whole(1, 100),
+        ),
+    )
+    scrape_concurrency: int = field(
+        default=32,
+        metadata=about(
+            "How many articles one process fetches at once.", "FOLIOT_SCRAPE_CONCURRENCY", read=reading.whole(1, 1000)
+        ),
+    )
+    host_rate: float = field(
+        default=10.0,
+        metadata=about(
+            "How many articles a second one host is asked for at most, by all processes and tenants together; 0: no "
+            "limit. A crawl delay in its robots.txt, and a 429 or 503, make it slower.",
+            "FOLIOT_HOST_RATE",
+            read=reading.seconds(0, 10_000),
+        ),
+    )
+    host_concurrency: int = field(
+        default=8,
+        metadata=about(
+            "How many articles one host is asked for at the same moment, by all processes and tenants together.",
+            "FOLIOT_HOST_CONCURRENCY",
+            read=reading.whole(1, 1000),
+        ),
+    )

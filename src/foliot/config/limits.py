@@ -1,0 +1,70 @@
+"""The settings that say what a tenant may use at most when nothing is said of that tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from foliot.config.field import about
+from foliot.core.limits import LIMITS, UNLIMITED, Limits, least, most
+
+NONE = "none"
+"""How no limit is written."""
+
+ORDINARY = Limits(
+    requests_per_minute=6000, schedules=10_000, run_now_per_minute=600, streams=100, stored_bytes=1_000_000_000
+)
+"""Of a tenant for whom nobody has chosen; local mode, which has one tenant, has no limits."""
+
+
+def _limit(name: str) -> Callable[[str], int | str]:
+    def read(text: str) -> int | str:
+        rule = f"must be a whole number from {least(name)} to {most(name)}, or {NONE} for no limit"
+        if text.lower() == NONE:
+            return NONE
+        try:
+            value = int(text)
+        except ValueError:
+            raise ValueError(rule) from None
+        if not least(name) <= value <= most(name):
+            raise ValueError(rule)
+        return value
+
+    return read
+
+
+def _declared(name: str, doc: str) -> Any:
+    ordinary = getattr(ORDINARY, name)
+    default = f"Default: {ordinary}; none in local mode." if ordinary else "Default: none."
+    doc = f"{doc} A number, or `{NONE}`. {default}"
+    return field(default=None, metadata=about(doc, f"FOLIOT_LIMIT_{name.upper()}", read=_limit(name)))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TenantLimits:
+    """What a tenant may use at most, unless its own limits say otherwise. None: nobody has chosen."""
+
+    limit_requests_per_minute: int | str | None = _declared(
+        "requests_per_minute", "Requests a minute of one tenant to one API process."
+    )
+    limit_schedules: int | str | None = _declared("schedules", "Schedules of one tenant that are active or paused.")
+    limit_concurrent_runs: int | str | None = _declared(
+        "concurrent_runs", "Runs of one tenant at once, over all workers; the others wait."
+    )
+    limit_run_now_per_minute: int | str | None = _declared(
+        "run_now_per_minute",
+        "Runs a minute that one tenant's people ask for (run now, retry, replay) of one API process.",
+    )
+    limit_streams: int | str | None = _declared("streams", "Streams of one tenant that one API process keeps open.")
+
+    limit_stored_bytes: int | str | None = _declared(
+        "stored_bytes", "Bytes of one tenant's schedules, their versions, and what its runs were given beyond them."
+    )
+
+    def limits(self, *, local: bool) -> Limits:
+        ordinary = UNLIMITED if local else ORDINARY
+        chosen = {name: getattr(self, f"limit_{name}") for name in LIMITS}
+        return ordinary.but(
+            {name: None if value == NONE else value for name, value in chosen.items() if value is not None}
+        )

@@ -1,0 +1,53 @@
+"""The settings that say which file defines pipelines, and whose they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from foliot.config import parse as reading
+from foliot.config.field import about
+from foliot.core.access import KEEPER
+
+
+def file(text: str) -> Path:
+    """A path, wherever the process goes later."""
+    if "\0" in text:
+        raise ValueError("must be the path of a file, without null bytes")
+    return Path(text).expanduser().absolute()
+
+
+def tenant(text: str) -> str:
+    """A tenant's name, as tokens have it."""
+    if not 1 <= len(text) <= 64 or not text.isprintable():
+        raise ValueError("must be the name of a tenant, 1 to 64 characters")
+    return text
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PipelineBook:
+    """Which file defines pipelines, whose they are, and whether they only run once."""
+
+    pipelines: Path | None = field(
+        default=None,
+        metadata=about(
+            "The YAML file that defines pipelines; edits take effect within 2 s. Read by `foliot up` and "
+            "`foliot scheduler`. Default: none.",
+            "FOLIOT_PIPELINES",
+            "PIPELINES_CONFIG",
+            read=file,
+        ),
+    )
+    pipelines_tenant: str = field(
+        default=KEEPER,
+        metadata=about("The tenant whose pipelines they are.", "FOLIOT_PIPELINES_TENANT", read=tenant),
+    )
+    scheduler_mode: str = field(
+        default="scheduler",
+        metadata=about(
+            "`scheduler`, or `legacy`: `foliot up` and `foliot scheduler` run every pipeline of the file once, one "
+            "after the other, and end.",
+            "SCHEDULER_MODE",
+            read=reading.choice("scheduler", "legacy"),
+        ),
+    )

@@ -1,0 +1,396 @@
+"""The settings themselves, each with its keys, its rule and its sentence for the reference."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from foliot.config import access, address_book, grpc, unknown_keys, wakeups
+from foliot.config import parse as reading
+from foliot.config.access import Access
+from foliot.config.address_book import Services
+from foliot.config.articles import Scraping
+from foliot.config.broker import Carrying
+from foliot.config.database import database_url, masked, sqlite_file, sqlite_path
+from foliot.config.discord import Discord
+from foliot.config.field import Declared, about
+from foliot.config.grpc import Rpc
+from foliot.config.limits import TenantLimits
+from foliot.config.parse import Secret, SettingsError
+from foliot.config.pipeline_file import PipelineBook
+from foliot.config.scrapyd import Crawling
+from foliot.config.sinks import Sinks
+from foliot.config.tasks import Tasking
+from foliot.config.transforms import Transforming
+from foliot.config.wakeups import Waking
+from foliot.core.errors import Invalid
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings(
+    Access,
+    TenantLimits,
+    Carrying,
+    Waking,
+    Services,
+    Crawling,
+    Scraping,
+    Sinks,
+    Rpc,
+    Tasking,
+    Transforming,
+    PipelineBook,
+    Discord,
+):
+    """How this Foliot runs. Made by `load`, which checks. Durations are as given: the engine applies `time_scale`."""
+
+    home: Path = field(
+        metadata=about(
+            "Where local mode keeps its data. Default: the user's data directory "
+            "(Linux: `~/.local/share/foliot`, macOS: `~/Library/Application Support/foliot`).",
+            "FOLIOT_HOME",
+            read=reading.directory,
+        )
+    )
+    database_url: str = field(
+        metadata=about(
+            "The database: `sqlite:///…`, `postgresql://…`, `mariadb://…` or `mysql://…`. "
+            "Default: the SQLite file `foliot.db` in `FOLIOT_HOME`.",
+            "FOLIOT_DATABASE_URL",
+            "DATABASE_URL",
+            "SCHEDULER_DB_URL",
+            read=database_url,
+        )
+    )
+    host: str = field(
+        default="127.0.0.1",
+        metadata=about(
+            "Address the API listens on; in local mode a loopback address.",
+            "FOLIOT_HOST",
+            read=reading.address,
+        ),
+    )
+    port: int = field(
+        default=8000,
+        metadata=about(
+            "Port the API listens on; 0 takes any free one and prints it.",
+            "FOLIOT_PORT",
+            "API_PORT",
+            read=reading.whole(0, 65535),
+        ),
+    )
+    connections_per_address: int | None = field(
+        default=None,
+        metadata=about(
+            "Connections that one address may have open to one API process, 0 for any number; behind a proxy they all "
+            "come from the proxy. Default: 1000, or a quarter of the files that the process may open if that is less; "
+            "any number in local mode.",
+            "FOLIOT_CONNECTIONS_PER_ADDRESS",
+            read=reading.whole(0, 1_000_000),
+        ),
+    )
+    timezone: str = field(
+        default="UTC",
+        metadata=about(
+            "Time zone of schedules that name none.", "FOLIOT_TIMEZONE", "SCHEDULER_TIMEZONE", read=reading.timezone
+        ),
+    )
+    tick_interval: float = field(
+        default=1.0,
+        metadata=about(
+            "The most that a lost wake-up can delay a run; without a loss, runs start at their instant anyway.",
+            "FOLIOT_TICK_INTERVAL",
+            "SCHEDULER_TICK_INTERVAL",
+            read=reading.seconds(0.05, 60),
+        ),
+    )
+    batch_size: int = field(
+        default=1000,
+        metadata=about(
+            "How many due schedules one transaction settles.",
+            "FOLIOT_BATCH_SIZE",
+            "SCHEDULER_BATCH_SIZE",
+            read=reading.whole(1, 10_000),
+        ),
+    )
+    concurrency: int = field(
+        default=100,
+        metadata=about(
+            "How many runs this process has in flight at once.", "FOLIOT_CONCURRENCY", read=reading.whole(1, 10_000)
+        ),
+    )
+    queues: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "Queues whose runs this process executes, separated by commas. Default: all.",
+            "FOLIOT_QUEUES",
+            read=reading.queues,
+        ),
+    )
+    lease_seconds: float = field(
+        default=30.0,
+        metadata=about(
+            "How long an attempt holds its run without a heartbeat before another may take it.",
+            "FOLIOT_LEASE_SECONDS",
+            read=reading.seconds(1, 3600),
+        ),
+    )
+    heartbeat_seconds: float = field(
+        default=10.0,
+        metadata=about(
+            "How often an attempt renews its lease; at most half of it.",
+            "FOLIOT_HEARTBEAT_SECONDS",
+            read=reading.seconds(0.1, 1800),
+        ),
+    )
+    sweep_seconds: float = field(
+        default=5.0,
+        metadata=about(
+            "How often expired leases and waiting buffered runs are looked for.",
+            "FOLIOT_SWEEP_SECONDS",
+            read=reading.seconds(0.1, 600),
+        ),
+    )
+    time_scale: float = field(
+        default=1.0,
+        metadata=about(
+            "Multiplies lease, heartbeat, sweep and the watchdog's patience; tests set it below 1 to see recovery "
+            "sooner.",
+            "FOLIOT_TIME_SCALE",
+            read=reading.number(0.001, 1),
+        ),
+    )
+    retention_days: int = field(
+        default=30,
+        metadata=about(
+            "Ended runs older than this are deleted; the ledger keeps account of their instants.",
+            "FOLIOT_RETENTION_DAYS",
+            read=reading.whole(1, 36_500),
+        ),
+    )
+    shutdown_seconds: float = field(
+        default=20.0,
+        metadata=about(
+            "How long a stopping process waits for its runs before it hands them back.",
+            "FOLIOT_SHUTDOWN_SECONDS",
+            read=reading.seconds(0, 3600),
+        ),
+    )
+    log_level: str = field(
+        default="info",
+        metadata=about(
+            "The least important log line that is written: debug, info, warning, error or critical.",
+            "FOLIOT_LOG_LEVEL",
+            "LOG_LEVEL",
+            read=reading.choice(*reading.LEVELS, warn="warning", fatal="critical"),
+        ),
+    )
+    log_format: str = field(
+        default="console",
+        metadata=about(
+            "`console` for people, `json` for machines: one object per line.",
+            "FOLIOT_LOG_FORMAT",
+            "LOG_FORMAT",
+            read=reading.choice(*reading.FORMATS),
+        ),
+    )
+    health_file: Path | None = field(
+        default=None,
+        metadata=about(
+            "A file that a server keeps fresh while its event loop turns, with `ready` in it while the database "
+            "answers; for the probes of containers. Default: none.",
+            "FOLIOT_HEALTH_FILE",
+            read=reading.directory,
+        ),
+    )
+    log_dir: Path | None = field(
+        default=None,
+        metadata=about(
+            "Directory of rotating log files besides the terminal: `foliot.log` of `foliot up`, `api.log`, `grpc.log`, "
+            "`discord.log`, `scheduler.log`, `worker.log`; a second worker writes `worker-2.log`, and so on. "
+            "Default: none.",
+            "FOLIOT_LOG_DIR",
+            "LOG_DIR",
+            read=reading.directory,
+        ),
+    )
+    egress_allow: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "Private places that actions may call: networks, hosts or host:port, separated by commas. "
+            "Local mode adds loopback.",
+            "FOLIOT_EGRESS_ALLOW",
+            read=reading.entries,
+        ),
+    )
+    egress_ports: tuple[int, ...] = field(
+        default=(80, 443, 8080, 8443),
+        metadata=about(
+            "Ports that actions may call; local mode allows any.", "FOLIOT_EGRESS_PORTS", read=reading.ports
+        ),
+    )
+    egress_per_host: int = field(
+        default=64,
+        metadata=about(
+            "How many requests this process has under way to one host and port; "
+            "the others wait within their time limit.",
+            "FOLIOT_EGRESS_PER_HOST",
+            read=reading.whole(1, 10_000),
+        ),
+    )
+    breaker_failures: int = field(
+        default=5,
+        metadata=about(
+            "How many attempts in a row a target may leave unanswered before its breaker opens: the tenant's runs to "
+            "it wait then, but for a trial now and then. 0: never.",
+            "FOLIOT_BREAKER_FAILURES",
+            read=reading.whole(0, 1000),
+        ),
+    )
+    breaker_seconds: float = field(
+        default=30.0,
+        metadata=about(
+            "How many seconds a breaker that opened waits for its first trial; each that fails doubles it, up to 300.",
+            "FOLIOT_BREAKER_SECONDS",
+            read=reading.seconds(0.1, 3600),
+        ),
+    )
+    webhook_secret: Secret | None = field(
+        default=None,
+        metadata=about(
+            "Signs webhooks in local mode as long as there is no secret `webhook_signing`: `whsec_` and base64. "
+            "Default: unsigned.",
+            "FOLIOT_WEBHOOK_SECRET",
+            read=reading.signing_secret,
+            secret=True,
+        ),
+    )
+
+    @classmethod
+    def load(cls, environ: Mapping[str, str], **overrides: object) -> Settings:
+        """Settings from the environment, and from flags, which win; None is a flag that was not given.
+
+        Raises `SettingsError` with every complaint there is.
+        """
+        layers = _Layers(environ, overrides)
+        values = {declared.name: layers.value(declared) for declared in cls.declared()}
+        layers.complaints += unknown_keys.complaints(
+            environ, (key for declared in cls.declared() for key in declared.keys)
+        )
+        layers.complaints += access.complaints(values, layers.given, environ)
+        layers.complaints += wakeups.complaints(values, layers.given)
+        layers.complaints += grpc.complaints(values, layers.given)
+        layers.complaints += address_book.complaints(values, environ)
+        if values["heartbeat_seconds"] * 2 > values["lease_seconds"]:
+            layers.complain(
+                "FOLIOT_HEARTBEAT_SECONDS", "must be at most half of FOLIOT_LEASE_SECONDS", values["heartbeat_seconds"]
+            )
+        if layers.complaints:
+            raise SettingsError(layers.complaints)
+        values["home"] = values["home"] or _data_home(environ)
+        values["database_url"] = values["database_url"] or sqlite_file(values["home"] / "foliot.db")
+        values["redis_url"] = wakeups.joined(values)
+        values["services"] = address_book.joined(values, environ)
+        return cls(**values)
+
+    @classmethod
+    def declared(cls) -> list[Declared]:
+        """Every setting, in the order of the reference."""
+        rooms = Settings.__bases__
+        inherited = {each.name for room in rooms for each in fields(room)}
+        return [
+            Declared(name=each.name, default=None if each.default is MISSING else each.default, **each.metadata)
+            for each in sorted(fields(cls), key=lambda each: each.name in inherited)
+        ]
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.database_url.startswith("sqlite")
+
+    @property
+    def is_postgresql(self) -> bool:
+        return self.database_url.startswith("postgresql")
+
+    @property
+    def sqlite_path(self) -> Path | None:
+        """The database file; None on a server or in memory."""
+        return sqlite_path(self.database_url)
+
+    @property
+    def database_name(self) -> str:
+        return urlsplit(self.database_url).path.strip("/")
+
+    @property
+    def broker_shown(self) -> str | None:
+        """The broker's URL without its password."""
+        return None if self.broker_url is None else ";".join(map(masked, self.broker_url.reveal().split(";")))
+
+    @property
+    def database_shown(self) -> str:
+        """The database URL without its password."""
+        return masked(self.database_url)
+
+    def __repr__(self) -> str:
+        shown = {each.name: getattr(self, each.name) for each in fields(self)} | {"database_url": self.database_shown}
+        return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
+
+
+class _Layers:
+    """Defaults, the environment and flags, merged; gathers complaints on the way."""
+
+    def __init__(self, environ: Mapping[str, str], overrides: Mapping[str, object]) -> None:
+        self.declared = {declared.name: declared for declared in Settings.declared()}
+        if strange := set(overrides) - set(self.declared):
+            raise TypeError(f"no such setting: {', '.join(sorted(strange))}")
+        self.environ = environ
+        self.overrides = overrides
+        self.complaints: list[Invalid] = []
+
+    def value(self, declared: Declared) -> Any:
+        """What the strongest layer says; the default where it is wrong, so that the other complaints are found too."""
+        given = self.given(declared.name)
+        read = []
+        for key, text in given.items():
+            try:
+                read.append(declared.read(text))
+            except ValueError as rule:
+                self.complain(key, str(rule), "a secret that is not shown" if declared.secret else masked(text))
+        if len(read) < len(given):
+            return declared.default
+        if any(value != read[0] for value in read[1:]):
+            self.complaints.append(_differing(declared, given))
+        return read[0] if read else declared.default
+
+    def complain(self, key: str, rule: str, got: object) -> None:
+        self.complaints.append(Invalid(key, rule, got=got))
+
+    def given(self, name: str) -> dict[str, str]:
+        """Under which keys a setting was given, and as what."""
+        declared = self.declared[name]
+        flag = self.overrides.get(declared.name)
+        if flag is not None:
+            text = ",".join(str(part) for part in flag) if isinstance(flag, tuple | list) else str(flag)
+            return {f"--{declared.name.replace('_', '-')}": text}
+        # An empty variable is an unset one: that is how compose files and shells leave things out.
+        return {key: self.environ[key].strip() for key in declared.keys if self.environ.get(key, "").strip()}
+
+
+def _differing(declared: Declared, given: Mapping[str, str]) -> Invalid:
+    first, *others = given
+    shown = "" if declared.secret else ": " + " and ".join(repr(masked(text)) for text in given.values())
+    return Invalid(first, f"must not differ from {', '.join(others)}, which means the same{shown}; keep one")
+
+
+def _data_home(environ: Mapping[str, str]) -> Path:
+    home = Path(environ.get("HOME") or Path.home())
+    if sys.platform == "darwin":
+        return home / "Library" / "Application Support" / "foliot"
+    if sys.platform == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "foliot"
+    shared = environ.get("XDG_DATA_HOME", "")
+    # The specification: a relative path there is invalid and to be ignored.
+    return (Path(shared) if shared.startswith("/") else home / ".local" / "share") / "foliot"

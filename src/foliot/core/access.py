@@ -1,0 +1,208 @@
+"""Who asks, and what they may do. What is not in the table is denied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from foliot.core.errors import Forbidden
+
+
+class Role(StrEnum):
+    """What a caller is trusted with, least first. `system` stands above tenants; local mode has it."""
+
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+    SYSTEM = "system"
+
+
+class Verb(StrEnum):
+    """What can be done to a thing."""
+
+    READ = "read"
+    WRITE = "write"
+    RUN = "run"
+
+
+class Thing(StrEnum):
+    """What there is to ask about."""
+
+    SCHEDULE = "schedule"
+    RUN = "run"
+    TASK = "task"
+    """Registered functions; what comes of running one is a run."""
+    CRAWL = "crawl"
+    """Asking for crawls; what comes of it is a run or a schedule."""
+    ARTICLE = "article"
+    """Asking for articles; what comes of it is a run."""
+    DEAD_LETTER = "dead letter"
+    KEY = "key"
+    """API keys of the tenant."""
+    SECRET = "secret"  # noqa: S105 -- the word, not one of them
+    TRAIL = "trail"
+    """Who changed what in the tenant: the audit log."""
+    TICKET = "ticket"
+    """A moment's pass to a stream, or to the dashboard."""
+    SESSION = "session"
+    """Somebody signed in at the dashboard: a word of the trail, and nothing that a role allows or forbids."""
+    TENANT = "tenant"
+    """The limits of tenants."""
+    BULK = "bulk"
+    """One action on many things: whoever makes one must be allowed the action itself too."""
+    QUEUE = "queue"
+    """Where runs wait: everybody sees their own in it, and only the house pauses it."""
+    HOUSE = "house"
+    """Foliot itself, over all tenants: its processes, metrics, the proof of the ledger."""
+
+
+class Door(StrEnum):
+    """Where a caller came in."""
+
+    REST = "rest"
+    DASHBOARD = "dashboard"
+    """The same routes, asked by somebody who signed in with a browser."""
+    GRPC = "grpc"
+    CLI = "cli"
+    CODE = "code"
+    FILE = "file"
+    """The file of pipelines, which is read when it changes."""
+    DISCORD = "discord"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who asks. The tenant comes from the token alone, never from a request."""
+
+    tenant_id: str
+    user_id: str
+    role: Role
+    door: Door = Door.REST
+    scopes: frozenset[str] | None = None
+    """What an API key was narrowed to, as `scope` writes it; None is everything its role allows."""
+    key_id: str | None = None
+    """The API key that was shown, when one was."""
+    expires_at: datetime | None = None
+    """When what was shown stops to count."""
+    kid: str | None = field(default=None, compare=False)
+    """The name of the key that signed the token, when it gave one."""
+    session_id: str | None = field(default=None, compare=False)
+    """The session of the browser, or of whoever got a ticket from one; what it shows ends with it."""
+
+
+KEEPER = "default"
+"""The tenant that keeps the house: local mode's own, and that of schedules in code and of tasks about the house."""
+
+EVERY_TENANT = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenants:
+    """An allow-list of tenants, for a task or service that the operator adds; without names it lets in all of them."""
+
+    names: frozenset[str] | None = frozenset({KEEPER})
+
+    @classmethod
+    def of(cls, said: str | Iterable[str]) -> Tenants:
+        """`"all"`, or names; `ValueError` with the rule otherwise."""
+        if said == EVERY_TENANT:
+            return cls(None)
+        names = frozenset([said] if isinstance(said, str) else said)
+        if not names or not all(str(name).strip() == name != "" for name in names):
+            raise ValueError(f"must be {EVERY_TENANT!r} or the names of tenants")
+        return cls(None if EVERY_TENANT in names else names)
+
+    def __contains__(self, tenant_id: object) -> bool:
+        return self.names is None or tenant_id in self.names
+
+    def listed(self) -> list[str]:
+        """For those who look after the house."""
+        return [EVERY_TENANT] if self.names is None else sorted(self.names)
+
+
+OPERATORS_OWN = Tenants()
+
+LOCAL = Caller(KEEPER, "local", Role.SYSTEM)
+"""The one caller of local mode."""
+
+CODE = Caller(KEEPER, "code", Role.SYSTEM, Door.CODE)
+"""Whoever wrote the modules of tasks: what they declare is made when a process starts."""
+
+_SEE = frozenset(
+    {
+        (Verb.READ, Thing.SCHEDULE),
+        (Verb.READ, Thing.RUN),
+        (Verb.READ, Thing.DEAD_LETTER),
+        (Verb.READ, Thing.BULK),
+        (Verb.READ, Thing.QUEUE),
+        (Verb.READ, Thing.TASK),
+        (Verb.WRITE, Thing.TICKET),
+    }
+)
+_OPERATE = _SEE | {
+    (Verb.WRITE, Thing.SCHEDULE),
+    (Verb.RUN, Thing.SCHEDULE),
+    (Verb.WRITE, Thing.RUN),
+    (Verb.RUN, Thing.RUN),
+    (Verb.RUN, Thing.CRAWL),
+    (Verb.RUN, Thing.ARTICLE),
+    (Verb.WRITE, Thing.DEAD_LETTER),
+    (Verb.RUN, Thing.DEAD_LETTER),
+    (Verb.WRITE, Thing.BULK),
+    (Verb.RUN, Thing.TASK),
+    (Verb.READ, Thing.SECRET),
+}
+_ADMINISTER = _OPERATE | {
+    (Verb.READ, Thing.KEY),
+    (Verb.WRITE, Thing.KEY),
+    (Verb.WRITE, Thing.SECRET),
+    (Verb.READ, Thing.TRAIL),
+}
+_ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {
+    Role.VIEWER: _SEE,
+    Role.OPERATOR: _OPERATE,
+    Role.ADMIN: _ADMINISTER,
+    Role.SYSTEM: _ADMINISTER
+    | {
+        (Verb.WRITE, Thing.QUEUE),
+        (Verb.READ, Thing.HOUSE),
+        (Verb.WRITE, Thing.HOUSE),
+        (Verb.READ, Thing.TENANT),
+        (Verb.WRITE, Thing.TENANT),
+    },
+}
+
+
+def scope(verb: Verb, thing: Thing) -> str:
+    """A permission in the words of an API key: `schedule:read`, `dead_letter:run`."""
+    return f"{thing.value.replace(' ', '_')}:{verb.value}"
+
+
+SCOPES = frozenset(scope(verb, thing) for verb, thing in _ALLOWED[Role.SYSTEM])
+"""Every scope there is."""
+
+
+def scopes_of(role: Role) -> frozenset[str]:
+    """Every scope that means something to a key of this role."""
+    return frozenset(scope(verb, thing) for verb, thing in _ALLOWED[role])
+
+
+def may(caller: Caller, verb: Verb, thing: Thing) -> bool:
+    """Whether the table allows it, and the caller's scopes too."""
+    if (verb, thing) not in _ALLOWED.get(caller.role, frozenset()):
+        return False
+    return caller.scopes is None or scope(verb, thing) in caller.scopes
+
+
+def demand(caller: Caller, verb: Verb, thing: Thing) -> None:
+    """`Forbidden` unless the caller may."""
+    if not may(caller, verb, thing):
+        what = "role" if caller.scopes is None else "key's scopes and role"
+        raise Forbidden(f"the {what} {caller.role.value} may not {verb.value} a {thing.value}")
+
+
+def grants(caller: Caller, role: Role) -> bool:
+    """Whether this caller may hand out that role: never more than they have themselves."""
+    return _ALLOWED[role] <= _ALLOWED.get(caller.role, frozenset())

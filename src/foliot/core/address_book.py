@@ -1,0 +1,97 @@
+"""Where the services of the house are: the operator's address book. Schedules name services, never addresses."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from foliot.core.access import OPERATORS_OWN, Tenants
+
+LONGEST_NAME = 100
+NAME = r"[A-Za-z][A-Za-z0-9]*(?:[-_][A-Za-z0-9]+)*"
+_NAME = re.compile(NAME)
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Scheme(StrEnum):
+    """How a service is spoken to."""
+
+    GRPC = "grpc"
+    GRPCS = "grpcs"
+    HTTP = "http"
+    HTTPS = "https"
+
+    @property
+    def secure(self) -> bool:
+        return self in (Scheme.GRPCS, Scheme.HTTPS)
+
+    @property
+    def speaks_grpc(self) -> bool:
+        return self in (Scheme.GRPC, Scheme.GRPCS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceAddress:
+    """One entry of the address book."""
+
+    name: str
+    scheme: Scheme
+    host: str
+    port: int
+    path: str = ""
+    """Only of http and https; begins with a slash, or is empty."""
+    tenants: Tenants = OPERATORS_OWN
+    """Who may call it: the operator's own tenant, unless the entry says otherwise."""
+    methods: frozenset[str] | None = None
+    """What may be called of it, as `Method` or `package.Service/Method`; None is all of it."""
+
+    @property
+    def place(self) -> str:
+        """`host:port`, with an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.place}{self.path}"
+
+    def allows(self, path: str) -> bool:
+        """Whether this method, as `/package.Service/Method`, may be called."""
+        service, _, method = path.strip("/").rpartition("/")
+        return self.methods is None or any(_means(word, service, method) for word in self.methods)
+
+
+@dataclass(frozen=True, slots=True)
+class AddressBook:
+    """Every service that the operator has named, by its name in its one spelling."""
+
+    entries: Mapping[str, ServiceAddress] = field(default_factory=dict)
+
+    def address_of(self, name: str) -> ServiceAddress | None:
+        """`ScraperService`, `scraper_service` and `scraper-service` are one name."""
+        spelled = service_name(name)
+        return None if spelled is None else self.entries.get(spelled)
+
+    def seen_by(self, tenant_id: str) -> AddressBook:
+        """The entries that this tenant may call."""
+        return AddressBook({name: entry for name, entry in self.entries.items() if tenant_id in entry.tenants})
+
+    def nearest(self, name: str) -> str | None:
+        """What somebody who wrote this name may have meant."""
+        found = difflib.get_close_matches(service_name(name) or name[:LONGEST_NAME], self.entries, n=1)
+        return found[0] if found else None
+
+
+def _means(word: str, service: str, method: str) -> bool:
+    of, _, name = word.rpartition("/")
+    return name == method and (not of or service == of or service.endswith(f".{of}"))
+
+
+def service_name(text: str) -> str | None:
+    """A service's name in its one spelling, such as `scraper-service`; None when it can be no name."""
+    if len(text) > LONGEST_NAME or _NAME.fullmatch(text) is None:
+        return None
+    words = _HUMP.sub("-", text) if not text.isupper() else text
+    return words.replace("_", "-").lower()

@@ -1,0 +1,88 @@
+"""Credentials written into headers, URLs and parameters: where they stand, how they are shown, how they are kept.
+
+A stored action holds a sealed text in place of each; whoever looks sees `***`, and a document that is put back with
+`***` keeps what was there, as long as it goes to the same destination.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from foliot.core.errors import Invalid
+from foliot.core.mask import HIDDEN, Spot, decoded, rewritten
+
+SEALED = re.compile(r"sealed\.v1\.(?P<key>[0-9a-f]{8})\.(?P<sealed>[A-Za-z0-9_-]{38,})")
+"""What stands in a stored action in place of a credential; fit for headers and URLs alike."""
+SHORTEST = 4
+"""Characters of a credential that is taken out of logs and answers: a shorter one would be found everywhere."""
+
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,30}\s+(?P<rest>\S.*)$")
+_COOKIE = re.compile(r"[^=;\s]+=(?P<value>[^;]+)")
+
+
+def is_kept(text: str) -> bool:
+    """Whether it stands for a credential that was given before: what people see, or what is stored."""
+    return text == HIDDEN or SEALED.fullmatch(text) is not None
+
+
+def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> dict[str, Any]:
+    """The action with what stood there `before` in place of each `***`; `Invalid` where nothing did.
+
+    A credential stays with its destination: whoever may change where an action goes must not learn it that way.
+    """
+    known: dict[tuple[str, str], str] = {}
+    parts: dict[tuple[str, str], set[str]] = {}
+
+    def note(spot: Spot, text: str) -> str:
+        known.setdefault((spot.place.lower(), spot.destination), text)
+        parts.setdefault((spot.part, spot.destination), set()).add(text)
+        return text
+
+    for one in before:
+        rewritten(one, note)
+
+    def keep(spot: Spot, text: str) -> str:
+        if not is_kept(text):
+            return text
+        alike = parts.get((spot.part, spot.destination), set())
+        found = known.get((spot.place.lower(), spot.destination)) or (next(iter(alike)) if len(alike) == 1 else None)
+        if text != HIDDEN and text in alike:
+            return text
+        if found is None or text != HIDDEN:
+            place = f"{where}.{spot.place}" if where else spot.place
+            raise Invalid(
+                place, f"is {HIDDEN}, and {_why(spot, bool(known))}: write the credential itself, or a secret"
+            )
+        return found
+
+    return rewritten(action, keep)
+
+
+def _why(spot: Spot, some: bool) -> str:  # noqa: FBT001 -- a word of the sentence
+    if not some:
+        return "nothing is kept here that it could stand for"
+    return f"no credential is kept here for {spot.destination or 'this'}; one stays with the host it was written for"
+
+
+def hideable(credential: str) -> list[str]:
+    """What of a credential an answer or a log might repeat: the whole, and the part that is secret."""
+    found = [credential]
+    if scheme := _SCHEME.match(credential):
+        found += [scheme["rest"], *_password(scheme["rest"])]
+    found += [decoded(credential), *(one.strip() for one in _COOKIE.findall(credential))]
+    if ":" in credential and not scheme:
+        found.append(credential.partition(":")[2])
+    return [one for one in dict.fromkeys(found) if len(one) >= SHORTEST]
+
+
+def _password(encoded: str) -> list[str]:
+    """Of `Basic …`: `user:password`, and the password."""
+    try:
+        text = base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return []
+    return [text, text.partition(":")[2]]

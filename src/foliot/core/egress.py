@@ -1,0 +1,60 @@
+"""An HTTP request that leaves this process, what came back, and how it can fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """One HTTP request that leaves the house."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    timeout: timedelta = timedelta(seconds=30)
+    keep: int = 64 * 1024
+    """How much of the body is kept."""
+    most: int = 10 * 1024 * 1024
+    """How much is read, after decompression, before the rest is refused."""
+    tenant_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    truncated: bool
+    elapsed: timedelta
+
+
+class Egress(Protocol):
+    """The one way out to the network."""
+
+    def check(self, url: str) -> None:
+        """`Invalid` when no request to this URL could ever be allowed; looks up no names."""
+        ...
+
+    async def send(self, request: Outgoing) -> Reply:
+        """Raises `EgressRefused` when the request shows that it may not leave, `EgressFailed` when no answer came."""
+        ...
+
+
+class EgressRefused(Exception):
+    """The request may not leave, as its text alone shows: its scheme, its port, a literal address, a header."""
+
+
+class EgressFailed(Exception):
+    """The request left, or tried to, and no complete answer came back. `code` is one of a few uniform classes."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message

@@ -1,0 +1,35 @@
+"""Queues: the names there are from the start, and how a name is read."""
+
+from __future__ import annotations
+
+import re
+
+from foliot.core.errors import Invalid
+
+DEFAULT_QUEUE = "default"
+KNOWN_QUEUES = (DEFAULT_QUEUE, "scraping", "analysis", "monitoring", "maintenance", "manual")
+"""Those that every house has, in the order in which they are listed."""
+
+MAX_REASON = 500
+RULE = "must be 1 to 64 letters, digits, '_', '.' or '-'"
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_ALIASES = {"default_queue": DEFAULT_QUEUE}
+"""What other schedulers call the same queue."""
+
+
+def same_queue(name: str) -> str:
+    """The one name of a queue that has two."""
+    return _ALIASES.get(name, name)
+
+
+def is_queue(name: str) -> bool:
+    """Whether a queue could have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
+def queue_name(value: object, field: str = "queue") -> str:
+    """The queue's one name, or `Invalid`."""
+    if not isinstance(value, str) or not is_queue(value):
+        raise Invalid(field, RULE, got=value)
+    return same_queue(value)

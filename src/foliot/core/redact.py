@@ -1,0 +1,148 @@
+"""Takes secret values out of whatever is kept, also when somebody sent them back in other clothes."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.core.mask import HIDDEN
+from foliot.core.secret_names import PREFIX
+from foliot.core.unescape import undress
+
+_SHORTEST = 8
+"""Characters of an encoded form: a shorter one would be found where nobody put it."""
+_STUMP = 4
+"""So many characters of a value at the end of a text that was cut are taken for its beginning."""
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Redactor:
+    """Knows some values in every form, the longest first."""
+
+    forms: tuple[str, ...] = ()
+    bare: tuple[tuple[str, str], ...] = ()
+    """(core, form) without escapes, for texts whose own were taken off; the core is what no encoder escapes."""
+
+    @classmethod
+    def of(cls, values: Iterable[str], base: Redactor | None = None) -> Redactor:
+        """Knows these values; `base` knows others, which need not be put into their forms again."""
+        each = {text for value in values for text in (value, value.removeprefix(PREFIX))}
+        bare = {_bare(form) for value in each for form in _spellings(value)}
+        found = {form for value in each for form in _forms(value)}
+        if base is not None:
+            bare |= {form for _, form in base.bare}
+            found |= set(base.forms)
+        return cls(_longest_first(found), tuple((_core(form), form) for form in _longest_first(bare)))
+
+    def text(self, text: str, *, cut: bool = False) -> str:
+        """The text without them; of a `cut` one, the beginning of a form at its very end goes too."""
+        for form in self.forms:
+            if form in text:
+                text = text.replace(form, HIDDEN)
+        likely = [form for core, form in self.bare if len(form) >= _SHORTEST and core in text]
+        text = _without_disguised(text, likely) if likely else text
+        return self._without_stump(text) if cut else text
+
+    def document(self, value: Any, depth: int = _DEPTH) -> Any:
+        """A document without them, in its keys too. A mapping that says it is `truncated` has texts that were cut."""
+        if not self.forms:
+            return value
+        match value:
+            case str():
+                return self.text(value)
+            case Mapping() if depth:
+                cut = value.get("truncated") is True
+                return {
+                    self.document(key, 0): self.text(inner, cut=cut)
+                    if isinstance(inner, str)
+                    else self.document(inner, depth - 1)
+                    for key, inner in value.items()
+                }
+            case list() | tuple() if depth:
+                return [self.document(inner, depth - 1) for inner in value]
+            case Mapping() | list() | tuple():
+                return HIDDEN
+            case _:
+                return value
+
+    def _without_stump(self, text: str) -> str:
+        # A character that was cut in two is no part of any form.
+        text = text.rstrip("\ufffd")
+        for form in self.forms:
+            start = text.find(form[:_STUMP], max(0, len(text) - len(form)))
+            while start >= 0:
+                if form.startswith(text[start:]):
+                    return text[:start] + HIDDEN
+                start = text.find(form[:_STUMP], start + 1)
+        return text
+
+
+def _without_disguised(text: str, forms: Iterable[str]) -> str:
+    undressed = undress(text)
+    if undressed is None:
+        return text
+    spans = []
+    for form in forms:
+        start = undressed.text.find(form)
+        while start >= 0:
+            spans.append(undressed.span(start, start + len(form)))
+            start = undressed.text.find(form, start + len(form))
+    kept, last = [], 0
+    for start, end in sorted(spans):
+        if start >= last:
+            kept += [text[last:start], HIDDEN]
+        last = max(last, end)
+    return "".join([*kept, text[last:]])
+
+
+def _longest_first(forms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def _bare(form: str) -> str:
+    undressed = undress(form)
+    return form if undressed is None else undressed.text
+
+
+def _core(form: str) -> str:
+    return max(_WORD.findall(form), key=len, default="")
+
+
+def _spellings(value: str) -> set[str]:
+    """The value, and what it becomes when its bytes are taken for something else."""
+    raw = value.encode("utf-8", "replace")
+    return {value, raw.decode("latin-1"), raw.hex(), raw.hex().upper(), *_base64(raw)}
+
+
+def _forms(value: str) -> set[str]:
+    """Its spellings, and each as JSON, URLs and HTML write the value."""
+    raw = value.encode("utf-8", "replace")
+    percent = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in raw)
+    encoded = {
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        html.escape(value),
+        percent,
+        percent.replace("%20", "+"),
+        percent.replace("%2F", "/"),
+        *_spellings(value),
+    }
+    return {value} | {form for form in encoded if len(form) >= _SHORTEST}
+
+
+def _base64(raw: bytes) -> set[str]:
+    """The characters that do not depend on what stands around the value: `user:value` is encoded as one."""
+    found: set[str] = set()
+    for before in range(3):
+        encoded = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")
+        inner = encoded[(0, 2, 3)[before] : (before + len(raw)) * 4 // 3]
+        found |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return found

@@ -1,0 +1,303 @@
+"""Reads cron expressions: five fields, six with seconds first, or a macro.
+
+Reading yields the canonical text, which CronSim understands too but for `15W`, and the fields as numbers. Whether a
+field starts with `*` is part of its meaning: Debian cron joins day and weekday by AND, and lets minute and hour follow
+real time, when they do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
+
+from foliot.core.errors import Invalid
+from foliot.core.time.cron_errors import fitted, near_macro, near_name, pointed, wrapped
+from foliot.core.time.wall_clock import Special, WallTimes
+
+T = TypeVar("T")
+
+LIMIT = 256
+MOST_MENDED = 8
+"""Mistakes of one expression for which a suggestion is worth its time."""
+MACROS = {
+    "@YEARLY": "0 0 1 1 *",
+    "@ANNUALLY": "0 0 1 1 *",
+    "@MONTHLY": "0 0 1 * *",
+    "@WEEKLY": "0 0 * * 0",
+    "@DAILY": "0 0 * * *",
+    "@MIDNIGHT": "0 0 * * *",
+    "@HOURLY": "0 * * * *",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """One field's name and limits; `spread` is the highest value that `H` may choose."""
+
+    name: str
+    low: int
+    high: int
+    spread: int
+    names: tuple[str, ...] = ()
+
+
+SECOND = Unit("second", 0, 59, 59)
+MINUTE = Unit("minute", 0, 59, 59)
+HOUR = Unit("hour", 0, 23, 23)
+DAY = Unit("day of month", 1, 31, 28)  # H must not choose a day that some months lack
+MONTH = Unit("month", 1, 12, 12, ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"))
+WEEKDAY = Unit("day of week", 0, 7, 6, ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"))
+UNITS = (SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY)
+POWERS = tuple(1 << value for value in range(60))
+
+
+class Term(NamedTuple):
+    """One element of a comma list: its canonical text and what it stands for."""
+
+    text: str
+    values: tuple[int, ...] = ()
+    special: Special | None = None
+
+
+class Field(NamedTuple):
+    """One field: its canonical text, its values in order and as bits, and the days that depend on the month."""
+
+    text: str
+    values: tuple[int, ...]
+    bits: int
+    specials: tuple[Special, ...]
+    starred: bool
+
+
+class Parsed(NamedTuple):
+    """A canonical expression and the wall-clock times it names."""
+
+    text: str
+    times: WallTimes
+
+
+class Malformed(Exception):
+    """A field that cannot be read; becomes `Invalid` where the whole expression is known."""
+
+    def __init__(self, message: str, culprit: str, instead: str | None = None) -> None:
+        super().__init__(message)
+        self.culprit = culprit
+        self.instead = instead
+        """What may have been meant."""
+
+
+def resolve(expression: str, key: str) -> str:
+    """The canonical form, with every `H` replaced by a value that depends on the key alone."""
+    try:
+        return _resolve(expression, key)
+    except Invalid as error:
+        error.suggestion = _mended(error.suggestion)
+        raise
+
+
+def _resolve(expression: str, key: str) -> str:
+    parts = _each(expression, _split(expression), lambda unit, part: _spread(unit, part, key))
+    return _read(expression, parts).text
+
+
+@lru_cache(maxsize=4096)
+def parse(expression: str) -> Parsed:
+    """Read an expression in which `H` is already resolved."""
+    return _read(expression, _split(expression))
+
+
+def _split(expression: object) -> list[str]:
+    """The fields, in capitals."""
+    if not isinstance(expression, str):
+        raise Invalid("cron_expr", "must be text", got=expression)
+    if len(expression) > LIMIT:
+        raise Invalid("cron_expr", f"must be at most {LIMIT} characters", got=f"{len(expression)} characters")
+    text = expression.strip().upper()
+    if text.startswith("@") and text not in MACROS:
+        raise _whole(expression, f"unknown macro; there are {', '.join(MACROS).lower()}", near_macro(text, MACROS))
+    parts = MACROS.get(text, text).split()
+    if len(parts) not in (5, 6):
+        raise _whole(expression, "must have 5 fields, or 6 with seconds first", fitted(expression))
+    return parts
+
+
+def _read(expression: str, parts: list[str]) -> Parsed:
+    fields = _each(expression, parts, _field)
+    minute, hour, day, month, weekday = fields[-5:]
+    times = WallTimes(
+        seconds=fields[0].values if len(fields) == 6 else (0,),
+        minutes=minute.values,
+        hours=hour.values,
+        days=day.bits,
+        months=month.bits,
+        weekdays=(weekday.bits | weekday.bits >> 7) & 0b111_1111,
+        day_specials=day.specials,
+        weekday_specials=weekday.specials,
+        both_days=day.starred or weekday.starred,
+        fixed=not (minute.starred or hour.starred),
+    )
+    if not times.has_a_day:
+        raise _whole(expression, "can never fire")
+    return Parsed(" ".join([field.text for field in fields]), times)
+
+
+def _each(expression: str, parts: list[str], read: Callable[[Unit, str], T]) -> list[T]:
+    """Every field, read; a complaint says where in the expression it found what."""
+    found = []
+    for at, (unit, part) in enumerate(zip(UNITS[-len(parts) :], parts, strict=True)):
+        try:
+            found.append(read(unit, part))
+        except Malformed as error:
+            position, meant = pointed(expression, at, error.culprit, error.instead)
+            raise Invalid("cron_expr", str(error), got=expression, position=position, suggestion=meant) from None
+    return found
+
+
+def _whole(expression: str, message: str, meant: str | None = None) -> Invalid:
+    position = (0, len(expression)) if expression else None
+    return Invalid("cron_expr", message, got=expression, position=position, suggestion=meant)
+
+
+def _mended(meant: str | None) -> str | None:
+    """Only what would be accepted is suggested: where something else is wrong as well, that is mended too."""
+    for _ in range(MOST_MENDED):
+        if meant is None:
+            break
+        try:
+            _resolve(meant, "")
+        except Invalid as error:
+            meant = error.suggestion
+        else:
+            return meant
+    return None
+
+
+@lru_cache(maxsize=2048)
+def _field(unit: Unit, part: str) -> Field:
+    # Nearly every field is a star or a number, and neither needs taking apart.
+    if part == "*":
+        return STARS[unit]
+    if part.isascii() and part.isdigit():
+        value = _value(unit, part)
+        return Field(str(value), (value,), 1 << value, (), starred=False)
+    return _list(unit, part)
+
+
+def _list(unit: Unit, part: str) -> Field:
+    terms = [_term(unit, term) for term in part.split(",")]
+    values = terms[0].values if len(terms) == 1 else tuple(sorted({value for term in terms for value in term.values}))
+    bits = sum(map(POWERS.__getitem__, values))
+    text = ",".join([term.text for term in terms])
+    return Field(text, values, bits, tuple([term.special for term in terms if term.special]), text.startswith("*"))
+
+
+def _term(unit: Unit, text: str) -> Term:
+    """Read one element of a list."""
+    special = _day_special(text) if unit is DAY else _weekday_special(text) if unit is WEEKDAY else None
+    if special:
+        return special
+    base, slash, step_text = text.partition("/")
+    step = _step(unit, step_text) if slash else 1
+    suffix = f"/{step}" if slash else ""
+    if base in ("*", "?"):
+        return Term(f"*{suffix}", tuple(range(unit.low, unit.high + 1, step)))
+    first, dash, last = base.partition("-")
+    low = _value(unit, first)
+    if not dash:
+        return Term(_text(unit, first) + suffix, tuple(range(low, unit.high + 1, step)) if suffix else (low,))
+    high = _value(unit, last)
+    if high == low:  # CronSim would read 5-5/2 as 5/2
+        return Term(_text(unit, first), (low,))
+    if high < low:
+        return _wrapped(unit, low, high, step)
+    return Term(f"{_text(unit, first)}-{_text(unit, last)}{suffix}", tuple(range(low, high + 1, step)))
+
+
+def _wrapped(unit: Unit, low: int, high: int, step: int) -> Term:
+    """A range over the end of its field, as two ranges that do not: FRI-MON, 22-2."""
+    top = 6 if unit is WEEKDAY else unit.high
+    values = tuple([*range(low, top + 1), *range(unit.low, high + 1)][::step])
+    if step > 1:
+        return Term(",".join(map(str, values)), tuple(sorted(values)))
+    return Term(
+        ",".join(f"{a}-{b}" if a < b else str(a) for a, b in ((low, top), (unit.low, high))), tuple(sorted(values))
+    )
+
+
+def _day_special(text: str) -> Term | None:
+    """`L`, `LW`, and the weekday nearest to a day: `15W` or, as croniter has it, `W15`."""
+    if text in ("L", "LW"):
+        return Term(text, special=Special(text))
+    if "W" in text and text.strip("W").isdigit() and text.count("W") == 1:
+        day = _value(DAY, text.strip("W"))
+        return Term(f"{day}W", special=Special("W", day))
+    return None
+
+
+def _weekday_special(text: str) -> Term | None:
+    """The last such weekday of the month, `5L` or, as croniter has it, `L5`; and the nth, `5#2`."""
+    if "#" in text:
+        name, _, nth = text.partition("#")
+        weekday, number = _value(WEEKDAY, name), _number(WEEKDAY, nth)
+        if not 1 <= number <= 5:
+            raise Malformed(f"{WEEKDAY.name}: {text!r} must end in #1 to #5", text)
+        return Term(f"{weekday}#{number}", special=Special("#", weekday % 7, number))
+    if len(text) > 1 and (text.endswith("L") or text.startswith("L")):
+        weekday = _value(WEEKDAY, text[:-1] if text.endswith("L") else text[1:])
+        return Term(f"{weekday}L", special=Special("L", weekday % 7))
+    return None
+
+
+def _spread(unit: Unit, part: str, key: str) -> str:
+    """Replace each `H`, `H(a-b)`, `H/n` and `H(a-b)/n` of a field."""
+    if "H" not in part:
+        return part
+    return ",".join(_chosen(unit, term, key) if term.startswith("H") else term for term in part.split(","))
+
+
+def _chosen(unit: Unit, term: str, key: str) -> str:
+    base, slash, step_text = term.partition("/")
+    low, high = unit.low, unit.spread
+    if base != "H":
+        first, dash, last = base[2:-1].partition("-")
+        if not (base.startswith("H(") and base.endswith(")") and dash):
+            raise Malformed(f"{unit.name}: {base!r} must be H or H(a-b)", base, "H")
+        low, high = _value(unit, first), _value(unit, last)
+        if high < low:
+            raise Malformed(f"{unit.name}: the range of {base!r} is empty", base, f"H({high}-{low})")
+    step = _step(unit, step_text) if slash else high - low + 1
+    digest = hashlib.blake2b(f"{unit.name}:{key}".encode(), digest_size=8).digest()
+    start = low + int.from_bytes(digest) % min(step, high - low + 1)
+    return f"{start}-{high}/{step}" if start + step <= high else str(start)
+
+
+def _step(unit: Unit, text: str) -> int:
+    if (step := _number(unit, text)) == 0:
+        raise Malformed(f"{unit.name}: a step must be at least 1", f"/{text}", "/1")
+    return step
+
+
+def _value(unit: Unit, text: str) -> int:
+    if text in unit.names:
+        return unit.names.index(text) + unit.low
+    number = _number(unit, text)
+    if not unit.low <= number <= unit.high:
+        near = wrapped(number, unit.low, 6 if unit is WEEKDAY else unit.high)
+        raise Malformed(f"{unit.name}: {text!r} is not within {unit.low}-{unit.high}", text, near)
+    return number
+
+
+def _number(unit: Unit, text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise Malformed(f"{unit.name}: cannot read {text!r}", text, near_name(text, unit.names))
+    return int(text)
+
+
+def _text(unit: Unit, text: str) -> str:
+    return text if text in unit.names else str(int(text))
+
+
+STARS = {unit: _list(unit, "*") for unit in UNITS}

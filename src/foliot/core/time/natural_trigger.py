@@ -1,0 +1,207 @@
+"""What a phrase comes to: a cron expression, an interval or one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+
+from foliot.core.errors import Invalid
+from foliot.core.time.cron import resolve
+from foliot.core.time.fire_times import fires
+from foliot.core.time.natural_language import DAYS, EXAMPLE, UNITS, Said, Time, read_phrase
+from foliot.core.time.zone import zone_info
+from foliot.engine.model.schedule import Type
+
+MIDNIGHT = Time(0)
+MOST_MENDED = 8
+_WHOLE = {"second": 60, "minute": 60, "hour": 24}
+"""What a step must divide for a cron expression to keep it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """A trigger in the words of a request."""
+
+    type: Type
+    cron_expr: str | None = None
+    interval_seconds: int | None = None
+    run_at: datetime | None = None
+
+    def as_fields(self) -> dict[str, object]:
+        named = {"cron_expr": self.cron_expr, "interval_seconds": self.interval_seconds, "run_at": self.run_at}
+        return {"type": self.type.value, **{name: value for name, value in named.items() if value is not None}}
+
+
+def understand(words: object, zone: str, now: datetime) -> Meant:
+    """The trigger that these words name, in this zone, said at this moment."""
+    try:
+        return _understand(words, zone, now)
+    except Invalid as error:
+        error.suggestion = _mended(error.suggestion, zone, now)
+        raise
+
+
+def _understand(words: object, zone: str, now: datetime) -> Meant:
+    said = read_phrase(words)
+    try:
+        return _possible(_meant(said, zone, now))
+    except _Senseless as error:
+        text = str(words)
+        raise Invalid("words", str(error), got=text, position=(0, len(text)), suggestion=error.meant) from None
+
+
+def _mended(meant: str | None, zone: str, now: datetime) -> str:
+    """Only what would be understood is suggested: what else is wrong with it is mended too, or it is an example."""
+    for _ in range(MOST_MENDED):
+        if meant is None:
+            break
+        try:
+            _understand(meant, zone, now)
+        except Invalid as error:
+            meant = error.suggestion
+        else:
+            return meant
+    return EXAMPLE
+
+
+class _Senseless(Exception):
+    """Every word was understood, but together they name no trigger."""
+
+    def __init__(self, message: str, meant: str | None = None) -> None:
+        super().__init__(message)
+        self.meant = meant
+
+
+def _meant(said: Said, zone: str, now: datetime) -> Meant:
+    if said.ahead is not None or said.date is not None:
+        return _moment(said, zone, now)
+    if said.unit is None and not (said.times or said.weekdays or said.nth or said.days or said.months):
+        raise _Senseless("says no time, day or rhythm", "every day at 02:30")
+    if said.unit in {"second", "minute", "hour"} and not said.times:
+        return _often(said)
+    if said.number > 1 and said.unit is not None:
+        return _seldom(said)
+    return _daily(said)
+
+
+def _possible(meant: Meant) -> Meant:
+    if meant.cron_expr is not None:
+        try:
+            resolve(meant.cron_expr, "")
+        except Invalid as error:
+            raise _Senseless(f"names {meant.cron_expr!r}, which {error.message}") from None
+    return meant
+
+
+def _moment(said: Said, zone: str, now: datetime) -> Meant:
+    if said.unit is not None or said.nth or said.days or said.months or said.between or said.weekdays:
+        raise _Senseless("names one moment and a rhythm: give one of the two")
+    if said.ahead is not None:
+        try:
+            return Meant(Type.ONEOFF, run_at=now.replace(microsecond=0) + timedelta(seconds=said.ahead))
+        except OverflowError:
+            raise _Senseless("is too far away") from None
+    if said.date == "now":
+        raise _Senseless("is over before it is said", "in 10 seconds")
+    if len(said.times) > 1:
+        raise _Senseless("names several times, but one moment has one")
+    local = now.astimezone(zone_info(zone))
+    if said.date in {"today", "tomorrow"}:
+        day = local.date() + timedelta(days=int(said.date == "tomorrow"))
+    else:
+        try:
+            day = date.fromisoformat(str(said.date))
+        except ValueError:
+            raise _Senseless(f"there is no day {said.date}") from None
+    at = said.times[0] if said.times else MIDNIGHT
+    if not 1970 <= day.year < 3000:
+        raise _Senseless("is outside the years 1970 to 2999")
+    # The clock of the zone decides, also where it skips or repeats this time.
+    wall = f"{at.second} {at.minute} {at.hour} {day.day} {day.month} *"
+    begin = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(days=1, seconds=1)
+    return Meant(Type.ONEOFF, run_at=fires(wall, zone).after(begin))
+
+
+def _often(said: Said) -> Meant:
+    """Seconds, minutes and hours: by the clock where they divide it evenly, else counted from the start."""
+    unit = said.unit or "hour"
+    whole, narrowed = _WHOLE[unit], said.weekdays or said.days or said.months or said.nth or said.between
+    if said.minute is not None and unit != "hour":
+        raise _Senseless("names a minute, but it is due more often than hourly")
+    if whole % said.number:
+        if narrowed or said.minute is not None:
+            raise _Senseless(
+                f"{said.number} {unit}s do not divide a clock evenly: they cannot be kept to hours or days"
+            )
+        return Meant(Type.INTERVAL, interval_seconds=said.number * UNITS[unit])
+    step = "*" if said.number == 1 else f"*/{said.number}" if said.number < whole else "0"
+    hours = "*" if said.between is None else _hours(said.between, inclusive=unit == "hour")
+    match unit:
+        case "second":
+            expression = f"{step} * {hours}"
+        case "minute":
+            expression = f"{step} {hours}"
+        case _ if said.between is None or step == "*":
+            expression = f"{said.minute or 0} {hours if said.between else step}"
+        case _:
+            expression = f"{said.minute or 0} {hours}/{said.number}"
+    return Meant(Type.CRON, cron_expr=f"{expression} {_dates(said)}")
+
+
+def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
+    first, last = between
+    if not inclusive:
+        last = (last - 1) % 24
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _seldom(said: Said) -> Meant:
+    """Every so many days or weeks: no cron expression keeps that over the end of a month."""
+    seconds = UNITS[said.unit or "day"]
+    if not seconds:
+        raise _Senseless(f"no trigger counts {said.unit}s; name them", "on the 1st of january and july at 9")
+    if said.times or said.weekdays or said.days or said.months or said.between:
+        raise _Senseless(f"every {said.number} {said.unit}s is counted from the start: it keeps no time of day")
+    return Meant(Type.INTERVAL, interval_seconds=said.number * seconds)
+
+
+def _daily(said: Said) -> Meant:
+    if said.between is not None:
+        raise _Senseless("names hours to stay between, but not how often", "every hour between 9 and 17")
+    times = sorted(set(said.times or [MIDNIGHT]))
+    rest = {(one.minute, one.second) for one in times}
+    if len(rest) > 1:
+        raise _Senseless("one cron expression has the same minute for all its hours: make two schedules")
+    if said.minute is not None and said.times:
+        raise _Senseless("names a minute twice")
+    minute, second = rest.pop()
+    hours = ",".join(str(one.hour) for one in times)
+    if said.minute is not None:
+        # "weekdays at :15" is hourly.
+        minute, hours = said.minute, "*"
+    written = f"{second} " if second else ""
+    return Meant(Type.CRON, cron_expr=f"{written}{minute} {hours} {_dates(said)}")
+
+
+def _dates(said: Said) -> str:
+    """Day of month, month and day of week."""
+    days, months, weekdays = list(said.days), list(said.months), [*map(str, sorted(set(said.weekdays))), *said.nth]
+    if said.unit == "week" and not weekdays:
+        weekdays = ["1"]
+    if said.unit in {"month", "year"} and not days and not weekdays:
+        days = ["1"]
+    if said.unit == "year" and not months:
+        months = [1]
+    if days and weekdays:
+        raise _Senseless(f"names days of the month and {DAYS[int(weekdays[0][0])]}: cron would take either; give one")
+    return f"{_listed(days)} {_listed(sorted(set(months)))} {_run_together(weekdays)}"
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ",".join(map(str, dict.fromkeys(values))) or "*"
+
+
+def _run_together(weekdays: list[str]) -> str:
+    """`1-5` reads better than `1,2,3,4,5`."""
+    return {"1,2,3,4,5": "1-5", "0,1,2,3,4,5,6": "*"}.get(",".join(weekdays), _listed(weekdays))

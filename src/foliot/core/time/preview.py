@@ -1,0 +1,117 @@
+"""What a trigger will do next, and what a clock change will do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from foliot.core.time.cron import parse
+from foliot.core.time.fire_times import EPOCH, SECOND
+from foliot.core.time.trigger import Cron, Trigger
+from foliot.core.time.wall_clock import WallTimes
+from foliot.core.time.zone import Span, spans, zone_info
+
+TICK = timedelta(microseconds=1)
+YEAR = timedelta(days=366)
+FARTHEST = 10 * YEAR
+MOST_NOTES = 20
+MOST_TIMES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """One instant, in UTC and on the clock of the trigger's zone."""
+
+    at: datetime
+    local: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The next instants, the trigger in words, and remarks on daylight saving."""
+
+    summary: str
+    fires: list[Fire]
+    notes: list[str]
+    trigger: Trigger
+
+
+def preview(trigger: Trigger, moment: datetime, count: int) -> Preview:
+    """The next `count` instants after the moment."""
+    zone = zone_info(trigger.rule.zone)
+    fires: list[Fire] = []
+    at: datetime | None = moment
+    while len(fires) < count and at is not None and (at := trigger.next_after(at)) is not None:
+        fires.append(Fire(at, at.astimezone(zone).isoformat()))
+    last = fires[-1].at if fires else moment
+    return Preview(trigger.summary, fires, list(_notes(trigger, moment, last)), trigger)
+
+
+def _notes(trigger: Trigger, moment: datetime, last: datetime) -> Iterator[str]:
+    """One line for each clock change that concerns the trigger, in the span shown and at least the next year."""
+    rule = trigger.rule
+    if not isinstance(rule, Cron):
+        return
+    until = min(max(last, moment + YEAR), moment + FARTHEST)
+    if trigger.start_at is not None:
+        moment = max(moment, trigger.start_at)
+    if trigger.end_at is not None:
+        until = min(until, trigger.end_at - TICK)
+    times = parse(rule.expression).times
+    found = 0
+    for span in spans(rule.zone, (moment - EPOCH) // SECOND):
+        change = EPOCH + timedelta(seconds=span.start)
+        if change > until or found == MOST_NOTES:
+            return
+        if change > moment and span.offset != span.before and (note := _note(times, span, rule.zone)):
+            found += 1
+            yield note
+
+
+def _note(times: WallTimes, span: Span, zone: str) -> str | None:
+    before, after = span.start + span.before, span.start + span.offset
+    low, high = min(before, after), max(before, after)
+    named = _named(times, low, high)
+    if not named:
+        return None
+    skipped, several = after > before, len(named) > 1
+    if not times.fixed:
+        stretch = f"{_wall(low):%H:%M} to {_wall(high):%H:%M}"
+        happens = "is skipped" if skipped else "occurs twice"
+        effect = "" if len(times.hours) == 24 else " and does not run then" if skipped else " and runs both times"
+        return f"On {_wall(low):%Y-%m-%d} {stretch} {happens} in {zone}; the schedule follows real time{effect}"
+    listed = _listed(named)
+    if skipped:
+        verb = "do not exist" if several else "does not exist"
+        return f"On {_wall(named[0]):%Y-%m-%d} {listed} {verb} in {zone}; it runs at {_clock(after, named[0])}"
+    verb, effect = ("occur", "each runs once, at its first") if several else ("occurs", "it runs once, at the first")
+    return f"On {_wall(named[0]):%Y-%m-%d} {listed} {verb} twice in {zone}; {effect}"
+
+
+def _named(times: WallTimes, low: int, high: int) -> list[int]:
+    """The first few times named in [low, high)."""
+    named: list[int] = []
+    while len(named) <= MOST_TIMES and (wall := times.at_or_after(low)) < high:
+        named.append(wall)
+        low = wall + 1
+    return named
+
+
+def _listed(walls: list[int]) -> str:
+    texts = [_clock(wall, walls[0]) for wall in walls[:MOST_TIMES]]
+    if len(walls) > MOST_TIMES:
+        return f"{', '.join(texts)} and later times"
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
+
+
+def _clock(wall: int, beside: int) -> str:
+    """The time of day; with its date when it is not on the same day as the other."""
+    moment = _wall(wall)
+    day = "" if moment.date() == _wall(beside).date() else f" on {moment:%Y-%m-%d}"
+    return f"{moment:%H:%M:%S}".removesuffix(":00") + day
+
+
+def _wall(wall: int) -> datetime:
+    """A wall-clock time as a datetime; it says UTC only because it has to say something."""
+    return datetime.fromtimestamp(wall, UTC)

@@ -1,0 +1,207 @@
+"""When a schedule fires: by cron, at an interval, or once, within a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.core.document import Fields, moment, rfc3339
+from foliot.core.errors import Invalid
+from foliot.core.time import describe_trigger
+from foliot.core.time.cron import parse, resolve
+from foliot.core.time.fire_times import fires
+from foliot.core.time.zone import zone_info
+
+LONGEST = 10 * 366 * 24 * 3600
+_TICK = timedelta(microseconds=1)
+_MOST_EXPRESSION = 256
+_MOST_ZONE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Cron:
+    """A canonical expression, `H` already resolved, in a zone."""
+
+    expression: str
+    zone: str
+
+    def after(self, moment: datetime) -> datetime | None:
+        return fires(self.expression, self.zone).after(moment)
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        return fires(self.expression, self.zone).between(start, end)
+
+    def count(self, start: datetime, end: datetime) -> int:
+        return fires(self.expression, self.zone).count(start, end)
+
+    def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
+        return fires(self.expression, self.zone).newest(start, end, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """anchor + k * seconds, for k = 0, 1, 2 …: drift-free, and the same in every zone."""
+
+    seconds: int
+    anchor: datetime
+    zone: str = "UTC"
+
+    def after(self, moment: datetime) -> datetime | None:
+        step = timedelta(seconds=self.seconds)
+        try:
+            return self.anchor + max((moment - self.anchor) // step + 1, 0) * step
+        except OverflowError:
+            return None
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        for place in range(self._before(start), self._before(end)):
+            yield self._at(place)
+
+    def count(self, start: datetime, end: datetime) -> int:
+        return max(self._before(end) - self._before(start), 0)
+
+    def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
+        last = self._before(end)
+        return [self._at(place) for place in range(max(self._before(start), last - max(limit, 0)), last)]
+
+    def _at(self, place: int) -> datetime:
+        return self.anchor + timedelta(seconds=self.seconds * place)
+
+    def _before(self, moment: datetime) -> int:
+        """How many instants lie before the moment."""
+        return max(-((self.anchor - moment) // timedelta(seconds=self.seconds)), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """One instant; the zone is for people to read it in."""
+
+    at: datetime
+    zone: str = "UTC"
+
+    def after(self, moment: datetime) -> datetime | None:
+        return self.at if self.at > moment else None
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        return iter(self.newest(start, end, 1))
+
+    def count(self, start: datetime, end: datetime) -> int:
+        return int(start <= self.at < end)
+
+    def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
+        return [self.at] if limit > 0 and start <= self.at < end else []
+
+
+Rule = Cron | Every | Once
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A rule within a window: from `start_at` on, before `end_at`. All moments are aware and UTC."""
+
+    rule: Rule
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+
+    def next_after(self, moment: datetime) -> datetime | None:
+        """The first instant strictly later than the moment."""
+        if self.start_at is not None and moment < self.start_at:
+            moment = self.start_at - _TICK
+        found = self.rule.after(moment)
+        if found is None or (self.end_at is not None and found >= self.end_at):
+            return None
+        return found
+
+    def names(self, moment: datetime) -> bool:
+        """Whether the moment is one of its instants."""
+        return self.next_after(moment - _TICK) == moment
+
+    def between(self, start: datetime, end: datetime) -> Iterator[datetime]:
+        """The instants of [start, end), in order, computed as they are asked for."""
+        return self.rule.between(*self._within(start, end))
+
+    def count(self, start: datetime, end: datetime) -> int:
+        """How many instants lie in [start, end): cheap also for years of seconds."""
+        return self.rule.count(*self._within(start, end))
+
+    def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
+        """The newest `limit` instants of [start, end), oldest first."""
+        return self.rule.newest(*self._within(start, end), limit)
+
+    @property
+    def summary(self) -> str:
+        """The rule in words."""
+        match self.rule:
+            case Cron(expression, zone):
+                return describe_trigger.cron(expression, zone)
+            case Every(seconds):
+                return describe_trigger.every(seconds)
+            case Once(at, zone):
+                return describe_trigger.once(at, zone)
+
+    def as_dict(self) -> dict[str, Any]:
+        """A stable form for JSON, in the names of the HTTP door."""
+        window = {"start_at": rfc3339(self.start_at), "end_at": rfc3339(self.end_at)}
+        match self.rule:
+            case Cron(expression, zone):
+                return {"type": "cron", "cron_expr": expression, "timezone": zone, **window}
+            case Every(seconds, anchor, zone):
+                interval = {"interval_seconds": seconds, "anchor": rfc3339(anchor), "timezone": zone}
+                return {"type": "interval", **interval, **window}
+            case Once(at, zone):
+                return {"type": "oneoff", "run_at": rfc3339(at), "timezone": zone, **window}
+
+    @classmethod
+    def from_dict(cls, raw: object) -> Trigger:
+        """Read what `as_dict` wrote; `Invalid` when somebody has damaged it."""
+        if not isinstance(raw, Mapping):
+            raise Invalid("trigger", "must be an object", got=raw)
+        fields = Fields.of("trigger", raw)
+        trigger = cls(_rule(fields), fields.moment("start_at"), fields.moment("end_at"))
+        fields.finish()
+        return trigger
+
+    def _within(self, start: datetime, end: datetime) -> tuple[datetime, datetime]:
+        if self.start_at is not None and start < self.start_at:
+            start = self.start_at
+        if self.end_at is not None and end > self.end_at:
+            end = self.end_at
+        return start, end
+
+
+def cron(expression: str, zone: str, *, key: str) -> Cron:
+    """A cron rule from what a user wrote; the key, the schedule's id, chooses what `H` stands for."""
+    zone_info(zone)
+    return Cron(resolve(expression, key), zone)
+
+
+def every(seconds: object, anchor: datetime) -> Every:
+    """An interval from what a user wrote. The first instant is the anchor, when the window lets it through."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= LONGEST:
+        raise Invalid("interval_seconds", f"must be a whole number of seconds from 1 to {LONGEST}", got=seconds)
+    return Every(seconds, moment("start_at", anchor))
+
+
+def once(at: datetime) -> Once:
+    """A one-off from what a user wrote."""
+    return Once(moment("run_at", at))
+
+
+def _rule(fields: Fields) -> Rule:
+    kind = fields.value("type")
+    zone = fields.text("timezone", "UTC", most=_MOST_ZONE)
+    zone_info(zone)
+    match kind:
+        case "cron":
+            return Cron(parse(fields.text("cron_expr", "", most=_MOST_EXPRESSION)).text, zone)
+        case "interval":
+            seconds, anchor = fields.value("interval_seconds"), fields.moment("anchor")
+            if anchor is None:
+                raise Invalid(fields.path("anchor"), "is missing")
+            return Every(every(seconds, anchor).seconds, anchor, zone)
+        case "oneoff":
+            return Once(once(fields.value("run_at")).at, zone)
+        case _:
+            raise Invalid(fields.path("type"), "must be one of cron, interval, oneoff", got=kind)

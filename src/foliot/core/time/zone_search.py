@@ -1,0 +1,107 @@
+"""Finds time zones by what people call them: a city, an abbreviation, an offset, or the IANA name itself."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from zoneinfo import available_timezones
+
+from foliot.core.time.zone import UNPORTABLE
+
+SPOKEN = {
+    "pt": "America/Los_Angeles",
+    "pst": "America/Los_Angeles",
+    "pdt": "America/Los_Angeles",
+    "mt": "America/Denver",
+    "mst": "America/Denver",
+    "mdt": "America/Denver",
+    "ct": "America/Chicago",
+    "cst": "America/Chicago",
+    "cdt": "America/Chicago",
+    "et": "America/New_York",
+    "est": "America/New_York",
+    "edt": "America/New_York",
+    "gmt": "Etc/GMT",
+    "bst": "Europe/London",
+    "wet": "Europe/Lisbon",
+    "cet": "Europe/Berlin",
+    "cest": "Europe/Berlin",
+    "eet": "Europe/Athens",
+    "eest": "Europe/Athens",
+    "msk": "Europe/Moscow",
+    "ist": "Asia/Kolkata",
+    "sgt": "Asia/Singapore",
+    "jst": "Asia/Tokyo",
+    "kst": "Asia/Seoul",
+    "aest": "Australia/Sydney",
+    "nzst": "Pacific/Auckland",
+    "utc": "UTC",
+    "z": "UTC",
+}
+"""What an abbreviation most often means; the hint of a suggestion says what was understood."""
+
+_OFFSET = re.compile(r"(?:utc|gmt)?([+-])(\d{1,2})(?::?(\d{2}))?")
+
+
+@lru_cache(maxsize=1)
+def zone_names() -> tuple[str, ...]:
+    """Every portable IANA name, in order."""
+    return tuple(sorted(name for name in available_timezones() if not name.startswith(UNPORTABLE)))
+
+
+@lru_cache(maxsize=1)
+def _by_lower() -> dict[str, str]:
+    return {name.lower(): name for name in zone_names()}
+
+
+def find_zone(text: str) -> str | None:
+    """The one zone that this names; None when there is none, or no knowing which."""
+    found = search_zones(text, 1)
+    said = text.strip().lower()
+    if not found:
+        return None
+    name, _ = found[0]
+    whole = said in {name.lower(), name.lower().rpartition("/")[2].replace("_", " ")} or said in SPOKEN
+    return name if whole or _OFFSET.fullmatch(said) else None
+
+
+def search_zones(text: str, limit: int) -> list[tuple[str, str]]:
+    """(name, hint): exact names first, then what the abbreviation or offset means, then cities, then any part."""
+    said = " ".join(text.lower().split()).replace(" ", "_")
+    known = _by_lower()
+    found: dict[str, str] = {}
+    if said in SPOKEN:
+        found[SPOKEN[said]] = f"{text.strip().upper()} as it is spoken of"
+    if said in known:
+        found.setdefault(known[said], "")
+    if offset := _OFFSET.fullmatch(said):
+        found |= _fixed(offset[1], int(offset[2]), int(offset[3] or 0))
+    for hit in (_begins_city, _begins, _holds):
+        for lower, name in known.items():
+            if len(found) >= limit:
+                return list(found.items())[:limit]
+            if hit(lower, said):
+                found.setdefault(name, "")
+    return list(found.items())[:limit]
+
+
+def _fixed(sign: str, hours: int, minutes: int) -> dict[str, str]:
+    """A zone that always has this offset. Their names count the other way: Etc/GMT-1 is an hour ahead of UTC."""
+    if minutes or hours > (14 if sign == "+" else 12):
+        return {}
+    if hours == 0:
+        return {"UTC": "always +00:00"}
+    name = f"Etc/GMT{'-' if sign == '+' else '+'}{hours}"
+    return {name: f"always {sign}{hours:02}:00, no daylight saving"} if name in zone_names() else {}
+
+
+def _begins_city(lower: str, said: str) -> bool:
+    return lower.rpartition("/")[2].startswith(said)
+
+
+def _begins(lower: str, said: str) -> bool:
+    return lower.startswith(said)
+
+
+def _holds(lower: str, said: str) -> bool:
+    return said in lower

@@ -1,0 +1,96 @@
+"""Copies a SQLite file while it is in use, and puts a copy back: SQLite's own online backup."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing, suppress
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+from foliot.core.errors import Conflict, Unavailable
+from foliot.db.file_lock import make_private
+
+COMPANIONS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a file; left behind, it would be applied to whatever file takes that name next."""
+
+
+def copy(source: Path, target: Path) -> None:
+    """The source as it is at one moment, whoever writes to it meanwhile: whole on the disk, or not there at all."""
+    if target.exists():
+        raise Conflict(f"{target} is there already: name a file that is not")
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        partial.unlink(missing_ok=True)
+        make_private(partial)
+        # All pages in one step: readers do not hold writers up, and a copy in several would begin anew at each write.
+        with closing(_opened(source)) as reader, closing(sqlite3.connect(partial)) as writer:
+            reader.backup(writer)
+            # One file, that can be carried away by itself.
+            writer.execute("PRAGMA journal_mode=DELETE")
+            [(said,)] = writer.execute("PRAGMA quick_check(1)").fetchall()
+            if said != "ok":
+                raise Unavailable(f"{source} is damaged, and so would be its copy: {said}")
+        _sync(partial)
+        partial.replace(target)
+        _sync(target.parent)
+    except (sqlite3.Error, OSError) as failed:
+        raise Unavailable(f"cannot copy {source} to {target}: {failed}") from failed
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def keep(database: Path, revision: str) -> Path:
+    """A copy beside the file, named for the revision it is at; earlier ones stay."""
+    name = f"{database.name}.revision-{revision}"
+    named = (database.with_name(name if n == 1 else f"{name}.{n}") for n in count(1))
+    target = next(path for path in named if not path.exists())
+    copy(database, target)
+    return target
+
+
+def revision_of(file: Path) -> str:
+    """The revision of a copy; `Conflict` when it is no whole database of Foliot's."""
+    try:
+        with closing(_opened(file)) as reader:
+            found = reader.execute("SELECT version_num FROM alembic_version").fetchone()
+            [(said,)] = reader.execute("PRAGMA quick_check(1)").fetchall()
+    except sqlite3.Error as failed:
+        raise Conflict(f"{file} is no database of Foliot's: {failed}") from None
+    if found is None or said != "ok":
+        raise Conflict(f"{file} is not whole: {'it has no revision' if found is None else said}")
+    return str(found[0])
+
+
+def restore(file: Path, database: Path, *, replace: bool) -> Path | None:
+    """Make the file the database. One that is there is kept beside it, if it may be replaced at all; answers where."""
+    kept = None
+    if database.exists():
+        if not replace:
+            raise Conflict(
+                f"{database} is there already: --replace keeps it beside the restored one, or give another --home"
+            )
+        kept = keep(database, "replaced")
+    fresh = database.with_name(f"{database.name}.restored")
+    fresh.unlink(missing_ok=True)
+    copy(file, fresh)
+    for companion in COMPANIONS:
+        database.with_name(database.name + companion).unlink(missing_ok=True)
+    fresh.replace(database)
+    _sync(database.parent)
+    return kept
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """A file that exists: SQLite would make a new one of any other name."""
+    return sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=rw", uri=True, timeout=5)
+
+
+def _sync(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)

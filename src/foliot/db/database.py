@@ -1,0 +1,156 @@
+"""Opens the database and hands out transactions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.core.errors import Cause, Contended, Unavailable
+from foliot.db.dialects import DIALECTS, Dialect, Engines
+from foliot.db.refusals import Refusals, cause_of
+from foliot.db.sealer import Sealer
+from foliot.db.transaction import Transaction
+from foliot.engine.model.stall import Refusal
+
+POOL = 8
+
+_OUR_FAULT = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
+
+_BROKEN_CHECKS = frozenset({4025, 3819})
+"""What MariaDB and MySQL answer to a broken CHECK; their driver takes it for trouble with the connection."""
+
+_UNDONE = frozenset({"40001", "40P01", "55P03", 1205, 1213})
+"""Deadlocks, failed serialisations, and locks not given in time: nothing has happened, and asking again is safe."""
+
+_UNDONE_FOR_ANOTHER = "the database undid this for another's sake"
+
+
+@dataclass(slots=True)
+class Database:
+    """The store. `bind_clock` makes the caller's clock decide instead of the database's, for tests that stop time."""
+
+    url: str
+    pool: int = POOL
+    bind_clock: bool = False
+    sealer: Sealer | None = None
+    """Keeps credentials sealed; a store without one keeps what it is given, for whoever only looks after it."""
+    caches: dict[type[Any], Any] = field(default_factory=dict, repr=False)
+    """What modules keep in memory for this database, one of each type."""
+    dialect: Dialect = field(init=False)
+    engines: Engines = field(init=False)
+    _writer: asyncio.Lock | None = field(init=False, default=None)
+    _walled: bool | None = field(init=False, default=None)
+    """Whether the database itself keeps tenants apart; asked once."""
+    _refusals: Refusals = field(init=False, default_factory=Refusals)
+
+    def __post_init__(self) -> None:
+        self.dialect = DIALECTS[make_url(self.url).get_backend_name()]
+        self.engines = self.dialect.engines(self.url, self.pool)
+        if self.engines.single_writer:
+            self._writer = asyncio.Lock()
+
+    @asynccontextmanager
+    async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
+        """A transaction that writes; where there is one writer, the next one waits its turn."""
+        if self._writer is None:
+            async with self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
+                await self._confine(conn, tenant_id)
+                yield self._transaction(conn)
+        else:
+            async with self._writer, self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
+                yield self._transaction(conn)
+
+    @asynccontextmanager
+    async def read(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
+        """One consistent look."""
+        if self.engines.read is self.engines.write and self._writer is not None:
+            async with self.begin() as tx:
+                yield tx
+            return
+        async with self._noted(writes=False), _translated(), self.engines.read.connect() as conn:
+            await self._confine(conn, tenant_id)
+            yield self._transaction(conn)
+
+    @asynccontextmanager
+    async def glance(self) -> AsyncIterator[Transaction]:
+        """A look without a transaction around it, which spares two round trips."""
+        if self.engines.single_writer:
+            async with self.read() as tx:
+                yield tx
+            return
+        async with self._noted(writes=False), _translated(), self.engines.read.connect() as conn:
+            await conn.execution_options(isolation_level="AUTOCOMMIT")
+            yield self._transaction(conn)
+
+    def refusal(self) -> Refusal | None:
+        """What the database refuses this process now; known without asking it."""
+        return self._refusals.standing(time.monotonic())
+
+    @asynccontextmanager
+    async def _noted(self, *, writes: bool) -> AsyncIterator[None]:
+        try:
+            yield
+        except Contended:
+            raise
+        except Unavailable as error:
+            if error.cause is not None:
+                self._refusals.note(error.cause, str(error), time.monotonic(), writes=writes)
+            raise
+
+    async def walled(self) -> bool:
+        """Whether the database itself keeps tenants apart."""
+        async with _translated(), self.engines.read.connect() as conn:
+            return await self.dialect.walled(conn)
+
+    async def _confine(self, conn: AsyncConnection, tenant_id: str | None) -> None:
+        if tenant_id is None or self._walled is False:
+            return
+        if self._walled is None:
+            self._walled = await self.dialect.walled(conn)
+        if self._walled:
+            await self.dialect.confine(conn, tenant_id)
+
+    def _transaction(self, conn: AsyncConnection) -> Transaction:
+        return Transaction(conn, self.dialect, self.bind_clock, self.sealer, caches=self.caches)
+
+    async def close(self) -> None:
+        await self.engines.write.dispose()
+        if self.engines.read is not self.engines.write:
+            await self.engines.read.dispose()
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    """A database that is away, overloaded or broke a deadlock is `Unavailable`; a wrong statement is a bug."""
+    try:
+        yield
+    except _OUR_FAULT:
+        raise
+    except DBAPIError as error:
+        codes = {getattr(error.orig, "sqlstate", None), *(getattr(error.orig, "args", None) or ())[:1]}
+        if codes & _BROKEN_CHECKS and error.orig is not None:
+            raise IntegrityError(error.statement, error.params, error.orig) from error
+        if isinstance(getattr(error.orig, "__cause__", None), ValueError | TypeError):
+            # The driver refused our own values: waiting will not mend that.
+            raise
+        if codes & _UNDONE:
+            raise Contended(f"{_UNDONE_FOR_ANOTHER}: {_brief(error)}", told=_UNDONE_FOR_ANOTHER) from error
+        cause = cause_of(error)
+        raise Unavailable(f"{cause.told}: {_brief(error)}", told=cause.told, cause=cause) from error
+    except (PoolTimeout, ConnectionError, TimeoutError) as error:
+        silent = Cause.AWAY
+        raise Unavailable(f"{silent.told}: {_brief(error)}", told=silent.told, cause=silent) from error
+
+
+def _brief(error: Any) -> str:
+    cause = getattr(error, "orig", None) or error
+    return f"{type(cause).__name__}: {cause}".splitlines()[0][:300]

@@ -1,0 +1,391 @@
+"""What differs between the databases; everything else is common SQL.
+
+Six questions: how to connect, how a transaction begins, what time it is, how rows are locked, how many rows are
+inserted at once, and how many rows are updated at once, each with values of its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Select,
+    Table,
+    Text,
+    bindparam,
+    event,
+    func,
+    select,
+    text,
+)
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+from sqlalchemy.sql import literal_column
+
+from foliot.db.batch_statements import (
+    MARIA_CONFLICT,
+    Columns,
+    alike,
+    converted,
+    joined,
+    lite_insert,
+    lite_update,
+    maria_update,
+    pg_changes,
+    pg_insert,
+    pg_insert_both,
+    pg_insert_new,
+    pg_update,
+    pg_update_and_insert,
+    rows,
+    sent,
+)
+from foliot.db.columns import Moment
+from foliot.db.pg_compression import pack_fast
+
+S = TypeVar("S", bound=Select[Any])
+
+Change = tuple[Table, Columns, Columns]
+"""A batch update: table, keys, values. Without keys it is an insert."""
+
+Batch = tuple[Table, Columns]
+"""A batch to insert."""
+
+STATEMENT_TIMEOUT = 10
+IDLE_WRITER = 2
+"""A frozen process must not hide the rows it locked."""
+LOCK_WAIT = 1
+"""Less than that: who waits for a frozen process gives its own rows up first, so that no two such waits add up."""
+IDLE_READER = 60
+"""Whoever only looks locks nothing, and may think between two looks."""
+MARIA_ROWS = 2000
+"""In one statement: the driver writes the values into its text, which takes its time."""
+DISCREET = {"hide_parameters": True}
+"""What a failed statement was to write is no business of whoever reads the log."""
+CONNECT_TIMEOUT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Where writes and reads go; the same engine unless the database has a single writer."""
+
+    write: AsyncEngine
+    read: AsyncEngine
+    single_writer: bool = False
+
+
+class Dialect(ABC):
+    """The answers, as most databases give them."""
+
+    name = ""
+    partial = True
+    """Whether an index can know some rows alone."""
+
+    @abstractmethod
+    def engines(self, url: str, pool: int) -> Engines: ...
+
+    @abstractmethod
+    def now(self) -> ColumnElement[datetime] | None:
+        """The database's own clock; None where the caller's clock is as good."""
+
+    @abstractmethod
+    def later(self) -> ColumnElement[datetime]:
+        """The database's clock, moved by the parameter `b_micros`."""
+
+    def lock(self, query: S, *, skip: bool = False) -> S:
+        """Lock what the query reads; rows that another holds are waited for, or skipped."""
+        return query.with_for_update(skip_locked=skip)
+
+    def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
+        """The column's value is one of these, however many they are."""
+        return column.in_(values)
+
+    def listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        """The same for a statement that is made once and executed often, with the values as the parameter `name`."""
+        return column.in_(bindparam(name, expanding=True))
+
+    async def walled(self, conn: AsyncConnection) -> bool:
+        """Whether this database keeps tenants apart by itself."""
+        return False
+
+    async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
+        """Show and take the rows of one tenant alone, until this transaction ends."""
+        raise RuntimeError(f"{self.name} has no wall to stay behind: nobody may rely on one")
+
+    @abstractmethod
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        """Insert a batch with one statement. `conflict` is a name in `bulk.py`; "" raises."""
+
+    @abstractmethod
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        """Update a batch with one statement where all keys match; returns how many rows did."""
+
+    async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
+        """One batch updated, and, when each of its rows was there, another inserted; returns how many were there."""
+        table, keys, values = moved
+        found = await self.update(conn, table, keys, values)
+        if found == len(next(iter(keys.values()))):
+            await self.insert(conn, *made)
+        return found
+
+    async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
+        """Two batches, by one statement where the database can."""
+        await self.insert(conn, *one)
+        await self.insert(conn, *other)
+
+    async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
+        """Insert those whose key nobody has; answers their values of the column `mark`, which is each row's own.
+
+        Waits for whoever inserted the same key and has not committed yet.
+        """
+        await self.insert(conn, table, columns, conflict="ignore")
+        found = [self.among(column, sorted(set(columns[column.name]))) for column in table.primary_key]
+        query = select(table.c[mark]).where(*found, self.among(table.c[mark], columns[mark]))
+        return set((await conn.execute(query)).scalars())
+
+    async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
+        """Several batches whose rows are locked already, none of which looks at another's."""
+        for table, keys, values in changes:
+            await (self.update(conn, table, keys, values) if keys else self.insert(conn, table, values))
+
+    def earlier(self, one: ColumnElement[datetime], other: ColumnElement[datetime]) -> ColumnElement[datetime]:
+        return func.least(one, other, type_=Moment())
+
+    def begun(self) -> ColumnElement[datetime] | None:
+        """The database's clock as it stood when the statement began, which an index can be searched by."""
+        return self.now()
+
+
+# Taken only where the wall stands: a role without policies would see every tenant.
+_WALLED = """SELECT pg_has_role(oid, 'MEMBER') AND EXISTS (
+  SELECT 1 FROM pg_policies WHERE policyname = 'tenant' AND tablename = 'schedules' AND schemaname = current_schema()
+) FROM pg_roles WHERE rolname = 'foliot_tenant'"""
+_CONFINE = "SELECT set_config('role', 'foliot_tenant', true), set_config('foliot.tenant', $1, true)"
+
+
+class PostgreSQL(Dialect):
+    """Arrays in, `unnest` on the server: one statement whatever the size of the batch."""
+
+    name = "postgresql"
+
+    def engines(self, url: str, pool: int) -> Engines:
+        def engine(isolation: str, idle: int) -> AsyncEngine:
+            settings = {
+                "application_name": "foliot",
+                "timezone": "UTC",
+                "jit": "off",
+                # A plan made while a table was empty would be kept, and read the whole of it when it is full.
+                "plan_cache_mode": "force_custom_plan",
+                "random_page_cost": "1.1",
+                "statement_timeout": f"{STATEMENT_TIMEOUT}s",
+                "idle_in_transaction_session_timeout": f"{idle}s",
+                "lock_timeout": f"{LOCK_WAIT}s",
+                "tcp_user_timeout": f"{CONNECT_TIMEOUT}s",
+            }
+            waits = {"timeout": CONNECT_TIMEOUT, "command_timeout": STATEMENT_TIMEOUT + CONNECT_TIMEOUT}
+            connect = {"server_settings": settings, **waits}
+            made = create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
+            event.listen(made.sync_engine, "connect", pack_fast)
+            return made
+
+        return Engines(engine("READ COMMITTED", IDLE_WRITER), engine("REPEATABLE READ", IDLE_READER))
+
+    def now(self) -> ColumnElement[datetime]:
+        return func.clock_timestamp(type_=Moment())
+
+    def later(self) -> ColumnElement[datetime]:
+        micro = literal_column("interval '1 microsecond'", type_=postgresql.INTERVAL)
+        return func.clock_timestamp(type_=Moment()) + bindparam("b_micros", type_=BigInteger) * micro
+
+    def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
+        # One array parameter: the statement's text, and so its plan, is the same for every size.
+        return column == func.any(bindparam(None, list(values), postgresql.ARRAY(Text), unique=True))
+
+    def listed(self, column: ColumnElement[str], name: str) -> ColumnElement[bool]:
+        return column == func.any(bindparam(name, type_=postgresql.ARRAY(Text)))
+
+    async def walled(self, conn: AsyncConnection) -> bool:
+        return bool((await conn.exec_driver_sql(_WALLED)).scalar())
+
+    async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
+        await conn.exec_driver_sql(_CONFINE, (tenant_id,))
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        lists = converted("postgresql", table, columns)
+        same = alike(lists)
+        await conn.exec_driver_sql(pg_insert(table, tuple(columns), same, conflict), sent(lists, same))
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
+        # Keys stay arrays: a constant beside them invites a plan that begins with it and reads the whole table.
+        same = (False,) * len(found) + alike(lists)
+        sql = pg_update(table, tuple(keys), tuple(values), same)
+        return (await conn.exec_driver_sql(sql, sent(found + lists, same))).rowcount
+
+    async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
+        (table, keys, values), (other, columns) = moved, made
+        found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
+        there = converted("postgresql", other, columns)
+        same, same_there = (False,) * len(found) + alike(lists), alike(there)
+        sql = pg_update_and_insert((table, tuple(keys), tuple(values), same), (other, (), tuple(columns), same_there))
+        told = await conn.exec_driver_sql(sql, (*sent(found + lists, same), *sent(there, same_there), len(found[0])))
+        return int(told.scalar_one())
+
+    async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
+        (table, columns), (second, more) = one, other
+        sql = pg_insert_both(table, tuple(columns), second, tuple(more))
+        await conn.exec_driver_sql(
+            sql, (*converted("postgresql", table, columns), *converted("postgresql", second, more))
+        )
+
+    async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
+        sql = pg_insert_new(table, tuple(columns), mark)
+        return set((await conn.exec_driver_sql(sql, tuple(converted("postgresql", table, columns)))).scalars())
+
+    async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
+        await conn.exec_driver_sql(*pg_changes(changes))
+
+    def begun(self) -> ColumnElement[datetime]:
+        return func.statement_timestamp(type_=Moment())
+
+
+class SQLite(Dialect):
+    """One writer; `executemany` runs the whole batch inside the library."""
+
+    name = "sqlite"
+
+    def engines(self, url: str, pool: int) -> Engines:
+        memory = ":memory:" in url or url.endswith("://")
+        options: dict[str, Any] = {"poolclass": StaticPool} if memory else {"pool_size": 1, "max_overflow": 0}
+        write = create_async_engine(url, **options, **DISCREET)
+        _prepare_sqlite(write, "BEGIN IMMEDIATE")
+        if memory:
+            return Engines(write, write, single_writer=True)
+        read = create_async_engine(url, pool_size=pool, max_overflow=0, **DISCREET)
+        _prepare_sqlite(read, "BEGIN")
+        return Engines(write, read, single_writer=True)
+
+    def now(self) -> None:
+        return None
+
+    def later(self) -> ColumnElement[datetime]:
+        return bindparam("b_until", type_=Moment())
+
+    def lock(self, query: S, *, skip: bool = False) -> S:
+        return query
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        await conn.exec_driver_sql(lite_insert(table, tuple(columns), conflict), rows(self.name, table, columns))
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        sql = lite_update(table, tuple(keys), tuple(values))
+        made = zip(*converted(self.name, table, values), *converted(self.name, table, keys), strict=True)
+        return (await conn.exec_driver_sql(sql, list(made))).rowcount
+
+
+class MariaDB(Dialect):
+    """MariaDB and MySQL: multi-row VALUES in, `JSON_TABLE` for updates."""
+
+    name = "mysql"
+    partial = False
+
+    def engines(self, url: str, pool: int) -> Engines:
+        write = self._engine(url, pool, "READ COMMITTED", IDLE_WRITER)
+        return Engines(write, self._engine(url, pool, "REPEATABLE READ", IDLE_READER))
+
+    def _engine(self, url: str, pool: int, isolation: str, idle: int) -> AsyncEngine:
+        connect = {"connect_timeout": CONNECT_TIMEOUT, "charset": "utf8mb4"}
+        engine = create_async_engine(url, isolation_level=isolation, connect_args=connect, **_pooled(pool))
+
+        @event.listens_for(engine.sync_engine, "connect")
+        def prepare(connection: Any, _record: Any) -> None:
+            cursor = connection.cursor()
+            cursor.execute("SELECT VERSION()")
+            maria = "mariadb" in str(cursor.fetchone()[0]).lower()
+            settings = [
+                "time_zone='+00:00'",
+                "sql_mode='STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+                f"innodb_lock_wait_timeout={LOCK_WAIT}",
+            ]
+            if maria:
+                settings += [f"max_statement_time={STATEMENT_TIMEOUT}", f"idle_transaction_timeout={idle}"]
+            else:
+                settings += [f"max_execution_time={STATEMENT_TIMEOUT * 1000}"]
+            cursor.execute("SET SESSION " + ", ".join(settings))
+            cursor.close()
+
+        return engine
+
+    def now(self) -> ColumnElement[datetime]:
+        return literal_column("UTC_TIMESTAMP(6)", type_=Moment())
+
+    def later(self) -> ColumnElement[datetime]:
+        micros = bindparam("b_micros", type_=BigInteger)
+        return func.timestampadd(text("MICROSECOND"), micros, text("UTC_TIMESTAMP(6)"), type_=Moment())
+
+    async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
+        names = tuple(columns)
+        every = rows(self.name, table, columns)
+        for start in range(0, len(every), MARIA_ROWS):
+            await self._insert(conn, table, names, every[start : start + MARIA_ROWS], MARIA_CONFLICT[conflict])
+
+    async def _insert(
+        self, conn: AsyncConnection, table: Table, names: tuple[str, ...], made: list[Any], conflict: str
+    ) -> None:
+        # The driver would split a large executemany; one statement with all the rows is what is wanted.
+        marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
+        sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{conflict}"  # noqa: S608 -- names are ours
+        await conn.exec_driver_sql(sql, tuple(value for row in made for value in row))
+
+    async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
+        made = zip(*converted("json", table, keys), *converted("json", table, values), strict=True)
+        batch = orjson.dumps(list(made)).decode()
+        return (await conn.exec_driver_sql(maria_update(table, tuple(keys), tuple(values)), (batch,))).rowcount
+
+
+DIALECTS: dict[str, Dialect] = {
+    "postgresql": PostgreSQL(),
+    "sqlite": SQLite(),
+    "mysql": MariaDB(),
+    "mariadb": MariaDB(),
+}
+
+
+def _pooled(pool: int) -> dict[str, Any]:
+    waits = {"pool_timeout": CONNECT_TIMEOUT, "pool_recycle": 3600}
+    return {"pool_size": pool, "max_overflow": pool, **waits, **DISCREET}
+
+
+def _lower(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
+
+
+def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
+    @event.listens_for(engine.sync_engine, "connect")
+    def prepare(connection: Any, _record: Any) -> None:
+        # The driver's own implicit BEGIN is deferred, and would let two writers deadlock.
+        connection.isolation_level = None
+        # Its own knows no letters but those of ASCII, and would not find `Ä` by `ä`.
+        connection.create_function("lower", 1, _lower, deterministic=True)
+        cursor = connection.cursor()
+        for pragma in (
+            "journal_mode=WAL",
+            "synchronous=FULL",
+            "busy_timeout=5000",
+            "foreign_keys=ON",
+            "cache_size=-65536",
+        ):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine.sync_engine, "begin")
+    def start(connection: Any) -> None:
+        connection.exec_driver_sql(begin)

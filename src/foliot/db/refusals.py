@@ -1,0 +1,84 @@
+"""Why a database says no: what each driver reports of a full disk, a read-only server, a lock, or silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.core.errors import Cause
+from foliot.engine.model.stall import Refusal
+
+LULL = 10.0
+"""Seconds without another refusal after which the last one is over; whoever reports is refused more often than that."""
+
+_SQLITE = {
+    "SQLITE_FULL": Cause.DISK_FULL,
+    "SQLITE_READONLY": Cause.READ_ONLY,
+    "SQLITE_IOERR": Cause.DISK_ERROR,
+    "SQLITE_CORRUPT": Cause.DISK_ERROR,
+    "SQLITE_NOTADB": Cause.DISK_ERROR,
+    "SQLITE_BUSY": Cause.BUSY,
+    "SQLITE_LOCKED": Cause.BUSY,
+}
+_POSTGRESQL = {
+    "53100": Cause.DISK_FULL,
+    "25006": Cause.READ_ONLY,
+    "58030": Cause.DISK_ERROR,
+    "53300": Cause.BUSY,
+    "57014": Cause.BUSY,
+}
+_MARIADB = {
+    3: Cause.DISK_ERROR,
+    1021: Cause.DISK_FULL,
+    1114: Cause.DISK_FULL,
+    1290: Cause.READ_ONLY,
+    1792: Cause.READ_ONLY,
+    1836: Cause.READ_ONLY,
+    1040: Cause.BUSY,
+    1969: Cause.BUSY,
+    3024: Cause.BUSY,
+}
+_FULL = "error 28 "
+"""MariaDB's engines pass on what the system says when there is no room (ENOSPC), under numbers of their own."""
+
+
+def cause_of(error: Any) -> Cause:
+    """By the driver's own error, never by words that a translation changes, where the driver tells more than words."""
+    cause = getattr(error, "orig", None) or error
+    name = getattr(cause, "sqlite_errorname", None)
+    if isinstance(name, str):
+        # An extended code, such as SQLITE_READONLY_DBMOVED, begins with its plain one.
+        return _SQLITE.get("_".join(name.split("_")[:2]), Cause.AWAY)
+    state = getattr(cause, "sqlstate", None)
+    if isinstance(state, str) and state in _POSTGRESQL:
+        return _POSTGRESQL[state]
+    told: tuple[Any, ...] = getattr(cause, "args", ()) or ()
+    number = told[0] if told else None
+    if isinstance(number, int):
+        full = any(_FULL in str(text) for text in told[1:])
+        return Cause.DISK_FULL if full else _MARIADB.get(number, Cause.AWAY)
+    return Cause.AWAY
+
+
+@dataclass(slots=True)
+class Refusals:
+    """What this process was refused lately. It needs no store to remember it."""
+
+    _write: Refusal | None = None
+    _read: Refusal | None = None
+
+    def note(self, cause: Cause, error: str, at: float, *, writes: bool) -> None:
+        was = self._write if writes else self._read
+        since = at if was is None or at - was.last > LULL else was.since
+        made = Refusal(cause, error, since, at)
+        if writes:
+            self._write = made
+        else:
+            self._read = made
+
+    def standing(self, at: float) -> Refusal | None:
+        """The one that goes on; that nothing can be read weighs more."""
+        for found in (self._read, self._write):
+            if found is not None and at - found.last <= LULL:
+                return found
+        return None

@@ -1,0 +1,92 @@
+"""Seals the credentials of an action on their way into the database, and opens them for whoever performs it.
+
+Each is sealed to its tenant and destination: moved to another tenant's row, or to an action that goes elsewhere, it
+does not open.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.core.credential import SEALED, hideable
+from foliot.core.errors import Conflict, Invalid
+from foliot.core.mask import HIDDEN, Spot, rewritten
+from foliot.core.vault import CannotOpen, Vault
+
+PURPOSE = "credential"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """An action as it is performed; `hidden` is what must not be repeated."""
+
+    action: Mapping[str, Any]
+    hidden: tuple[str, ...] = ()
+    locked: bool = False
+    """Whether one of its credentials cannot be opened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sealer:
+    """Without a vault nothing is sealed, and so nothing is taken that would have to be."""
+
+    vault: Vault | None
+
+    def seal(self, tenant_id: str, action: Mapping[str, Any], *, patch: bool = False) -> dict[str, Any]:
+        """What is sealed already stays as it is. A `patch` may say `***` of what it leaves alone."""
+
+        def sealed(spot: Spot, text: str) -> str:
+            if SEALED.fullmatch(text) or (patch and text == HIDDEN):
+                return text
+            if text == HIDDEN:
+                raise Invalid(spot.place, f"is {HIDDEN}: write the credential itself, or name a secret")
+            if self.vault is None:
+                raise Conflict(
+                    f"{spot.place} holds a credential, which needs a master key to be kept: set FOLIOT_SECRET_KEY to at"
+                    " least 32 random characters"
+                )
+            key, made = self.vault.seal(text.encode(), tenant_id, PURPOSE, spot.destination)
+            return f"sealed.v1.{key}.{base64.urlsafe_b64encode(made).decode().rstrip('=')}"
+
+        return rewritten(action, sealed)
+
+    def stale(self, tenant_id: str, action: Mapping[str, Any]) -> Opened | None:
+        """The action, opened, when something in it is not sealed by the newest key; else None."""
+        fresh = True
+
+        def look(_: Spot, text: str) -> str:
+            nonlocal fresh
+            found = SEALED.fullmatch(text)
+            fresh = fresh and self.vault is not None and found is not None and found["key"] == self.vault.current
+            return text
+
+        rewritten(action, look)
+        return None if fresh else self.open(tenant_id, action)
+
+    def open(self, tenant_id: str, action: Mapping[str, Any]) -> Opened:
+        """The action with its credentials in place. What an older version left unsealed is hidden all the same."""
+        hidden: list[str] = []
+
+        def opened(spot: Spot, text: str) -> str:
+            found = SEALED.fullmatch(text)
+            plain = text if found is None else self._open(found["key"], found["sealed"], tenant_id, spot)
+            hidden.extend(hideable(plain))
+            return plain
+
+        try:
+            made = rewritten(action, opened)
+        except CannotOpen:
+            return Opened(action, locked=True)
+        return Opened(made, tuple(dict.fromkeys(hidden)))
+
+    def _open(self, key: str, sealed: str, tenant_id: str, spot: Spot) -> str:
+        if self.vault is None:
+            raise CannotOpen
+        raw = base64.urlsafe_b64decode(sealed + "=" * (-len(sealed) % 4))
+        try:
+            return self.vault.open(key, raw, tenant_id, PURPOSE, spot.destination).decode()
+        except UnicodeDecodeError:
+            raise CannotOpen from None

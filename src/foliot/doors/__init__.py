@@ -1,1 +1,0 @@
-"""Where people and programs come in. A door parses, asks one use case, and renders."""

@@ -1,0 +1,70 @@
+"""Keeps the leases of the runs in flight, hears cancellations, and abandons what will not stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.attempt import Flight, Stop
+from foliot.engine.executor import Executor
+from foliot.engine.sql.claims import SqlClaims
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What one round did."""
+
+    renewed: int
+    lost: int
+    cancelled: int
+    rest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeper:
+    """One look per process and round, however many runs are in flight."""
+
+    clock: Clock
+    store: Database
+    executor: Executor
+    heartbeat: float
+    period: float
+    name: str = "keeper"
+    topics: Sequence[str] = ()
+
+    async def run_once(self) -> Kept:
+        now = asyncio.get_running_loop().time()
+        flights = [flight for flight in self.executor.flights.values() if flight.stop is not Stop.LEASE]
+        for flight in [flight for flight in flights if flight.performing and flight.hard_at < now]:
+            await self.executor.abandon(flight)
+        if not flights:
+            return Kept(0, 0, 0, self.period)
+        due = [flight for flight in flights if flight.leased_at + self.heartbeat <= now]
+        lost = await self._renew(due, now) if due else 0
+        cancelled = await self._cancel(flights)
+        return Kept(len(due) - lost, lost, cancelled, self.period)
+
+    async def _renew(self, flights: Sequence[Flight], asked_at: float) -> int:
+        executor = self.executor
+        async with self.store.begin() as tx:
+            fences = [flight.claimed.fence for flight in flights]
+            ours = await SqlClaims(tx).extend(fences, executor.lease, self.clock.now())
+        lost = 0
+        for flight in flights:
+            if flight.run_id in ours:
+                executor.renew(flight, asked_at)
+            elif executor.flights.get(flight.run_id) is flight and flight.performing:
+                flight.halt(Stop.LEASE)
+                lost += 1
+        return lost
+
+    async def _cancel(self, flights: Sequence[Flight]) -> int:
+        async with self.store.read() as tx:
+            asked = await SqlClaims(tx).cancels([flight.run_id for flight in flights])
+        chosen = [flight for flight in flights if flight.run_id in asked and flight.stop is None and flight.performing]
+        for flight in chosen:
+            flight.halt(Stop.CANCEL)
+        return len(chosen)

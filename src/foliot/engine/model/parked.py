@@ -1,0 +1,35 @@
+"""Runs whose effect goes on elsewhere: parked, looked at when their moment comes, and parked again or ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.engine.model.event import Line
+from foliot.engine.model.run import Fence, RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parking:
+    """A run that is left alone until `poll_at`, ready to be written: its handle, lines and items move together."""
+
+    fence: Fence
+    handle: Mapping[str, Any]
+    poll_at: datetime
+    at: datetime
+    lines: Sequence[Line] = ()
+    items: Sequence[Any] = ()
+    cancelling: bool = False
+    """Whoever parks it knows that somebody asked for an end."""
+    given_up: RunState = RunState.DEAD_LETTER
+    """As in `Ending`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coming:
+    """Parked runs whose moment has come, the longest overdue first, and when the first of the others is due."""
+
+    due: Sequence[str] = ()
+    next_at: datetime | None = None

@@ -1,0 +1,117 @@
+"""Whether a failed attempt is tried again, and when."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid
+from foliot.engine.model.run import Failed, Lost
+
+MAX_RETRIES = 100
+MAX_DELAY = 7 * 24 * 3600.0
+RETRY_AFTER_CAP = timedelta(hours=1)
+"""A target may ask for patience, but not for more than this."""
+
+
+class Strategy(StrEnum):
+    """How the delay grows from one retry to the next."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+    FIXED = "fixed"
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """Try again at this moment."""
+
+    moment: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Do not try again; keep the payload when a dead letter is wanted."""
+
+    dead_letter: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`max_retries` = 3 means one first attempt and three more."""
+
+    strategy: Strategy = Strategy.EXPONENTIAL
+    max_retries: int = 3
+    delay_seconds: float = 10.0
+    max_delay_seconds: float = 600.0
+    jitter: float = 0.1
+    dead_letter: bool = True
+
+    @property
+    def max_attempts(self) -> int:
+        return self.max_retries + 1
+
+    def delay(self, retry: int) -> float:
+        """Seconds before retry number `retry` (1 is the first), before jitter."""
+        return min(self.delay_seconds * self._growth(retry), self.max_delay_seconds)
+
+    def _growth(self, retry: int) -> float:
+        match self.strategy:
+            case Strategy.EXPONENTIAL:
+                # 2**62 overflows no float, and the cap wins long before.
+                return 2.0 ** min(retry - 1, 62)
+            case Strategy.LINEAR:
+                return float(retry)
+            case Strategy.FIXED:
+                return 1.0
+
+    def decide(
+        self, run_id: str, attempt: int, max_attempts: int, failure: Failed | Lost, now: datetime
+    ) -> RetryAt | GiveUp:
+        """What follows failure number `attempt` of this run; the same question always gets the same answer."""
+        permanent = isinstance(failure, Failed) and failure.permanent
+        if permanent or attempt >= max_attempts:
+            return GiveUp(self.dead_letter)
+        if isinstance(failure, Lost):
+            # Nothing was wrong with the run, and its lease has made it wait already.
+            return RetryAt(now)
+        if failure.retry_after is not None and failure.retry_after > timedelta(0):
+            return RetryAt(now + min(failure.retry_after, RETRY_AFTER_CAP))
+        spread = 1.0 + self.jitter * random.Random(f"{run_id}:{attempt}").uniform(-1, 1)  # noqa: S311 -- spreads load, guards nothing
+        return RetryAt(now + timedelta(seconds=min(self.delay(attempt) * spread, self.max_delay_seconds)))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "strategy": self.strategy.value,
+            "max_retries": self.max_retries,
+            "delay_seconds": self.delay_seconds,
+            "max_delay_seconds": self.max_delay_seconds,
+            "jitter": self.jitter,
+            "dead_letter": self.dead_letter,
+        }
+
+    @classmethod
+    def from_dict(cls, raw: object) -> RetryPolicy:
+        """Read a policy as people write it; whatever is left out keeps its default."""
+        fields = Fields.of("retry_policy", raw)
+        standard = cls()
+        delay = fields.number("delay_seconds", standard.delay_seconds, low=0, high=MAX_DELAY)
+        most = max(delay, standard.max_delay_seconds)
+        policy = cls(
+            strategy=fields.choice("strategy", Strategy, standard.strategy),
+            max_retries=fields.integer("max_retries", standard.max_retries, low=0, high=MAX_RETRIES),
+            delay_seconds=delay,
+            max_delay_seconds=fields.number("max_delay_seconds", most, low=0, high=MAX_DELAY),
+            jitter=fields.number("jitter", standard.jitter, low=0, high=1),
+            dead_letter=fields.flag("dead_letter", default=standard.dead_letter),
+        )
+        fields.finish()
+        if policy.max_delay_seconds < policy.delay_seconds and "max_delay_seconds" in fields.raw:
+            raise Invalid(
+                "retry_policy.max_delay_seconds", "must not be less than delay_seconds", got=policy.max_delay_seconds
+            )
+        return policy

@@ -1,0 +1,268 @@
+"""Decides what becomes of every instant of a schedule that has come due. Pure: the store writes the plan down."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from foliot.core.errors import Invalid
+from foliot.core.time.trigger import Once, Trigger
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import BUFFER, CatchupMode, Overlap, Spec, Status, load_spec
+
+_TICK = timedelta(microseconds=1)
+
+_CATCHUP_REASON = {
+    CatchupMode.NONE: Reason.CATCHUP_NONE,
+    CatchupMode.LATEST: Reason.CATCHUP_LATEST,
+    CatchupMode.ALL: Reason.CATCHUP_ALL,
+}
+
+
+@dataclass(slots=True)
+class Due:
+    """A locked schedule row whose next instant has come; `spec` is still the stored text, which may be damaged."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    version: int
+    spec: str
+    anchor: datetime
+    next_at: datetime
+    fired: int = 0
+    gap_first: datetime | None = None
+    gap_reason: str | None = None
+    last_run_at: datetime | None = None
+    skip_at: datetime | None = None
+    skip_by: str | None = None
+    ahead_until: datetime | None = None
+    ahead: frozenset[datetime] = frozenset()
+    """Instants that were fired before their time: each has its run already."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A run of the schedule that has not ended. A buffered one waits for its predecessor."""
+
+    id: str
+    state: RunState
+    buffered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """A run to create."""
+
+    scheduled_for: datetime
+    ready_at: datetime
+    buffered: bool = False
+
+
+@dataclass(slots=True)
+class Plan:
+    """What to write for one schedule: all of it, or nothing."""
+
+    due: Due
+    spec: Spec | None
+    runs: list[NewRun] = field(default_factory=list)
+    ledger: list[Entry] = field(default_factory=list)
+    next_at: datetime | None = None
+    fired: int = 0
+    status: Status = Status.ACTIVE
+    span_end: datetime | None = None
+    gap_first: datetime | None = None
+    gap_reason: str | None = None
+    last_run_at: datetime | None = None
+    cancel: list[str] = field(default_factory=list)
+    terminate: list[str] = field(default_factory=list)
+    fault: str | None = None
+
+    @property
+    def skip_at(self) -> datetime | None:
+        """What is still to be skipped: an instant that is settled is forgotten, whatever became of it."""
+        skip = self.due.skip_at
+        if skip is None or self.fault is not None:
+            return skip
+        return skip if self.next_at is not None and skip >= self.next_at else None
+
+    @property
+    def ahead_until(self) -> datetime | None:
+        """Up to where instants may have runs already, as long as the cursor has not passed it."""
+        until = self.due.ahead_until
+        if until is None or self.fault is not None:
+            return until
+        return until if self.next_at is not None and until >= self.next_at else None
+
+
+def settle(due: Due, now: datetime, open_runs: Sequence[OpenRun] = ()) -> Plan:
+    """Account for every instant up to and including `now`: a run, or a line in the ledger."""
+    try:
+        spec = load_spec(due.spec, due.anchor)
+    except Invalid as error:
+        return Plan(due, None, fired=due.fired, last_run_at=due.last_run_at, fault=str(error))
+    plan = Plan(
+        due, spec, fired=due.fired, gap_first=due.gap_first, gap_reason=due.gap_reason, last_run_at=due.last_run_at
+    )
+    following = spec.trigger.next_after(due.next_at)
+    if following is not None and following <= now:
+        instants = _catch_up(plan, spec, now)
+        following = spec.trigger.next_after(now)
+    elif _runs_late(spec, due.next_at, now):
+        instants = [due.next_at]
+    else:
+        instants = _catch_up(plan, spec, now)
+    _judge_overlaps(plan, spec, instants, open_runs)
+    _advance(plan, spec, following, now)
+    return plan
+
+
+def _runs_late(spec: Spec, instant: datetime, now: datetime) -> bool:
+    """A one-off runs however late."""
+    return now - instant < timedelta(seconds=spec.catchup.grace_seconds) or isinstance(spec.trigger.rule, Once)
+
+
+def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
+    """The instants that still run, oldest first; the others become one `missed` range."""
+    catchup, trigger, first = spec.catchup, spec.trigger, plan.due.next_at
+    grace_start = max(first, now - timedelta(seconds=catchup.grace_seconds) + _TICK)
+    window_start = max(first, now - timedelta(seconds=catchup.window_seconds))
+    skip = _to_skip(plan, trigger)
+    passed = {at for at in plan.due.ahead if trigger.names(at)} | ({skip} if skip is not None else set())
+    kept: list[datetime] = []
+    if window_start < grace_start:
+        match catchup.mode:
+            case CatchupMode.NONE:
+                pass
+            case CatchupMode.LATEST:
+                kept = _newest(trigger, window_start, grace_start, 1, passed)
+            case CatchupMode.ALL:
+                kept = _newest(trigger, window_start, grace_start, catchup.max_runs, passed)
+    cut = kept[0] if kept else grace_start
+    if skip is not None and first <= skip < cut:
+        _miss(plan, spec, first, skip)
+        _skip(plan, skip)
+        _miss(plan, spec, trigger.next_after(skip), cut)
+    else:
+        _miss(plan, spec, first, cut)
+    kept = sorted({*kept, *(at for at in passed if cut <= at < grace_start)})
+    return [*kept, *trigger.between(grace_start, now + _TICK)]
+
+
+def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
+    """The instant that somebody wants skipped, if it is one."""
+    skip = plan.due.skip_at
+    return skip if skip is not None and trigger.names(skip) else None
+
+
+def _newest(
+    trigger: Trigger, start: datetime, end: datetime, limit: int, passed: Collection[datetime]
+) -> list[datetime]:
+    """The last instants before `end` that may run: one that is passed over takes no other's place."""
+    return [at for at in trigger.newest(start, end, limit + len(passed)) if at not in passed][-limit:]
+
+
+def _miss(plan: Plan, spec: Spec, first: datetime | None, end: datetime) -> None:
+    """The instants of [first, end), if there are any, are missed."""
+    if first is not None and first < end and (count := spec.trigger.count(first, end)):
+        last = spec.trigger.newest(first, end, 1)[0]
+        _account(plan, first, last, count, Fate.MISSED, _CATCHUP_REASON[spec.catchup.mode])
+
+
+def _skip(plan: Plan, instant: datetime) -> None:
+    """A line of its own: it says who wanted it, and merges with nothing."""
+    plan.ledger.append(Entry(instant, instant, 1, Fate.SKIPPED, Reason.REQUESTED, plan.due.skip_by))
+    plan.gap_first = plan.gap_reason = None
+
+
+def _judge_overlaps(plan: Plan, spec: Spec, instants: list[datetime], open_runs: Sequence[OpenRun]) -> None:
+    room = None if spec.max_runs is None else spec.max_runs - plan.fired
+    crowd = _Crowd(len(open_runs), sum(run.buffered for run in open_runs), _must_wait(open_runs))
+    ahead = plan.due.ahead
+    left = sum(instant != plan.due.skip_at and instant not in ahead for instant in instants)
+    for instant in instants:
+        if room is not None and len(plan.runs) >= room:
+            break
+        if instant == plan.due.skip_at:
+            _skip(plan, instant)
+            continue
+        if instant in ahead:
+            _account(plan, instant, instant, 1, Fate.SKIPPED, Reason.AHEAD)
+            continue
+        left -= 1
+        waits, refused = crowd.judge(spec.overlap, left)
+        if refused:
+            _account(plan, instant, instant, 1, Fate.SKIPPED, refused)
+        else:
+            plan.runs.append(NewRun(instant, spec.ready_at(plan.due.id, instant), waits))
+            plan.gap_first = plan.gap_reason = None
+            crowd.open, crowd.buffered = crowd.open + 1, crowd.buffered + waits
+    if plan.runs and spec.overlap is Overlap.CANCEL_OTHER:
+        plan.cancel = [run.id for run in open_runs]
+    if plan.runs and spec.overlap is Overlap.TERMINATE_OTHER:
+        plan.terminate = [run.id for run in open_runs]
+
+
+def _must_wait(open_runs: Sequence[OpenRun]) -> bool:
+    """Runs that only wait are cancelled at once; one that runs takes a moment to stop."""
+    return any(not run.buffered and run.state is RunState.RUNNING for run in open_runs)
+
+
+@dataclass(slots=True)
+class _Crowd:
+    """The open runs of a schedule, as they grow while its instants are judged."""
+
+    open: int
+    buffered: int
+    one_runs: bool
+
+    def judge(self, overlap: Overlap, left: int) -> tuple[bool, Reason | None]:
+        """Whether the next run must wait, and why it may not be; `left` instants come after it."""
+        match overlap:
+            case Overlap.ALLOW_ALL:
+                return False, None
+            case Overlap.SKIP:
+                return False, Reason.OVERLAP if self.open else None
+            case Overlap.BUFFER_ONE:
+                return bool(self.open), Reason.OVERLAP if self.buffered else None
+            case Overlap.BUFFER_ALL:
+                return bool(self.open), Reason.BUFFER_FULL if self.buffered >= BUFFER else None
+            case Overlap.CANCEL_OTHER:
+                return self.one_runs, Reason.SUPERSEDED if left else None
+            case Overlap.TERMINATE_OTHER:
+                return False, Reason.SUPERSEDED if left else None
+
+
+def _account(plan: Plan, first: datetime, last: datetime, count: int, fate: Fate, reason: Reason) -> None:
+    """Add to the ledger; a range that goes on from the last one keeps that one's first instant, so the two merge."""
+    if plan.gap_reason == reason and plan.gap_first is not None:
+        first = plan.gap_first
+        if plan.ledger and plan.ledger[-1].first == first:
+            count += plan.ledger.pop().count
+    else:
+        plan.gap_first, plan.gap_reason = first, reason
+    plan.ledger.append(Entry(first, last, count, fate, reason))
+
+
+def _advance(plan: Plan, spec: Spec, following: datetime | None, now: datetime) -> None:
+    plan.fired += len(plan.runs)
+    if plan.runs:
+        fired = plan.runs[-1].scheduled_for
+        # A run that was asked for may be newer than the instant that is settled now.
+        plan.last_run_at = max(plan.last_run_at or fired, fired)
+    exhausted = spec.max_runs is not None and plan.fired >= spec.max_runs
+    if exhausted or following is None:
+        plan.status = Status.COMPLETED
+        plan.span_end = plan.runs[-1].scheduled_for if exhausted and plan.runs else now
+    else:
+        plan.next_at = following
+
+
+def judges_overlap(due: Due) -> bool:
+    """Whether settling this schedule needs to know its open runs."""
+    try:
+        return load_spec(due.spec, due.anchor).overlap is not Overlap.ALLOW_ALL
+    except Invalid:
+        return False

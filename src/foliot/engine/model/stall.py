@@ -1,0 +1,119 @@
+"""What stands still, and why: what the watchdog of a process found, as health, attention and metrics tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from foliot.core.errors import Cause
+
+PATIENCE = 25.0
+"""Seconds for which something is due and has not begun before it stands still: it is told within half a minute."""
+
+MOST_HOSTS = 5
+
+
+class Why(StrEnum):
+    """The reason that a process can see, the deepest first."""
+
+    STORE = "store"
+    CLOCK = "clock"
+    BROKER = "broker"
+    NO_WORKER = "no_worker"
+    HOST = "host"
+    SLOTS = "slots"
+    SCHEDULER = "scheduler"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the store refuses a process, from when to when by the monotonic clock."""
+
+    cause: Cause
+    error: str
+    since: float
+    last: float
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A host that holds slots, and whose runs they are."""
+
+    host: str
+    tenant_id: str
+    slots: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standstill:
+    """One reason for which due work does not begin."""
+
+    why: Why
+    told: str
+    """In words that every tenant may read: no host, address or number of another's."""
+    seconds: float
+    """For how long, by the clock that no one can step."""
+    holders: Sequence[Holder] = ()
+    detail: str = ""
+    """More, for whoever keeps the house."""
+    node: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "reason": self.why.value,
+            "told": self.told,
+            "seconds": round(self.seconds, 1),
+            "hosts": [{"host": one.host, "tenant_id": one.tenant_id, "slots": one.slots} for one in self.holders],
+            "detail": self.detail,
+        }
+
+    @classmethod
+    def read(cls, raw: object, node: str) -> Standstill | None:
+        """From a report, which a newer process may have written otherwise."""
+        if not isinstance(raw, Mapping) or raw.get("reason") not in set(Why):
+            return None
+        seconds, hosts = raw.get("seconds"), raw.get("hosts")
+        return cls(
+            why=Why(raw["reason"]),
+            told=str(raw.get("told") or ""),
+            seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
+            holders=[
+                Holder(str(one.get("host")), str(one.get("tenant_id")), int(one.get("slots") or 0))
+                for one in (hosts if isinstance(hosts, list) else ())
+                if isinstance(one, Mapping)
+            ],
+            detail=str(raw.get("detail") or ""),
+            node=node,
+        )
+
+    def whole(self) -> str:
+        """For whoever keeps the house: with the hosts, and what else is known."""
+        named = ", ".join(f"{one.host} ({one.slots})" for one in self.holders)
+        return f"{self.told}{f': {named}' if named else ''}{f' ({self.detail})' if self.detail else ''}"
+
+    def seen_by(self, tenant_id: str) -> str:
+        """For a tenant: a host is named only where its own runs hold it."""
+        own = ", ".join(sorted({one.host for one in self.holders if one.tenant_id == tenant_id}))
+        return f"{self.told}{f'; yours: {own}' if own else ''}"
+
+
+def worst(found: Sequence[Standstill]) -> list[Standstill]:
+    """One for each reason: what has lasted longest, with the hosts of all processes."""
+    made: dict[Why, Standstill] = {}
+    for one in sorted(found, key=lambda each: -each.seconds):
+        first = made.setdefault(one.why, one)
+        if first is not one:
+            made[one.why] = replace(first, holders=joined([*first.holders, *one.holders]))
+    return sorted(made.values(), key=lambda one: list(Why).index(one.why))
+
+
+def joined(holders: Sequence[Holder]) -> list[Holder]:
+    """The hosts that hold most, each tenant's apart."""
+    sums: dict[tuple[str, str], int] = {}
+    for one in holders:
+        sums[one.host, one.tenant_id] = sums.get((one.host, one.tenant_id), 0) + one.slots
+    ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    return [Holder(host, tenant, slots) for (host, tenant), slots in ranked[:MOST_HOSTS]]

@@ -1,0 +1,137 @@
+"""A run in somebody's hands: what its row says, what it is to perform, and until when it is held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, bindparam, select
+
+from foliot.core.errors import Invalid
+from foliot.db.columns import Damaged, Moment
+from foliot.db.dialects import Dialect
+from foliot.db.sealer import Opened
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import Fence, Origin
+from foliot.engine.model.schedule import Spec, load_spec
+from foliot.engine.model.views import Claimed
+from foliot.engine.sql.stored_bytes import BODY, HOLDS
+from foliot.engine.sql.tables import runs, versions
+
+ROW = (
+    runs.c.id,
+    runs.c.tenant_id,
+    runs.c.schedule_id,
+    runs.c.version,
+    runs.c.kind,
+    runs.c.queue,
+    runs.c.attempt,
+    runs.c.max_attempts,
+    runs.c.timeout_seconds,
+    runs.c.scheduled_for,
+    runs.c.fills,
+    runs.c.ready_at,
+    runs.c.created_at,
+    runs.c.epoch,
+    runs.c.token,
+    runs.c.attempt_at,
+    runs.c.cancel_requested,
+    runs.c.action,
+    runs.c.priority,
+    runs.c.due_at,
+    runs.c.origin,
+)
+
+
+class Versions(dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str | None]]):
+    """Versions of schedules that were read once; they never change."""
+
+
+def until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa: FBT001 -- part of a cache's key
+    """When a lease ends that begins now."""
+    return bindparam("b_until", type_=Moment()) if own_clock else dialect.later()
+
+
+@cache
+def _versions(dialect: Dialect) -> Select[Any]:
+    """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
+    columns = (versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor, BODY.c.action)
+    return (
+        select(*columns)
+        .join(BODY, HOLDS)
+        .where(
+            dialect.listed(versions.c.schedule_id, "ids"),
+            versions.c.version.in_(bindparam("numbers", expanding=True)),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Holding(Statements):
+    """What everybody who takes runs into their hands shares."""
+
+    @property
+    def versions(self) -> Versions:
+        return self.tx.cache(Versions)
+
+    @property
+    def own_clock(self) -> bool:
+        """Whether leases end by the caller's clock instead of the database's."""
+        return self.bind_clock or self.dialect.now() is None
+
+    def lease(self, lease: timedelta, now: datetime) -> dict[str, Any]:
+        """The parameters of `until`."""
+        if self.own_clock:
+            return {"b_until": now + lease}
+        return {"b_micros": int(lease.total_seconds() * 1_000_000)}
+
+    async def load(self, rows: Sequence[Any]) -> None:
+        """Versions never change, so what was read once is kept."""
+        wanted = {(row.schedule_id, row.version) for row in rows if row.schedule_id is not None}
+        missing = sorted(key for key in wanted if key not in self.versions)
+        if not missing:
+            return
+        if len(self.versions) > 10_000:
+            self.versions.clear()
+            missing = sorted(wanted)
+        wanted_ids = {"ids": [schedule_id for schedule_id, _ in missing], "numbers": sorted({at for _, at in missing})}
+        for row in await self.conn.execute(_versions(self.dialect), wanted_ids):
+            try:
+                fault = "its action is not JSON" if isinstance(row.action, Damaged) else None
+                self.versions[row.schedule_id, row.version] = (load_spec(row.spec, row.anchor), row.action, fault)
+            except Invalid as error:
+                self.versions[row.schedule_id, row.version] = (None, {}, str(error))
+
+    def claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> Claimed:
+        """The row in the hands of this fence, with what it is to perform; `load` it first."""
+        absent: tuple[Spec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
+        spec, config, fault = (
+            self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)
+        )
+        if isinstance(row.action, Damaged):
+            fault = "its action is not JSON"
+        config = row.action if row.action is not None else config
+        opened = Opened(config) if self.sealer is None else self.sealer.open(row.tenant_id, config)
+        return Claimed(
+            fence=fence,
+            tenant_id=row.tenant_id,
+            schedule_id=row.schedule_id,
+            kind=row.kind,
+            queue=row.queue,
+            attempt=attempt,
+            max_attempts=row.max_attempts,
+            timeout_seconds=row.timeout_seconds,
+            scheduled_for=row.scheduled_for or row.fills or row.created_at,
+            ready_at=row.ready_at,
+            started_at=started_at,
+            cancel_requested=row.cancel_requested,
+            spec=spec,
+            config=opened.action,
+            fault=fault,
+            hidden=opened.hidden,
+            locked=opened.locked,
+            replay=row.origin == Origin.REPLAY,
+        )

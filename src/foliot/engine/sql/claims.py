@@ -1,0 +1,296 @@
+"""Runs pass from hand to hand: picked fairly, claimed by one, renewed, and taken back from the dead."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cache, lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Select, TextClause, Update, and_, bindparam, func, null, or_, select, text, update
+
+from foliot.core.ids import new_id
+from foliot.db.columns import Moment, moment_out
+from foliot.db.dialects import Dialect
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState, order_key
+from foliot.engine.model.views import Admit, Claimed, Ending, Finished, Wait
+from foliot.engine.sql import endings as ends
+from foliot.engine.sql import queue_pauses
+from foliot.engine.sql.claimed_row import ROW, Holding, until
+from foliot.engine.sql.tables import runs
+from foliot.engine.sql.tenant_limits import Caps, first_of_each
+
+SHARES = 100
+"""How many tenants and queues one pick is divided among at most."""
+
+_EXPIRED = (*ROW, runs.c.handle, runs.c.lost_looks)
+
+# Hops from one (queue, tenant) to the next through the index, instead of reading every ready row.
+SHARED = text("""
+WITH RECURSIVE q(lane) AS (
+  SELECT min(lane) FROM runs WHERE lane IS NOT NULL
+  UNION ALL
+  SELECT (SELECT min(r.lane) FROM runs r WHERE r.lane > q.lane) FROM q WHERE q.lane IS NOT NULL
+), t(lane, tenant_id) AS (
+  SELECT q.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = q.lane) FROM q
+  WHERE q.lane IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM queues p WHERE p.name = q.lane AND p.paused_at IS NOT NULL)
+  UNION ALL
+  SELECT t.lane, (SELECT min(r.tenant_id) FROM runs r WHERE r.lane = t.lane AND r.tenant_id > t.tenant_id)
+  FROM t WHERE t.tenant_id IS NOT NULL
+)
+SELECT lane, tenant_id FROM t WHERE tenant_id IS NOT NULL
+""")
+
+
+@lru_cache(maxsize=SHARES)
+def _picks(shares: int, each: int) -> TextClause:
+    """The limit is part of the text: a plan for any limit would read and sort every ready run."""
+    part = (
+        "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
+        " WHERE lane = :lane{0} AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now"
+        " ORDER BY order_key LIMIT {1}) s{0}"
+    )
+    return text(" UNION ALL ".join(part.format(at, each) for at in range(shares)))
+
+
+def rounded(count: int) -> int:
+    """Up to a power of two, so that there are few texts to plan; whoever asked takes no more than it wanted."""
+    return 1 << (count - 1).bit_length()
+
+
+@cache
+def _takeable(dialect: Dialect) -> Select[Any]:
+    query = select(*ROW).where(
+        dialect.listed(runs.c.id, "ids"),
+        runs.c.state.in_(sorted(CLAIMABLE)),
+        runs.c.lane.is_not(None),
+        # A row that somebody put back by hand without a try left would make the whole claim break its CHECK.
+        runs.c.attempt < runs.c.max_attempts,
+        runs.c.ready_at <= bindparam("now", type_=Moment()),
+        *queue_pauses.open_to(dialect),
+    )
+    return dialect.lock(query, skip=True)
+
+
+@cache
+def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part of the cache's key
+    now = bindparam("b_now", type_=Moment())
+    return (
+        update(runs)
+        .where(dialect.listed(runs.c.id, "ids"), runs.c.state.in_(sorted(CLAIMABLE)))
+        .where(*queue_pauses.open_to(dialect))
+        .ordered_values(
+            (runs.c.started_seq, runs.c.event_seq + 1),
+            (runs.c.event_seq, runs.c.event_seq + 1),
+            (runs.c.epoch, runs.c.epoch + 1),
+            (runs.c.attempt, runs.c.attempt + 1),
+            (runs.c.state, RunState.RUNNING.value),
+            (runs.c.lane, None),
+            (runs.c.token, bindparam("b_token")),
+            (runs.c.lease_until, until(dialect, own_clock)),
+            (runs.c.worker, bindparam("b_worker")),
+            (runs.c.attempt_at, now),
+            (runs.c.started_at, func.coalesce(runs.c.started_at, now)),
+            (runs.c.due_at, func.coalesce(runs.c.due_at, runs.c.ready_at)),
+            (runs.c.waiting, null()),
+        )
+    )
+
+
+class Pick(NamedTuple):
+    """A ready run: its rank in its share, and what orders it among all."""
+
+    rank: int
+    order: Any
+    run_id: str
+    tenant_id: str
+
+
+def urgency(pick: Pick) -> tuple[Any, str]:
+    return pick.order, pick.run_id
+
+
+@dataclass(frozen=True, slots=True)
+class SqlClaims(Statements):
+    """The workers' view of the store."""
+
+    @property
+    def holding(self) -> Holding:
+        return Holding(self.tx)
+
+    @property
+    def caps(self) -> Caps:
+        return self.tx.cache(Caps)
+
+    async def ready(self, now: datetime, queues: Collection[str] | None, limit: int) -> list[str]:
+        """Ids that could be claimed, most urgent first, each tenant its share."""
+        shares = [
+            (lane, tenant) for lane, tenant in await self.conn.execute(SHARED) if queues is None or lane in queues
+        ]
+        await self.caps.refresh(self.conn, now)
+        rooms = await self.caps.rooms(self.conn, self.dialect, {tenant for _, tenant in shares})
+        shares = [share for share in shares if rooms.get(share[1]) != 0]
+        # Whoever comes first by name must not always come first.
+        random.shuffle(shares)
+        found: list[Pick] = []
+        for start in range(0, len(shares), SHARES):
+            found += await self._pick(now, shares[start : start + SHARES], limit)
+            found = first_of_each(sorted(found, key=urgency), rooms) if rooms else found
+            if len(found) >= limit:
+                break
+        # With fewer places than tenants, each has its first before anybody has a second.
+        chosen = sorted(found, key=lambda pick: pick.rank)[:limit]
+        return [pick.run_id for pick in sorted(chosen, key=urgency)]
+
+    async def _pick(self, now: datetime, shares: Sequence[tuple[str, str]], limit: int) -> list[Pick]:
+        """The most urgent ready runs of each share, share by share."""
+        horizon = now + (len(PRIORITIES) - 1) * AGEING
+        bound: dict[str, Any] = {
+            "now": moment_out(self.dialect.name, now),
+            "horizon": moment_out(self.dialect.name, horizon),
+        }
+        for at, (lane, tenant) in enumerate(shares):
+            bound[f"lane{at}"], bound[f"tenant{at}"] = lane, tenant
+        rows = sorted(
+            (share, order, run_id)
+            for share, run_id, order in await self.conn.execute(
+                _picks(len(shares), rounded(math.ceil(limit / len(shares)))), bound
+            )
+        )
+        return [
+            Pick(rank, order, run_id, shares[share][1])
+            for share, members in groupby(rows, key=itemgetter(0))
+            for rank, (_, order, run_id) in enumerate(members)
+        ]
+
+    async def claim(
+        self,
+        run_ids: Sequence[str],
+        worker: str,
+        lease: timedelta,
+        now: datetime,
+        token: str | None = None,
+        admit: Admit | None = None,
+    ) -> list[Claimed]:
+        """Take those that nobody else took first. Whoever brings a `token` can ask later what it took.
+
+        What `admit` turns away is not claimed: it waits until then, which is no attempt, and its row says why.
+        """
+        rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
+        rows = await self._let_through(rows, run_ids, now)
+        if not rows:
+            return []
+        token = token or new_id("tok")
+        await self.holding.load(rows)
+        claimed = {
+            row.id: self.holding.claimed(row, Fence(row.id, row.epoch + 1, token), row.attempt + 1, now) for row in rows
+        }
+        if admit is not None:
+            rows = await self._admitted(rows, run_ids, claimed, admit)
+        if not rows:
+            return []
+        taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
+        taken |= self.holding.lease(lease, now)
+        made = await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
+        if made.rowcount != len(rows):
+            # A queue was paused between the two statements.
+            ours = {one.fence.run_id for one in await self.held([row.id for row in rows], token)}
+            rows = [row for row in rows if row.id in ours]
+        return [claimed[row.id] for row in rows]
+
+    async def _let_through(self, rows: Sequence[Any], run_ids: Sequence[str], now: datetime) -> Sequence[Any]:
+        """Those that the caps of their tenants allow, the most urgent first."""
+        await self.caps.refresh(self.conn, now)
+        if not self.caps.capped({row.tenant_id for row in rows}):
+            return rows
+        rank = {run_id: at for at, run_id in enumerate(run_ids)}
+        return await self.caps.within(self.conn, self.dialect, sorted(rows, key=lambda row: rank[row.id]))
+
+    async def _admitted(
+        self, rows: Sequence[Any], run_ids: Sequence[str], claimed: Mapping[str, Claimed], admit: Admit
+    ) -> Sequence[Any]:
+        """Those that get a slot, the most urgent first; the others wait, by one statement if any is put off."""
+        turned = admit([claimed[run_id] for run_id in run_ids if run_id in claimed])
+        if not turned:
+            return rows
+        if waits := [(row, wait) for row in rows if (wait := turned.get(row.id)) is not None]:
+            await self._put_off(waits)
+        return [row for row in rows if row.id not in turned]
+
+    async def _put_off(self, waits: Sequence[tuple[Any, Wait]]) -> None:
+        """Not an attempt: only when it is looked at again changes, and why."""
+        keys = {"id": [row.id for row, _ in waits], "epoch": [row.epoch for row, _ in waits]}
+        values: dict[str, list[Any]] = {
+            "ready_at": [wait.until for _, wait in waits],
+            "order_key": [order_key(wait.until, row.priority) for row, wait in waits],
+            "due_at": [row.due_at or row.ready_at for row, _ in waits],
+            "waiting": [wait.as_dict() for _, wait in waits],
+        }
+        await self.dialect.update(self.conn, runs, keys, values)
+
+    async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
+        """Which of these are in the hands of this token, for whom the acknowledgement of a claim was lost."""
+        mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)
+        rows = (await self.conn.execute(select(*ROW).where(*mine))).all()
+        await self.holding.load(rows)
+        return [self.holding.claimed(row, Fence(row.id, row.epoch, token), row.attempt, row.attempt_at) for row in rows]
+
+    async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
+        """Renew leases; answers the ids that are still ours."""
+        ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
+        ours = (
+            self.dialect.among(runs.c.id, ids),
+            self.dialect.among(runs.c.token, tokens),
+            runs.c.state == RunState.RUNNING,
+            # Nobody holds a run that was parked meanwhile.
+            runs.c.lease_until.is_not(None),
+        )
+        renewed = update(runs).where(*ours).values(lease_until=until(self.dialect, self.holding.own_clock))
+        await self.conn.execute(renewed, self.holding.lease(lease, now))
+        held = {
+            (row.id, row.epoch, row.token)
+            for row in await self.conn.execute(select(runs.c.id, runs.c.epoch, runs.c.token).where(*ours))
+        }
+        return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
+
+    async def cancels(self, run_ids: Sequence[str]) -> set[str]:
+        # A run that runs no more, seen by whoever still performs it, was taken away.
+        stop = or_(runs.c.cancel_requested.is_(True), runs.c.state != RunState.RUNNING)
+        query = select(runs.c.id).where(self.dialect.among(runs.c.id, run_ids), stop)
+        return set((await self.conn.execute(query)).scalars())
+
+    async def finish(self, endings: Sequence[Ending], now: datetime) -> Finished:
+        return await ends.finish(self.conn, self.dialect, endings, now)
+
+    async def lock_expired(self, now: datetime, limit: int, longest: timedelta | None = None) -> list[Claimed]:
+        """Runs whose lease ran out, by our clock and the database's, locked, as their last holder had them.
+
+        A lease that ends later than `longest` from now was given before a clock went back, and counts as run out.
+        """
+        clock = None if self.holding.bind_clock else self.dialect.now()
+        # By both clocks: a step of one of them takes no run from a worker that lives.
+        over = [runs.c.lease_until < now, *([] if clock is None else [runs.c.lease_until < clock])]
+        expired = and_(*over) if longest is None else or_(and_(*over), runs.c.lease_until > now + longest)
+        query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)
+        query = query.order_by(runs.c.lease_until).limit(limit)
+        rows = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
+        await self.holding.load(rows)
+        return [
+            replace(
+                self.holding.claimed(row, Fence(row.id, row.epoch, row.token), row.attempt, row.attempt_at),
+                handle=row.handle,
+                lost_looks=row.lost_looks,
+            )
+            for row in rows
+        ]
+
+    async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
+        """Let buffered runs go whose predecessor has ended."""
+        return await ends.release(self.conn, self.dialect, now, schedule_ids, limit)

@@ -1,0 +1,217 @@
+"""Due schedules become runs: a handful of statements for a whole batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Select, bindparam, func, literal_column, select
+
+from foliot.core.ids import RUN, new_id
+from foliot.db.columns import Moment
+from foliot.db.dialects import Change, Dialect
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import Origin, RunState, order_key
+from foliot.engine.model.schedule import Spec, Status
+from foliot.engine.model.settle import Due, NewRun, OpenRun, Plan
+from foliot.engine.model.views import Recorded
+from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.tables import ledger, runs, schedules, spans
+
+_DUE = (
+    schedules.c.id,
+    schedules.c.tenant_id,
+    schedules.c.user_id,
+    schedules.c.version,
+    schedules.c.spec,
+    schedules.c.anchor,
+    schedules.c.next_at,
+    schedules.c.fired,
+    schedules.c.gap_first,
+    schedules.c.gap_reason,
+    schedules.c.last_run_at,
+    schedules.c.skip_at,
+    schedules.c.skip_by,
+    schedules.c.ahead_until,
+)
+
+
+# The condition is said out loud, so that SQLite sees that its partial index answers.
+_NEXT_DUE = select(func.min(schedules.c.next_at)).where(schedules.c.next_at.is_not(None))
+
+
+@cache
+def _due(dialect: Dialect, bind_clock: bool, limit: int) -> Select[Any]:  # noqa: FBT001 -- part of the cache's key
+    now = bindparam("now", type_=Moment())
+    clock, begun = (None, None) if bind_clock else (dialect.now(), dialect.begun())
+    later = schedules.alias("later")
+    # What is not due yet, by the clock that is behind: whoever sleeps until then sleeps through nothing.
+    following = select(func.min(later.c.next_at)).where(
+        later.c.next_at > (now if begun is None else dialect.earlier(now, begun))
+    )
+    query = select(*_DUE, following.scalar_subquery()).where(schedules.c.next_at <= now)
+    if clock is not None:
+        # Our clock follows the database's, but only the database's decides.
+        query = query.where(schedules.c.next_at <= clock)
+    # A plan for any limit reads the whole table; the limit is part of the text so that it reads that many rows.
+    return dialect.lock(query.order_by(schedules.c.next_at).limit(literal_column(str(limit))), skip=True)
+
+
+@cache
+def _open(dialect: Dialect) -> Select[Any]:
+    columns = (runs.c.open_of, runs.c.id, runs.c.state, runs.c.buffered_of)
+    return select(*columns).where(dialect.listed(runs.c.open_of, "ids")).order_by(runs.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFiring(Statements):
+    """The ticker's view of the store."""
+
+    async def lock_due(
+        self, now: datetime, limit: int, *, own_clock: bool = False
+    ) -> tuple[list[Due], datetime | None]:
+        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due.
+
+        The database's clock has the last word, unless the caller says that its own does.
+        """
+        query = _due(self.dialect, self.bind_clock or own_clock, limit)
+        rows = (await self.conn.execute(query, {"now": now})).all()
+        found = [Due(*row[:-1]) for row in rows]
+        await self._load_ahead(found, now)
+        return found, rows[0][-1] if rows else None
+
+    async def lock_one(self, schedule_id: str) -> Due | None:
+        """The same lock on one schedule, due or not, for those who change it; None when it has no cursor."""
+        query = select(*_DUE).where(schedules.c.id == schedule_id)
+        row = (await self.conn.execute(self.dialect.lock(query))).first()
+        if row is None or row.next_at is None:
+            return None
+        due = Due(*row)
+        await self._load_ahead([due], due.ahead_until or due.next_at)
+        return due
+
+    async def _load_ahead(self, found: Sequence[Due], until: datetime) -> None:
+        """Which instants up to there have their run already: hardly any schedule ever has such."""
+        led = {one.id: one for one in found if one.ahead_until is not None}
+        if not led:
+            return
+        query = select(runs.c.schedule_id, runs.c.fills).where(
+            self.dialect.among(runs.c.schedule_id, sorted(led)),
+            runs.c.fills >= min(one.next_at for one in led.values()),
+            runs.c.fills <= until,
+            runs.c.origin == Origin.INSTANT,
+        )
+        for schedule_id, at in await self.conn.execute(query):
+            led[schedule_id].ahead |= {at}
+
+    async def open_runs(self, schedule_ids: Sequence[str]) -> dict[str, list[OpenRun]]:
+        if not schedule_ids:
+            return {}
+        found: dict[str, list[OpenRun]] = {}
+        rows = await self.conn.execute(_open(self.dialect), {"ids": list(schedule_ids)})
+        for schedule_id, run_id, state, buffered in rows:
+            found.setdefault(schedule_id, []).append(OpenRun(run_id, RunState(state), buffered is not None))
+        return found
+
+    async def record(self, plans: Sequence[Plan], now: datetime) -> Recorded:
+        """Write every plan: runs, ledger, cursors. The cursor is compared, so a plan made twice is written once."""
+        if not plans:
+            return Recorded()
+        made = [(plan.due, plan.spec, run) for plan in plans if plan.spec for run in plan.runs]
+        if made:
+            moved = await self.dialect.update_and_insert(self.conn, _advanced(plans), (runs, _created(made, now)))
+        else:
+            moved = await self.dialect.update(self.conn, *_advanced(plans))
+        if moved != len(plans):
+            # Under the row lock this cannot be; without it somebody else settled these instants first.
+            raise RuntimeError(f"{len(plans) - moved} of {len(plans)} cursors moved while their rows were locked")
+        await self._account(plans)
+        await self._complete(plans)
+        await self._replace(plans, now)
+        lateness = [(now - run.scheduled_for).total_seconds() for _, _, run in made]
+        return Recorded(len(made), [run.ready_at for _, _, run in made if run.ready_at > now], lateness)
+
+    async def _account(self, plans: Sequence[Plan]) -> None:
+        entries = [(plan.due, entry) for plan in plans for entry in plan.ledger]
+        if not entries:
+            return
+        columns = {
+            "schedule_id": [due.id for due, _ in entries],
+            "first_at": [entry.first for _, entry in entries],
+            "fate": [entry.fate.value for _, entry in entries],
+            "tenant_id": [due.tenant_id for due, _ in entries],
+            "last_at": [entry.last for _, entry in entries],
+            "count": [entry.count for _, entry in entries],
+            "version": [due.version for due, _ in entries],
+            "reason": [entry.reason.value for _, entry in entries],
+            "skipped_by": [entry.by for _, entry in entries],
+        }
+        await self.dialect.insert(self.conn, ledger, columns, conflict="add")
+
+    async def _complete(self, plans: Sequence[Plan]) -> None:
+        done = [plan for plan in plans if plan.status is Status.COMPLETED]
+        if not done:
+            return
+        ended = {"end_at": [plan.span_end for plan in done], "open_of": [None] * len(done)}
+        await self.dialect.update(self.conn, spans, {"open_of": [plan.due.id for plan in done]}, ended)
+
+    async def _replace(self, plans: Sequence[Plan], now: datetime) -> None:
+        cancel = [run_id for plan in plans for run_id in plan.cancel]
+        stop = [run_id for plan in plans for run_id in plan.terminate]
+        if cancel or stop:
+            await cancel_runs(self.conn, self.dialect, cancel, now, "replaced by a later instant", at_once=stop)
+
+    async def next_due(self) -> datetime | None:
+        found: datetime | None = await self.conn.scalar(_NEXT_DUE)
+        return found
+
+
+Made = tuple[Due, Spec, NewRun]
+
+
+def _advanced(plans: Sequence[Plan]) -> Change:
+    values: dict[str, list[Any]] = {
+        "next_at": [plan.next_at for plan in plans],
+        "fired": [plan.fired for plan in plans],
+        "status": [plan.status.value for plan in plans],
+        "gap_first": [plan.gap_first for plan in plans],
+        "gap_reason": [plan.gap_reason for plan in plans],
+        "last_run_at": [plan.last_run_at for plan in plans],
+    }
+    if any(plan.fault for plan in plans):
+        values["fault"] = [plan.fault for plan in plans]
+        values["fault_next_at"] = [plan.due.next_at if plan.fault else None for plan in plans]
+    if any(plan.due.skip_at for plan in plans):
+        values["skip_at"] = [plan.skip_at for plan in plans]
+        values["skip_by"] = [None if plan.skip_at is None else plan.due.skip_by for plan in plans]
+    if any(plan.due.ahead_until for plan in plans):
+        values["ahead_until"] = [plan.ahead_until for plan in plans]
+    keys = {"id": [plan.due.id for plan in plans], "next_at": [plan.due.next_at for plan in plans]}
+    return schedules, keys, values
+
+
+def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
+    count = len(made)
+    return {
+        "id": [new_id(RUN) for _ in made],
+        "tenant_id": [due.tenant_id for due, _, _ in made],
+        "user_id": [due.user_id for due, _, _ in made],
+        "schedule_id": [due.id for due, _, _ in made],
+        "open_of": [due.id for due, _, _ in made],
+        "version": [due.version for due, _, _ in made],
+        "kind": [spec.kind for _, spec, _ in made],
+        "state": [RunState.QUEUED.value] * count,
+        "scheduled_for": [run.scheduled_for for _, _, run in made],
+        "ready_at": [run.ready_at for _, _, run in made],
+        "queue": [spec.queue for _, spec, _ in made],
+        "priority": [spec.priority for _, spec, _ in made],
+        "order_key": [order_key(run.ready_at, spec.priority) for _, spec, run in made],
+        "lane": [None if run.buffered else spec.queue for _, spec, run in made],
+        "buffered_of": [due.id if run.buffered else None for due, _, run in made],
+        "max_attempts": [spec.retry.max_attempts for _, spec, _ in made],
+        "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
+        "created_at": [now] * count,
+    }

@@ -1,0 +1,276 @@
+"""How runs end: recorded by their attempt, cancelled from outside, and what their end sets free."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, bindparam, case, insert, literal, null, or_, select, true, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.core.failure_fingerprint import fingerprint
+from foliot.db.columns import Document, Moment
+from foliot.db.dialects import Dialect
+from foliot.engine.model.run import CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
+from foliot.engine.model.views import Ending, Finished
+from foliot.engine.sql import metric_counters
+from foliot.engine.sql.log_chunks import Scribe, told_columns
+from foliot.engine.sql.tables import attempts, log_chunks, runs
+
+_HELD = (
+    runs.c.id,
+    runs.c.tenant_id,
+    runs.c.schedule_id,
+    runs.c.kind,
+    runs.c.epoch,
+    runs.c.token,
+    runs.c.state,
+    runs.c.event_seq,
+    runs.c.started_seq,
+    runs.c.log_bytes,
+    runs.c.log_dropped,
+    runs.c.attempt,
+    runs.c.attempt_at,
+    runs.c.worker,
+    runs.c.priority,
+    runs.c.queue,
+    runs.c.origin,
+    runs.c.parent_id,
+    runs.c.ready_at,
+    runs.c.cancel_requested,
+    runs.c.poll_at,
+    runs.c.handle.is_not(None).label("noted"),
+)
+
+
+@cache
+def _held(dialect: Dialect) -> Select[Any]:
+    return dialect.lock(select(*_HELD).where(dialect.listed(runs.c.id, "ids")).order_by(runs.c.id))
+
+
+@cache
+def _waiting() -> Select[Any]:
+    """Schedules with buffered runs that nothing stands before any more."""
+    before = runs.alias("before")
+    stands_before = select(before.c.id).where(before.c.open_of == runs.c.buffered_of, before.c.buffered_of.is_(None))
+    buffered = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None), ~stands_before.exists()).distinct()
+    return buffered.limit(bindparam("most"))
+
+
+@cache
+def _waiting_among(dialect: Dialect) -> Select[Any]:
+    return _waiting().where(dialect.listed(runs.c.buffered_of, "ids"))
+
+
+async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime) -> Finished:
+    """Record a batch of endings; one that does not carry the current fence changes nothing."""
+    by_id = {ending.fence.run_id: ending for ending in endings}
+    held, repeated = [], {}
+    for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
+        ending = by_id[row.id]
+        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+            continue
+        if row.poll_at is not None:
+            # Parked meanwhile: whoever looks at it next decides.
+            continue
+        if row.state == RunState.RUNNING:
+            if row.cancel_requested and not ending.state.final:
+                # Asked for while the attempt was ending: there is no other try to wait for.
+                ending = replace(ending, state=RunState.CANCELLED, ready_at=None)
+            held.append((row, ending))
+        else:
+            # Our own fence on an ended run: this ending was written before and its acknowledgement got lost.
+            repeated[row.id] = RunState(row.state)
+    states = repeated | {row.id: ending.state for row, ending in held}
+    released = 0
+    if held:
+        await _write(conn, dialect, held)
+        ended = [row for row, ending in held if ending.state.final]
+        freed = {row.schedule_id for row in ended if row.schedule_id is not None}
+        released = await release(conn, dialect, now, sorted(freed)) if freed else 0
+        await _resolve(conn, dialect, held)
+        await metric_counters.add_ended(conn, dialect, [ending.state for _, ending in held])
+    return Finished(states, frozenset(by_id) - states.keys(), released)
+
+
+async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
+    scribe = Scribe.new()
+    tolds = await scribe.tell_each((row, ending.lines, ending.at) for row, ending in held)
+    if scribe.columns["run_id"]:
+        await dialect.insert(conn, log_chunks, scribe.columns)
+    seqs = [told.seq + 1 for told in tolds]
+    ready = [ending.ready_at or row.ready_at for row, ending in held]
+    values: dict[str, list[Any]] = {
+        "state": [ending.state.value for _, ending in held],
+        "attempt": [row.attempt - ending.refund for row, ending in held],
+        "ready_at": ready,
+        "order_key": [order_key(at, row.priority) for at, (row, _) in zip(ready, held, strict=True)],
+        "lane": [None if ending.state.final else row.queue for row, ending in held],
+        "offered_at": [None] * len(held),
+        "open_of": [None if ending.state.final else row.schedule_id for row, ending in held],
+        "lease_until": [None] * len(held),
+        "event_seq": seqs,
+        "final_seq": [seq if ending.state.final else None for seq, (_, ending) in zip(seqs, held, strict=True)],
+        "finished_at": [ending.at if ending.state.final else None for _, ending in held],
+        "result": [ending.result for _, ending in held],
+        "error": [ending.error for _, ending in held],
+    }
+    if scribe.columns["run_id"]:
+        values = {**told_columns(tolds), **values}
+    if any(ending.state in FAILURES for _, ending in held):
+        values["fingerprint"] = [_alike(row, ending) for row, ending in held]
+    if any(ending.lost for _, ending in held):
+        # Whoever lost its lease must not mistake our ending for its own.
+        values["token"] = [None if ending.lost else row.token for row, ending in held]
+    keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
+    await dialect.update(conn, runs, keys, values)
+    ended: dict[str, list[Any]] = {
+        "run_id": keys["id"],
+        "epoch": keys["epoch"],
+        "tenant_id": [row.tenant_id for row, _ in held],
+        "number": [row.attempt for row, _ in held],
+        "worker": [row.worker for row, _ in held],
+        "outcome": [ending.outcome for _, ending in held],
+        "state": values["state"],
+        "started_at": [row.attempt_at for row, _ in held],
+        "ended_at": [ending.at for _, ending in held],
+        "started_seq": [row.started_seq for row, _ in held],
+        "ended_seq": seqs,
+        "error": values["error"],
+        "response": [ending.response for _, ending in held],
+        "retry_at": [ending.ready_at for _, ending in held],
+    }
+    await dialect.insert(conn, attempts, ended)
+    again = [row.id for row, ending in held if row.noted and not ending.state.final]
+    if again:
+        # Its next attempt begins anew.
+        await conn.execute(update(runs).where(dialect.among(runs.c.id, again)).values(handle=None))
+
+
+def _alike(row: Any, ending: Ending) -> str | None:
+    return fingerprint(row.kind, ending.error, ending.host) if ending.state in FAILURES else None
+
+
+async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
+    """A replay that succeeded settles its dead letter."""
+    good = {RunState.SUCCESS, RunState.PARTIAL}
+    replays = [row for row, ending in held if row.origin == Origin.REPLAY and ending.state in good]
+    if replays:
+        letters = {"id": [row.parent_id for row in replays]}
+        await dialect.update(conn, runs, letters, {"resolved_by": [row.id for row in replays]})
+
+
+async def cancel_runs(
+    conn: AsyncConnection,
+    dialect: Dialect,
+    run_ids: Sequence[str],
+    now: datetime,
+    reason: str,
+    *,
+    at_once: Sequence[str] = (),
+) -> int:
+    """Waiting runs end now; running ones are asked to stop, or, `at_once`, cut off from their attempt."""
+    error = {"code": "cancelled", "message": reason}
+    cut = dialect.among(runs.c.id, at_once)
+    ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)
+    # An effect that goes on elsewhere is stopped by whoever looks at it next; whoever holds it now hears of it.
+    free = or_(cut, runs.c.lease_until.is_(None))
+    looked_at = and_(runs.c.state == RunState.RUNNING, runs.c.handle.is_not(None), free)
+
+    def when(value: Any, column: ColumnElement[Any]) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+        return column, case((ends, value), else_=column)
+
+    changed = await conn.execute(
+        update(runs)
+        .where(dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
+        # Assignments run left to right on MariaDB: each must see what it needs before that changes.
+        .ordered_values(
+            (runs.c.poll_at, case((looked_at, literal(now, Moment())), else_=runs.c.poll_at)),
+            (runs.c.cancel_requested, case((ends, runs.c.cancel_requested), else_=true())),
+            when(runs.c.event_seq + 1, runs.c.final_seq),
+            when(runs.c.event_seq + 1, runs.c.event_seq),
+            when(runs.c.epoch + 1, runs.c.epoch),
+            when(null(), runs.c.open_of),
+            when(null(), runs.c.lease_until),
+            when(literal(now, Moment()), runs.c.finished_at),
+            when(literal(error, Document()), runs.c.error),
+            (runs.c.lane, None),
+            (runs.c.buffered_of, None),
+            when(literal(RunState.CANCELLED.value), runs.c.state),
+        )
+    )
+    if at_once:
+        await _cut_off(conn, dialect, at_once, now, error)
+    return changed.rowcount
+
+
+async def _cut_off(
+    conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime, error: Mapping[str, Any]
+) -> None:
+    """An attempt that is cut off cannot write its own row any more."""
+    told = {
+        "run_id": runs.c.id,
+        "epoch": runs.c.epoch - 1,
+        "tenant_id": runs.c.tenant_id,
+        "number": runs.c.attempt,
+        "worker": runs.c.worker,
+        "outcome": literal("cancelled"),
+        "state": literal(RunState.CANCELLED.value),
+        "started_at": runs.c.attempt_at,
+        "ended_at": literal(now, Moment()),
+        "started_seq": runs.c.started_seq,
+        "ended_seq": runs.c.final_seq,
+        "error": literal(error, Document()),
+    }
+    # Read after the update, which holds the rows: an attempt that ended first has written its row itself.
+    written = select(attempts.c.run_id).where(attempts.c.run_id == runs.c.id, attempts.c.epoch == runs.c.epoch - 1)
+    cut = select(*told.values()).where(
+        dialect.among(runs.c.id, run_ids),
+        runs.c.state == RunState.CANCELLED,
+        runs.c.finished_at == now,
+        runs.c.started_seq.is_not(None),
+        ~written.exists(),
+    )
+    await conn.execute(insert(attempts).from_select(list(told), cut))
+
+
+async def release(
+    conn: AsyncConnection, dialect: Dialect, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000
+) -> int:
+    """Let the oldest buffered run of each schedule go when nothing stands before it any more."""
+    if schedule_ids is None:
+        waiting = await conn.execute(_waiting(), {"most": limit})
+    else:
+        waiting = await conn.execute(_waiting_among(dialect), {"most": limit, "ids": list(schedule_ids)})
+    queued = sorted(set(waiting.scalars()))
+    if not queued:
+        return 0
+    columns = (
+        *(runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at),
+        runs.c.scheduled_for,
+    )
+    query = select(*columns).where(dialect.among(runs.c.open_of, queued)).order_by(runs.c.id)
+    first: dict[str, Any] = {}
+    busy = set()
+    for row in await conn.execute(dialect.lock(query)):
+        if row.buffered_of is None:
+            busy.add(row.open_of)
+        elif row.open_of not in first or row.scheduled_for < first[row.open_of].scheduled_for:
+            # By their instants: ids are made by the clocks of the processes that fire, and those may differ.
+            first[row.open_of] = row
+    free = [row for schedule_id, row in first.items() if schedule_id not in busy]
+    if not free:
+        return 0
+    ready = [max(row.ready_at, now) for row in free]
+    values = {
+        "buffered_of": [None] * len(free),
+        "lane": [row.queue for row in free],
+        "offered_at": [None] * len(free),
+        "ready_at": ready,
+        "order_key": [order_key(at, row.priority) for at, row in zip(ready, free, strict=True)],
+    }
+    keys = {"id": [row.id for row in free], "state": [RunState.QUEUED.value] * len(free)}
+    return await dialect.update(conn, runs, keys, values)

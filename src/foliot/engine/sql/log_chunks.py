@@ -1,0 +1,104 @@
+"""Log lines and progress, kept in compressed chunks and numbered with the run's other events; bounded per run."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from foliot.engine.model.event import LINES_PER_RUN, LOG_BYTES, Event, EventType, Line
+
+CHUNK_LINES = 500
+
+
+def pack(lines: Sequence[Line]) -> bytes:
+    """A chunk's bytes; level 1 is nearly as small as the best and several times faster."""
+    rows = [[line.at.isoformat(), line.type.value, line.level, line.message, line.data] for line in lines]
+    return zlib.compress(orjson.dumps(rows), 1)
+
+
+def unpack(data: bytes, first_seq: int) -> Iterator[Event]:
+    """A chunk's lines as numbered events."""
+    for offset, (at, kind, level, message, extra) in enumerate(orjson.loads(zlib.decompress(data))):
+        yield Event(
+            first_seq + offset, datetime.fromisoformat(at), EventType(kind), level=level, message=message, data=extra
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where a run stands after its new lines: its last number, what its log takes, and what found no room."""
+
+    seq: int
+    size: int
+    dropped: int
+
+
+def told_columns(tolds: Sequence[Told]) -> dict[str, list[Any]]:
+    """The same as columns of runs."""
+    return {
+        "event_seq": [told.seq for told in tolds],
+        "log_bytes": [told.size for told in tolds],
+        "log_dropped": [told.dropped for told in tolds],
+    }
+
+
+@dataclass(slots=True)
+class Scribe:
+    """Gathers the chunks of many runs. A run's log has bounds over all its attempts; beyond them lines are counted."""
+
+    columns: dict[str, list[Any]]
+
+    @classmethod
+    def new(cls) -> Scribe:
+        return cls({"run_id": [], "first_seq": [], "tenant_id": [], "last_seq": [], "data": []})
+
+    async def tell_each(self, told: Iterable[tuple[Any, Sequence[Line], datetime | None]]) -> list[Told]:
+        """The same for many, whose chunks are packed one at a time: others go on in between."""
+        tolds = []
+        for row, lines, ended_at in told:
+            for done in self._steps(row, lines, ended_at):
+                if done is None:
+                    await asyncio.sleep(0)
+                else:
+                    tolds.append(done)
+        return tolds
+
+    def tell(self, row: Any, lines: Sequence[Line], ended_at: datetime | None = None) -> Told:
+        """Lines of a running attempt, whose row is locked; at its end a last line says how many found no room."""
+        return next(done for done in self._steps(row, lines, ended_at) if done is not None)
+
+    def _steps(self, row: Any, lines: Sequence[Line], ended_at: datetime | None) -> Generator[Told | None]:
+        """None after each full chunk, then where the run stands."""
+        # Each attempt has told of itself, and each end but the last: the other numbers are lines.
+        room = max(LINES_PER_RUN - (row.event_seq - 2 * row.attempt), 0)
+        seq, size = row.event_seq, row.log_bytes
+        kept = lines[:room]
+        for start in range(0, len(kept), CHUNK_LINES):
+            part = kept[start : start + CHUNK_LINES]
+            data = pack(part)
+            if size + len(data) > LOG_BYTES:
+                # Full from here on, also for something smaller: a log with holes would read as if it had none.
+                size = LOG_BYTES
+                break
+            seq, size = self._add(row, seq, part, data), size + len(data)
+            if len(part) == CHUNK_LINES:
+                yield None
+        dropped = row.log_dropped + len(lines) - (seq - row.event_seq)
+        if dropped and ended_at is not None:
+            said = f"{dropped} more lines were not kept: a run's log has at most {LINES_PER_RUN:,} lines and 256 MiB"
+            last = [Line(ended_at, EventType.LOG, "warning", said)]
+            yield Told(self._add(row, seq, last, pack(last)), size, 0)
+            return
+        yield Told(seq, size, dropped)
+
+    def _add(self, row: Any, seq: int, lines: Sequence[Line], data: bytes) -> int:
+        made = (row.id, seq + 1, row.tenant_id, seq + len(lines), data)
+        for column, value in zip(self.columns.values(), made, strict=True):
+            column.append(value)
+        return seq + len(lines)

@@ -1,0 +1,69 @@
+"""Sums that nobody could count anew without reading a whole table, or at all."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.dialects import Dialect
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.tables import tallies
+
+_HISTOGRAMS = ("lateness", "start_lateness", "duration")
+_COUNTERS = ("fired", "replaced", "stale_writes")
+_MICRO = 1_000_000
+
+_SLOT = random.randrange(16)  # noqa: S311 -- spreads processes, hides nothing
+"""Which rows this process adds to."""
+
+
+async def add(conn: AsyncConnection, dialect: Dialect, counts: Mapping[str, int]) -> None:
+    """Add to sums; always in the same order, so that two who add never wait for each other in a circle."""
+    names = sorted(counts)
+    if names:
+        columns = {"name": names, "slot": [_SLOT] * len(names), "value": [counts[name] for name in names]}
+        await dialect.insert(conn, tallies, columns, conflict="sum")
+
+
+async def add_ended(conn: AsyncConnection, dialect: Dialect, states: Sequence[RunState], *, by: int = 1) -> None:
+    """Count runs into their final states, or, with -1, out of them; those that go on count nowhere."""
+    counts = Counter(f"runs.{state.value}" for state in states if state.final)
+    await add(conn, dialect, {name: by * count for name, count in counts.items()})
+
+
+async def total(conn: AsyncConnection) -> dict[str, Any]:
+    """All of them, in the shape of a process's report; `runs` are the ended ones that are kept, by state."""
+    report: dict[str, Any] = {"runs": {}}
+    buckets: dict[str, dict[int, int]] = {}
+    query = select(tallies.c.name, func.sum(tallies.c.value)).group_by(tallies.c.name)
+    for name, value in await conn.execute(query):
+        group, _, member = name.partition(".")
+        if not member:
+            report[group] = int(value)
+        elif group == "runs":
+            report["runs"][member] = int(value)
+        elif member == "sum":
+            report.setdefault(group, {})["sum"] = float(value) / _MICRO
+        else:
+            buckets.setdefault(group, {})[int(member)] = int(value)
+    for group, counts in buckets.items():
+        report.setdefault(group, {})["counts"] = [counts[at] for at in sorted(counts)]
+    return report
+
+
+def counters(report: object) -> dict[str, int]:
+    """What a report counts, by name; what is damaged counts nothing."""
+    if not isinstance(report, Mapping):
+        return {}
+    found = {name: int(report[name]) for name in _COUNTERS if isinstance(report.get(name), int)}
+    for name in _HISTOGRAMS:
+        histogram = report.get(name)
+        if isinstance(histogram, Mapping) and isinstance(histogram.get("counts"), list):
+            found |= {f"{name}.{at}": int(count) for at, count in enumerate(histogram["counts"])}
+            found[f"{name}.sum"] = round(float(histogram.get("sum", 0)) * _MICRO)
+    return found

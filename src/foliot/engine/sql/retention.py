@@ -1,0 +1,274 @@
+"""Pruning, node reports, and the counts that health and metrics show."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+
+from foliot.commands.idempotency_tables import requests
+from foliot.core.errors import Invalid
+from foliot.core.ids import RUN, floor_id
+from foliot.core.time.trigger import Trigger
+from foliot.db.clock import wall
+from foliot.db.transaction import Statements
+from foliot.engine.model.ledger import Fate, Reason
+from foliot.engine.model.node import Wish
+from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.schedule import Status, load_spec
+from foliot.engine.sql import metric_counters, stored_bytes
+from foliot.engine.sql.tables import attempts, ledger, log_chunks, nodes, runs, schedules, versions
+from foliot.engine.sql.version_pruner import VersionPruner
+from foliot.features.articles.tables import article_jobs, items
+from foliot.features.crawls.sql.requests import forget_expired
+from foliot.features.crawls.tables import crawl_items
+from foliot.features.pipelines.sql.pipelines import forget_runs
+
+
+@dataclass(frozen=True, slots=True)
+class SqlUpkeep(Statements):
+    """What keeps the house in order."""
+
+    async def prune(
+        self, before: datetime, limit: int, after: str = "", tenant_id: str | None = None
+    ) -> tuple[int, str | None]:
+        """Look at so many runs after this id, created before this moment, and delete those that may go.
+
+        The ledger remembers their instants. Open runs and dead letters without an answer stay. Says how many went,
+        and where to go on; None at the end.
+
+        Ids sort by time, so the key finds the oldest runs; but a node whose clock is wrong makes wrong ids.
+
+        What stays is looked at once in each walk through the table, never again and again at its beginning.
+        """
+        walk = (runs.c.id > after, runs.c.id < floor_id(RUN, before))
+        mine = () if tenant_id is None else (runs.c.tenant_id == tenant_id,)
+        query = select(*_PRUNED).where(*walk, *mine).order_by(runs.c.id).limit(limit)
+        looked = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
+        old = [row for row in looked if row.created_at < before and _may_go(row)]
+        if old:
+            await self._delete(old)
+        return len(old), looked[-1].id if len(looked) == limit else None
+
+    async def _delete(self, old: Sequence[Any]) -> None:
+        await self._remember([row for row in old if row.scheduled_for is not None])
+        await metric_counters.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
+        await forget_runs(self.conn, self.dialect, old)
+        ids = [row.id for row in old]
+        for table in (log_chunks, crawl_items, items, article_jobs, attempts):
+            await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
+        await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
+
+    async def _remember(self, old: Sequence[Any]) -> None:
+        """Write the pruned instants into the ledger, as ranges that hold nothing else."""
+        rows = sorted(old, key=lambda row: (row.schedule_id, row.version, row.scheduled_for))
+        triggers = await self._triggers({row.schedule_id for row in rows})
+        last = await self._last_pruned({row.schedule_id for row in rows})
+        columns: dict[str, list[Any]] = {name: [] for name in _LEDGER}
+        for (schedule_id, version), group in groupby(rows, key=lambda row: (row.schedule_id, row.version)):
+            members = list(group)
+            trigger = triggers.get((schedule_id, version))
+            open_first, open_last = last.get((schedule_id, version), (None, None))
+            for first, until, count in _ranges(trigger, [row.scheduled_for for row in members]):
+                joins = open_last is not None and trigger is not None and trigger.next_after(open_last) == first
+                start = open_first if joins else first
+                made = (
+                    schedule_id,
+                    start,
+                    Fate.PRUNED.value,
+                    members[0].tenant_id,
+                    until,
+                    count,
+                    version,
+                    Reason.RETENTION.value,
+                )
+                for name, value in zip(_LEDGER, made, strict=True):
+                    columns[name].append(value)
+                open_first, open_last = start, until
+        if columns["schedule_id"]:
+            await self.dialect.insert(self.conn, ledger, columns, conflict="add")
+
+    async def _triggers(self, schedule_ids: set[str]) -> dict[tuple[str, int], Trigger]:
+        query = select(versions.c.schedule_id, versions.c.version, versions.c.spec, versions.c.anchor)
+        query = query.where(self.dialect.among(versions.c.schedule_id, sorted(schedule_ids)))
+        found = {}
+        for schedule_id, version, spec, anchor in await self.conn.execute(query):
+            try:
+                found[schedule_id, version] = load_spec(spec, anchor).trigger
+            except Invalid:
+                continue
+        return found
+
+    async def _last_pruned(self, schedule_ids: set[str]) -> dict[tuple[str, int], tuple[datetime, datetime]]:
+        query = select(ledger.c.schedule_id, ledger.c.version, func.max(ledger.c.first_at), func.max(ledger.c.last_at))
+        query = query.where(
+            self.dialect.among(ledger.c.schedule_id, sorted(schedule_ids)), ledger.c.fate == Fate.PRUNED
+        )
+        rows = await self.conn.execute(query.group_by(ledger.c.schedule_id, ledger.c.version))
+        return {(schedule_id, version): (first, last) for schedule_id, version, first, last in rows}
+
+    async def prune_requests(self, before: datetime, limit: int) -> int:
+        query = select(requests.c.tenant_id, requests.c.request_key).where(requests.c.created_at < before).limit(limit)
+        old = (await self.conn.execute(query)).all()
+        for tenant_id, group in groupby(sorted(old), key=lambda row: row.tenant_id):
+            keys = [row.request_key for row in group]
+            where = (requests.c.tenant_id == tenant_id, self.dialect.among(requests.c.request_key, keys))
+            await self.conn.execute(delete(requests).where(*where, requests.c.created_at < before))
+        await forget_expired(self.conn, self.dialect, before, limit)
+        return len(old)
+
+    async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
+        """Delete versions of so many schedules after this id that no instant, run or span refers to; the newest stay.
+
+        Says how many went, and where to go on; None at the end.
+        """
+        return await VersionPruner(self.conn, self.dialect).thin(after, limit)
+
+    async def recount(self, after: str, limit: int) -> str | None:
+        """Count anew what so many tenants after this one have stored. Where to go on; None at the end."""
+        query = select(schedules.c.tenant_id).distinct().where(schedules.c.tenant_id > after)
+        found = list((await self.conn.execute(query.order_by(schedules.c.tenant_id).limit(limit))).scalars())
+        for tenant_id in found:
+            await stored_bytes.recount(self.conn, self.dialect, tenant_id)
+        return found[-1] if len(found) == limit else None
+
+    async def report(
+        self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
+    ) -> Wish | None:
+        """A process says how it is, and hears what an operator asked of it."""
+        row = {"id": [node_id], "role": [role], "started_at": [started_at], "seen_at": [now], "report": [dict(report)]}
+        await self.dialect.insert(self.conn, nodes, row, conflict="replace")
+        wish = await self.conn.scalar(select(nodes.c.wish).where(nodes.c.id == node_id))
+        return None if wish is None else Wish(wish)
+
+    async def wish(self, node_id: str, wish: Wish) -> None:
+        await self.conn.execute(update(nodes).where(nodes.c.id == node_id).values(wish=wish.value))
+
+    async def leave(self, node_id: str) -> None:
+        """Forget a node; what it counted is kept."""
+        await self._forget(nodes.c.id == node_id)
+
+    async def forget_nodes(self, before: datetime) -> int:
+        return await self._forget(nodes.c.seen_at < before)
+
+    async def _forget(self, which: ColumnElement[bool]) -> int:
+        """Drop nodes; what they counted stays in the sum."""
+        query = self.dialect.lock(select(nodes.c.id, nodes.c.report).where(which).order_by(nodes.c.id), skip=True)
+        left = (await self.conn.execute(query)).all()
+        if not left:
+            return 0
+        counts: Counter[str] = Counter()
+        for row in left:
+            counts.update(metric_counters.counters(row.report))
+        await metric_counters.add(self.conn, self.dialect, counts)
+        await self.conn.execute(delete(nodes).where(self.dialect.among(nodes.c.id, [row.id for row in left])))
+        return len(left)
+
+    async def nodes(self, since: datetime | None = None) -> list[Mapping[str, Any]]:
+        lately = [] if since is None else [nodes.c.seen_at >= since]
+        rows = await self.conn.execute(select(nodes).where(*lately).order_by(nodes.c.id))
+        return [dict(row) for row in rows.mappings()]
+
+    async def gone(self) -> Mapping[str, Any]:
+        """What forgotten nodes have counted, as one report; with it `runs`, the ended ones that are kept, by state."""
+        return await metric_counters.total(self.conn)
+
+    async def counts(self, tenant_id: str | None = None) -> Mapping[str, Any]:
+        """Schedules by status, open runs by state, queues with depth and the oldest waiting moment, and parked runs."""
+        mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
+        ours = [] if tenant_id is None else [schedules.c.tenant_id == tenant_id]
+        by_status = await self.conn.execute(
+            select(schedules.c.status, func.count()).where(*ours).group_by(schedules.c.status)
+        )
+        return {
+            "schedules": {Status(status).value: count for status, count in by_status},
+            "runs": await self._open(mine),
+            "queues": await self.queues(tenant_id),
+            "parked": await self.parked(tenant_id),
+        }
+
+    async def parked(self, tenant_id: str | None = None) -> Mapping[str, Any]:
+        """`count` of the runs whose effect goes on elsewhere, and `oldest`: when the next look at one is due."""
+        mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
+        waiting = select(func.count(), func.min(runs.c.poll_at)).where(
+            runs.c.poll_at.is_not(None), runs.c.finished_at.is_(None), *mine
+        )
+        count, oldest = (await self.conn.execute(waiting)).one()
+        looked_at = select(func.count()).where(runs.c.lease_until.is_not(None), runs.c.handle.is_not(None), *mine)
+        return {"count": count + (await self.conn.scalar(looked_at) or 0), "oldest": oldest}
+
+    async def _open(self, mine: Sequence[ColumnElement[bool]]) -> dict[str, int]:
+        """Open runs by state, through the indexes of the work at hand: what has ended is never read."""
+        claimable = select(runs.c.state, func.count()).where(runs.c.lane.is_not(None), *mine).group_by(runs.c.state)
+        counts = Counter({RunState(state).value: count for state, count in await self.conn.execute(claimable)})
+        for state, column in (
+            (RunState.QUEUED, runs.c.buffered_of),
+            (RunState.RUNNING, runs.c.lease_until),
+            (RunState.RUNNING, runs.c.poll_at),
+        ):
+            there = (column.is_not(None), runs.c.finished_at.is_(None), *mine)
+            counts[state.value] += await self.conn.scalar(select(func.count()).select_from(runs).where(*there)) or 0
+        return {state: count for state, count in counts.items() if count}
+
+    async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
+        """How many runs wait in each queue, and since when the oldest does; read through an index."""
+        mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
+        depth = await self.conn.execute(
+            select(runs.c.lane, func.count(), func.min(runs.c.ready_at))
+            .where(runs.c.lane.is_not(None), *mine)
+            .group_by(runs.c.lane)
+        )
+        return {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth}
+
+    async def probe(self) -> None:
+        """A write that changes nothing: whether the database would take one."""
+        await self.conn.execute(update(nodes).where(nodes.c.id == "").values(wish=None))
+
+    async def time(self) -> datetime:
+        """What the database's clock says."""
+        clock = self.dialect.now()
+        if clock is None:
+            return wall()
+        moment: datetime = (await self.conn.execute(select(clock))).scalar_one()
+        return moment
+
+
+_PRUNED = (
+    runs.c.id,
+    runs.c.tenant_id,
+    runs.c.schedule_id,
+    runs.c.version,
+    runs.c.scheduled_for,
+    runs.c.created_at,
+    runs.c.state,
+    runs.c.resolved_by,
+    runs.c.poll_at,
+    runs.c.kind,
+)
+
+
+def _may_go(row: Any) -> bool:
+    """Open runs stay, ended ones whose effect nobody let go yet, and a dead letter until a replay of it succeeds."""
+    if row.poll_at is not None:
+        return False
+    return row.state not in OPEN and (row.state != RunState.DEAD_LETTER or row.resolved_by is not None)
+
+
+_LEDGER = ("schedule_id", "first_at", "fate", "tenant_id", "last_at", "count", "version", "reason")
+
+
+def _ranges(trigger: Trigger | None, instants: Sequence[datetime]) -> list[tuple[datetime, datetime, int]]:
+    """Neighbouring instants as (first, last, count); without a trigger to ask, each stands alone."""
+    made: list[tuple[datetime, datetime, int]] = []
+    for instant in instants:
+        if made and trigger is not None and trigger.next_after(made[-1][1]) == instant:
+            first, _, count = made[-1]
+            made[-1] = (first, instant, count + 1)
+        else:
+            made.append((instant, instant, 1))
+    return made

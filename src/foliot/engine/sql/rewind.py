@@ -1,0 +1,70 @@
+"""Sets a schedule back that a clock had led ahead: its spans, its ledger, and the runs that were made too early."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.dialects import Dialect
+from foliot.engine.model.ledger import Entry
+from foliot.engine.model.run import order_key
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Rewound
+from foliot.engine.sql.tables import ledger, runs, schedules, spans
+
+
+async def rewind(
+    conn: AsyncConnection, dialect: Dialect, schedule: Schedule, now: datetime, cut: Sequence[Entry]
+) -> Rewound:
+    """Nothing of this schedule lies beyond `now` afterwards. `cut`: the entries across it, as they end there."""
+    await _spans(conn, schedule.id, now)
+    await _ledger(conn, schedule.id, now, cut)
+    early = await _detach(conn, dialect, schedule.id, now)
+    mine = (runs.c.schedule_id == schedule.id, runs.c.scheduled_for <= now)
+    last: datetime | None = await conn.scalar(select(func.max(runs.c.scheduled_for)).where(*mine))
+    values = {"next_at": schedule.next_at, "last_run_at": last, "updated_at": now, "gap_first": None}
+    if early:
+        values["ahead_until"] = max(early)
+    row = update(schedules).where(schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
+    await conn.execute(row.values(**values, gap_reason=None))
+    return Rewound(early, last)
+
+
+async def _spans(conn: AsyncConnection, schedule_id: str, now: datetime) -> None:
+    mine = spans.c.schedule_id == schedule_id
+    await conn.execute(delete(spans).where(mine, spans.c.start_at > now, spans.c.open_of.is_(None)))
+    await conn.execute(update(spans).where(mine, spans.c.end_at > now).values(end_at=now))
+    await conn.execute(update(spans).where(mine, spans.c.start_at > now).values(start_at=now))
+
+
+async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: Sequence[Entry]) -> None:
+    mine = ledger.c.schedule_id == schedule_id
+    await conn.execute(delete(ledger).where(mine, ledger.c.first_at > now))
+    for entry in cut:
+        this = (mine, ledger.c.first_at == entry.first, ledger.c.fate == entry.fate.value)
+        await conn.execute(update(ledger).where(*this).values(last_at=entry.last, count=entry.count))
+
+
+async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now: datetime) -> list[datetime]:
+    """The runs stay, and say which instant they were made for; that one is accounted for when its time comes."""
+    columns = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
+    query = select(*columns).where(runs.c.schedule_id == schedule_id, runs.c.scheduled_for > now)
+    rows = (await conn.execute(dialect.lock(query.order_by(runs.c.scheduled_for)))).all()
+    if not rows:
+        return []
+    # One that still waits would wait until its instant, and stand in the way of every other until then.
+    waits = [row.lane is not None and row.ready_at > now for row in rows]
+    ready = [now if late else row.ready_at for row, late in zip(rows, waits, strict=True)]
+    values = {
+        "fills": [row.scheduled_for for row in rows],
+        "scheduled_for": [None] * len(rows),
+        "ready_at": ready,
+        "order_key": [
+            order_key(now, row.priority) if late else row.order_key for row, late in zip(rows, waits, strict=True)
+        ],
+    }
+    await dialect.update(conn, runs, {"id": [row.id for row in rows]}, values)
+    return [row.scheduled_for for row in rows]

@@ -1,0 +1,390 @@
+"""Runs as people ask for them: lists, one with its attempts and events, dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
+
+from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import entry_columns
+from foliot.commands.audit_tables import trail
+from foliot.core.document import rfc3339
+from foliot.db.columns import Document
+from foliot.db.transaction import Statements
+from foliot.engine.model.event import Event, EventType, Line
+from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
+from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
+from foliot.engine.sql import metric_counters, stored_bytes
+from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.log_chunks import Scribe, told_columns, unpack
+from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
+
+GROUP_IDS = 100
+
+NAME = select(schedules.c.name).where(schedules.c.id == runs.c.schedule_id).scalar_subquery().label("schedule_name")
+"""What a run's schedule is called now."""
+
+BRIEF = 2048
+"""Characters of a response that lists show."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlRuns(Statements):
+    """What people ask of runs."""
+
+    async def add(self, requests: Sequence[RunRequest], now: datetime, told: Sequence[TrailEntry] = ()) -> None:
+        """New runs, and what the trail says of them; by one statement where the database can."""
+        count = len(requests)
+        columns: dict[str, list[Any]] = {
+            "id": [request.id for request in requests],
+            "tenant_id": [request.tenant_id for request in requests],
+            "user_id": [request.user_id for request in requests],
+            "schedule_id": [request.schedule_id for request in requests],
+            "open_of": [request.schedule_id for request in requests],
+            "version": [request.version for request in requests],
+            "kind": [request.kind for request in requests],
+            "origin": [request.origin.value for request in requests],
+            "state": [RunState.QUEUED.value] * count,
+            "ready_at": [now] * count,
+            "queue": [request.queue for request in requests],
+            "lane": [request.queue for request in requests],
+            "priority": [request.priority for request in requests],
+            "order_key": [order_key(now, request.priority) for request in requests],
+            "max_attempts": [request.max_attempts for request in requests],
+            "timeout_seconds": [request.timeout_seconds for request in requests],
+            "created_at": [now] * count,
+            "action": [self._sealed(request) for request in requests],
+            "parent_id": [request.parent_id for request in requests],
+            "fills": [request.fills for request in requests],
+        }
+        if told:
+            await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
+        else:
+            await self.dialect.insert(self.conn, runs, columns)
+        made = zip(columns["tenant_id"], columns["action"], strict=True)
+        await stored_bytes.add_payloads(self.conn, self.dialect, list(made))
+        await self._note_last_run(requests, now)
+
+    def _sealed(self, request: RunRequest) -> dict[str, Any] | None:
+        if request.action is None or self.sealer is None:
+            return None if request.action is None else dict(request.action)
+        return self.sealer.seal(request.tenant_id, request.action)
+
+    async def _note_last_run(self, requests: Sequence[RunRequest], now: datetime) -> None:
+        """A run that was asked for is its schedule's last one like a run of an instant."""
+        ids = sorted({request.schedule_id for request in requests if request.schedule_id is not None})
+        if ids:
+            stale = or_(schedules.c.last_run_at.is_(None), schedules.c.last_run_at < now)
+            mine = self.dialect.among(schedules.c.id, ids)
+            await self.conn.execute(update(schedules).where(mine, stale).values(last_run_at=now))
+
+    async def last_instant(self, schedule_id: str) -> datetime | None:
+        """The newest instant of the schedule that has a run; runs that were asked for have none."""
+        found: datetime | None = await self.conn.scalar(
+            select(func.max(runs.c.scheduled_for)).where(runs.c.schedule_id == schedule_id)
+        )
+        return found
+
+    async def get(self, tenant_id: str, run_id: str, *, lock: bool = False) -> RunView | None:
+        query = _seen(lock=lock).where(runs.c.id == run_id, runs.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        return None if row is None else view_of(row)
+
+    async def several(self, tenant_id: str, run_ids: Sequence[str], *, lock: bool = False) -> list[RunView]:
+        """Those there are, in the order asked for."""
+        query = _seen(lock=lock).where(self.dialect.among(runs.c.id, run_ids), runs.c.tenant_id == tenant_id)
+        query = query.order_by(runs.c.id)
+        found = {row.id: view_of(row) for row in await self.conn.execute(self.dialect.lock(query) if lock else query)}
+        return [found[run_id] for run_id in run_ids if run_id in found]
+
+    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
+        # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
+        """`filters`: status (or several, comma-separated), schedule_id, kind, queue."""
+        owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
+        query = _seen().where(owner == tenant_id)
+        if page.cursor is not None:
+            query = query.where(runs.c.id < page.cursor)
+        for name in ("schedule_id", "kind", "queue"):
+            if filters.get(name):
+                query = query.where(runs.c[name] == filters[name])
+        query = query.order_by(runs.c.id.desc()).limit(page.limit)
+        wanted = [RunState(state) for state in (filters.get("status") or "").split(",") if state]
+        if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
+            query = query.where(runs.c.state.in_(wanted)) if wanted else query
+            return [view_of(row) for row in await self.conn.execute(query)]
+        found = [view_of(row) for part in _parts(query, wanted) for row in await self.conn.execute(part)]
+        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
+
+    async def attempts(self, run_ids: Sequence[str], *, whole: bool) -> dict[str, list[AttemptView]]:
+        """The ended attempts of each run, oldest first; large responses only if they are wanted whole."""
+        if not run_ids:
+            return {}
+        columns: list[ColumnElement[Any]] = list(attempts.c)
+        if not whole:
+            # A page of full responses could be as large as all of our memory.
+            short = func.length(attempts.c.response) <= BRIEF
+            brief = type_coerce(case((short, attempts.c.response)), Document).label("response")
+            columns = [brief if column.name == "response" else column for column in columns]
+        query = select(*columns).where(self.dialect.among(attempts.c.run_id, run_ids))
+        found: dict[str, list[AttemptView]] = {}
+        for row in await self.conn.execute(query.order_by(attempts.c.run_id, attempts.c.epoch)):
+            found.setdefault(row.run_id, []).append(_attempt(row))
+        return found
+
+    async def cancel(self, run_ids: Sequence[str], now: datetime, reason: str, *, at_once: bool = False) -> int:
+        """Queued and retrying runs are cancelled now; running ones are asked to stop, or, `at_once`, cut off from
+        their attempt. Returns how many were open.
+        """
+        asked, cut = ([], run_ids) if at_once else (run_ids, [])
+        changed = await cancel_runs(self.conn, self.dialect, asked, now, reason, at_once=cut)
+        ended = (self.dialect.among(runs.c.id, run_ids), runs.c.state == RunState.CANCELLED, runs.c.finished_at == now)
+        count = await self.conn.scalar(select(func.count()).select_from(runs).where(*ended))
+        await metric_counters.add_ended(self.conn, self.dialect, [RunState.CANCELLED] * (count or 0))
+        return changed
+
+    async def open_ids(self, schedule_id: str, *, waiting_only: bool) -> list[str]:
+        query = select(runs.c.id).where(runs.c.open_of == schedule_id)
+        if waiting_only:
+            query = query.where(runs.c.state.in_(sorted(CLAIMABLE)))
+        return list((await self.conn.execute(query.order_by(runs.c.id))).scalars())
+
+    async def neighbours(self, tenant_id: str, schedule_id: str, run_id: str) -> tuple[str | None, str | None]:
+        # As in `find`: the schedule's index leads straight to them, the tenant's would not.
+        """The runs of a schedule that were made right before and right after this one."""
+        mine = (runs.c.schedule_id == schedule_id, func.coalesce(runs.c.tenant_id, "") == tenant_id)
+        before = select(runs.c.id).where(*mine, runs.c.id < run_id).order_by(runs.c.id.desc()).limit(1)
+        after = select(runs.c.id).where(*mine, runs.c.id > run_id).order_by(runs.c.id).limit(1)
+        return await self.conn.scalar(before), await self.conn.scalar(after)
+
+    async def dead_groups(self, tenant_id: str, page: Page, **filters: str | None) -> list[DeadGroup]:
+        """Letters that failed alike stand together: same kind, same error, as it was written down."""
+        newest = func.max(runs.c.id).label("newest")
+        query = (
+            select(
+                runs.c.kind,
+                runs.c.error,
+                func.count(),
+                func.min(runs.c.finished_at),
+                func.max(runs.c.finished_at),
+                newest,
+            )
+            .where(*_dead(tenant_id), *_narrowed(filters))
+            .group_by(runs.c.kind, runs.c.error)
+            .order_by(newest.desc())
+            .limit(page.limit)
+        )
+        if page.cursor is not None:
+            query = query.having(newest < page.cursor)
+        groups = (await self.conn.execute(query)).all()
+        members = await self._members(tenant_id, [group.newest for group in groups], filters)
+        return [
+            DeadGroup(*_told(error), kind, count, first, last, members.get(newest) or [newest])
+            for kind, error, count, first, last, newest in groups
+        ]
+
+    async def _members(
+        self, tenant_id: str, newest: Sequence[str], filters: dict[str, str | None]
+    ) -> dict[str, list[str]]:
+        """The newest letters of each group, found by its newest one: errors are compared by the database alone."""
+        if not newest:
+            return {}
+        alike = (runs.c.kind, runs.c.error)
+        ranked = (
+            select(
+                runs.c.id,
+                func.max(runs.c.id).over(partition_by=alike).label("newest"),
+                func.row_number().over(partition_by=alike, order_by=runs.c.id.desc()).label("place"),
+            )
+            .where(*_dead(tenant_id), *_narrowed(filters))
+            .subquery()
+        )
+        query = select(ranked.c.newest, ranked.c.id).where(
+            self.dialect.among(ranked.c.newest, newest), ranked.c.place <= GROUP_IDS
+        )
+        members: dict[str, list[str]] = {}
+        for group, run_id in await self.conn.execute(query.order_by(ranked.c.id.desc())):
+            members.setdefault(group, []).append(run_id)
+        return members
+
+    async def dead_ids(self, tenant_id: str, limit: int, **filters: str | None) -> list[str]:
+        query = select(runs.c.id).where(*_dead(tenant_id), ~_on_its_way(), *_narrowed(filters))
+        return list((await self.conn.execute(query.order_by(runs.c.id).limit(limit))).scalars())
+
+    async def replays(self, run_ids: Sequence[str]) -> dict[str, int]:
+        """How often each letter was sent again; those that never were are left out."""
+        sent = (self.dialect.among(runs.c.parent_id, run_ids), runs.c.origin == Origin.REPLAY)
+        query = select(runs.c.parent_id, func.count().label("replays")).where(*sent).group_by(runs.c.parent_id)
+        return {row.parent_id: row.replays for row in await self.conn.execute(query)}
+
+    async def resolve(self, run_ids: Sequence[str], by: str) -> None:
+        """These letters have their answer."""
+        waiting = (runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_(None))
+        wanted = update(runs).where(self.dialect.among(runs.c.id, run_ids), *waiting)
+        await self.conn.execute(wanted.values(resolved_by=by))
+
+    async def events(self, run_id: str, after: int, limit: int) -> list[Event]:
+        """Changes of state are told by the run and its attempts, lines by their chunks; together they have no gap."""
+        row = (await self.conn.execute(select(runs).where(runs.c.id == run_id))).first()
+        if row is None or row.event_seq <= after:
+            return []
+        found = [event for event in await self._states(row) if event.seq > after]
+        lines: list[Event] = []
+        query = select(log_chunks.c.first_seq, log_chunks.c.data).where(
+            log_chunks.c.run_id == run_id, log_chunks.c.last_seq > after, log_chunks.c.first_seq <= after + limit
+        )
+        # A chunk holds at least one line, so `limit` chunks hold all that can be answered.
+        for first_seq, data in await self.conn.execute(query.order_by(log_chunks.c.first_seq).limit(limit)):
+            lines += [event for event in unpack(data, first_seq) if event.seq > after]
+            if len(lines) >= limit:
+                break
+        return sorted([*found, *lines], key=lambda event: event.seq)[:limit]
+
+    async def _states(self, row: Any) -> list[Event]:
+        told = [Event(1, row.created_at, EventType.STATE, state=RunState.QUEUED.value)]
+        told_by = [column for column in attempts.c if column is not attempts.c.response]
+        query = select(*told_by).where(attempts.c.run_id == row.id).order_by(attempts.c.epoch)
+        for ended in await self.conn.execute(query):
+            told.append(_state(ended.started_seq, ended.started_at, RunState.RUNNING, ended.number))
+            told.append(_state(ended.ended_seq, ended.ended_at, ended.state, ended.number, ended.error, ended.retry_at))
+        numbers = {event.seq for event in told}
+        if row.started_seq is not None and row.started_seq not in numbers:
+            told.append(_state(row.started_seq, row.attempt_at, RunState.RUNNING, row.attempt))
+        if row.final_seq is not None and row.final_seq not in numbers:
+            told.append(_state(row.final_seq, row.finished_at, row.state, row.attempt or None, row.error))
+        return told
+
+    async def append(self, entries: Sequence[tuple[Fence, Sequence[Line]]]) -> set[str]:
+        """Add lines to running attempts; answers the ids whose fence still held."""
+        by_id = dict(zip((fence.run_id for fence, _ in entries), entries, strict=True))
+        columns = (runs.c.id, runs.c.tenant_id, runs.c.epoch, runs.c.token, runs.c.attempt, runs.c.event_seq)
+        query = select(*columns, runs.c.log_bytes, runs.c.log_dropped)
+        query = query.where(self.dialect.among(runs.c.id, list(by_id)), runs.c.state == RunState.RUNNING)
+        held = []
+        for row in await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id))):
+            fence, lines = by_id[row.id]
+            if (row.epoch, row.token) == (fence.epoch, fence.token):
+                held.append((row, lines))
+        if not held:
+            return set()
+        scribe = Scribe.new()
+        tolds = await scribe.tell_each((row, lines, None) for row, lines in held)
+        if scribe.columns["run_id"]:
+            await self.dialect.insert(self.conn, log_chunks, scribe.columns)
+        keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
+        await self.dialect.update(self.conn, runs, keys, told_columns(tolds))
+        return {row.id for row, _ in held}
+
+
+def _seen(*, lock: bool = False) -> Select[Any]:
+    """Runs with their schedules' names; whoever locks them is about to change them, and locks nothing else."""
+    return select(runs) if lock else select(runs, NAME)
+
+
+def view_of(row: Any) -> RunView:
+    """A row of runs, with `schedule_name` where it was asked for."""
+    return RunView(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        user_id=row.user_id,
+        schedule_id=row.schedule_id,
+        version=row.version,
+        kind=row.kind,
+        origin=Origin(row.origin),
+        state=RunState(row.state),
+        scheduled_for=row.scheduled_for,
+        ready_at=row.ready_at,
+        queue=row.queue,
+        priority=row.priority,
+        attempt=row.attempt,
+        max_attempts=row.max_attempts,
+        timeout_seconds=row.timeout_seconds,
+        worker=row.worker,
+        cancel_requested=row.cancel_requested,
+        buffered=row.buffered_of is not None,
+        event_seq=row.event_seq,
+        created_at=row.created_at,
+        due_at=row.due_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        result=row.result,
+        error=row.error,
+        parent_id=row.parent_id,
+        resolved_by=row.resolved_by,
+        action=row.action,
+        handle=row.handle,
+        put_off=row.waiting,
+        schedule_name=getattr(row, "schedule_name", None),
+        fingerprint=row.fingerprint,
+        fills=row.fills,
+    )
+
+
+def _attempt(row: Any) -> AttemptView:
+    return AttemptView(
+        epoch=row.epoch,
+        number=row.number,
+        worker=row.worker,
+        outcome=row.outcome,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        error=row.error,
+        response=row.response,
+        retry_at=row.retry_at,
+    )
+
+
+def _state(
+    seq: int, at: datetime, state: str, attempt: int | None, error: Any = None, retry_at: datetime | None = None
+) -> Event:
+    data = {"error": error} if error else {}
+    if retry_at is not None:
+        data["retry_at"] = rfc3339(retry_at)
+    message = error.get("message", "") if error else ""
+    return Event(seq, at, EventType.STATE, state=str(state), attempt=attempt, message=message, data=data or None)
+
+
+def _parts(query: Select[Any], wanted: Sequence[RunState]) -> list[Select[Any]]:
+    """Ended runs, for which there are indexes by queue and by kind, and open ones, which are few beside them."""
+    ended = [state for state in wanted if state.final]
+    waiting = [state for state in wanted or sorted(OPEN) if not state.final]
+    parts = []
+    if ended or not wanted:
+        part = query.where(runs.c.finished_at.is_not(None))
+        parts.append(part.where(runs.c.state.in_(ended)) if ended else part)
+    # One by one: asked for several states at once, SQLite would walk through all runs in their order.
+    parts += [query.where(runs.c.state == state) for state in waiting]
+    return parts
+
+
+def _told(error: object) -> tuple[str, str]:
+    """Code and message, whatever somebody made of the stored error."""
+    said = error if isinstance(error, Mapping) else {}
+    return str(said.get("code", "")), str(said.get("message", ""))
+
+
+def _dead(tenant_id: str) -> tuple[Any, ...]:
+    return (runs.c.tenant_id == tenant_id, runs.c.state == RunState.DEAD_LETTER, runs.c.resolved_by.is_(None))
+
+
+def _on_its_way() -> Any:
+    """A letter whose replay has not ended is not sent again by whoever asks for all of them."""
+    replay = runs.alias("replay")
+    return select(replay.c.id).where(replay.c.parent_id == runs.c.id, replay.c.state.in_(sorted(OPEN))).exists()
+
+
+def _narrowed(filters: dict[str, str | None]) -> list[Any]:
+    """`filters`: kind, schedule_id, code."""
+    narrowed = [runs.c[name] == filters[name] for name in ("kind", "schedule_id") if filters.get(name)]
+    if code := filters.get("code"):
+        # Errors are stored with their code first, always written the same way.
+        narrowed.append(func.substr(runs.c.error, 1, len(_code(code))) == _code(code))
+    return narrowed
+
+
+def _code(code: str) -> str:
+    return '{"code":' + orjson.dumps(code).decode() + ","

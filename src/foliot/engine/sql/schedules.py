@@ -1,0 +1,318 @@
+"""Schedules, their versions, spans and ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, and_, exists, func, insert, or_, select, update
+
+from foliot.core.errors import Invalid
+from foliot.core.ids import new_id
+from foliot.core.time.trigger import Once, Trigger
+from foliot.db.columns import Damaged
+from foliot.db.transaction import Statements
+from foliot.engine.model.ledger import Entry, Fate, Reason, Span
+from foliot.engine.model.run import Origin, RunState
+from foliot.engine.model.schedule import ManagedBy, Schedule, Spec, Status, load_spec
+from foliot.engine.model.views import Page, Rewound
+from foliot.engine.sql import stored_bytes
+from foliot.engine.sql.rewind import rewind
+from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSchedules(Statements):
+    """What people ask of schedules."""
+
+    async def add(self, schedule: Schedule) -> None:
+        schedule = self._sealed(schedule)
+        await self.conn.execute(
+            insert(schedules).values(
+                id=schedule.id,
+                created_at=schedule.created_at,
+                managed_by=schedule.managed_by.value,
+                **_columns(schedule),
+            )
+        )
+        grown = _weight(schedule) + await self._add_version(schedule)
+        await stored_bytes.add(self.conn, self.dialect, schedule.tenant_id, grown)
+
+    async def get(self, tenant_id: str, schedule_id: str, *, lock: bool = False) -> Schedule | None:
+        query = select(schedules).where(schedules.c.id == schedule_id, schedules.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        return None if row is None else schedule_of(row)
+
+    async def free(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
+        """Those of these that nobody holds, by id and locked; of the others nothing is said."""
+        query = select(schedules).where(self.dialect.among(schedules.c.id, schedule_ids))
+        query = query.where(schedules.c.tenant_id == tenant_id).order_by(schedules.c.id)
+        return {row.id: schedule_of(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))}
+
+    async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[Schedule]:
+        """`filters`: status, type, kind, tag, q."""
+        query = select(schedules).where(schedules.c.tenant_id == tenant_id)
+        if page.cursor is not None:
+            query = query.where(schedules.c.id < page.cursor)
+        query = _filtered(query, filters).order_by(schedules.c.id.desc()).limit(page.limit)
+        return [schedule_of(row) for row in await self.conn.execute(query)]
+
+    async def save(self, schedule: Schedule, *, new_version: bool) -> None:
+        where = (schedules.c.id == schedule.id, schedules.c.tenant_id == schedule.tenant_id)
+        schedule = self._sealed(schedule)
+        values = _columns(schedule)
+        if new_version:
+            # The next ledger entry belongs to the new version: it merges with nothing.
+            values |= {"gap_first": None, "gap_reason": None}
+            grown = await self._growth(schedule) + await self._add_version(schedule)
+            await stored_bytes.add(self.conn, self.dialect, schedule.tenant_id, grown)
+        if schedule.fault is None:
+            values["fault_next_at"] = None
+        await self.conn.execute(update(schedules).where(*where).values(**values))
+
+    def _sealed(self, schedule: Schedule) -> Schedule:
+        if self.sealer is None:
+            return schedule
+        return replace(schedule, action=self.sealer.seal(schedule.tenant_id, schedule.action))
+
+    async def _growth(self, schedule: Schedule) -> int:
+        """By how many bytes it is larger than what it replaces."""
+        query = select(schedules.c.action, schedules.c.spec).where(schedules.c.id == schedule.id)
+        row = (await self.conn.execute(query)).first()
+        before = 0 if row is None else stored_bytes.size(row.action) + len(row.spec.encode())
+        return _weight(schedule) - before
+
+    async def _add_version(self, schedule: Schedule) -> int:
+        """A body that an earlier version has is kept there alone. Says how many bytes were added."""
+        body = dict(schedule.action)
+        digest = stored_bytes.digest(body)
+        mine = (versions.c.schedule_id == schedule.id, versions.c.digest == digest, versions.c.same_as.is_(None))
+        same_as = await self.conn.scalar(select(func.min(versions.c.version)).where(*mine))
+        await self.conn.execute(
+            insert(versions).values(
+                schedule_id=schedule.id,
+                version=schedule.version,
+                tenant_id=schedule.tenant_id,
+                spec=schedule.spec.dump(),
+                action=body if same_as is None else {},
+                anchor=schedule.spec.anchor,
+                created_at=schedule.updated_at,
+                digest=digest,
+                same_as=same_as,
+            )
+        )
+        return len(schedule.spec.dump().encode()) + stored_bytes.size(body if same_as is None else {})
+
+    async def turn_span(self, schedule: Schedule, now: datetime, *, active: bool, reason: str = "") -> None:
+        """Close the open span at `now` and open the next one."""
+        await self.end_span(schedule.id, now)
+        await self.conn.execute(
+            insert(spans).values(
+                id=new_id("spa"),
+                schedule_id=schedule.id,
+                open_of=schedule.id,
+                tenant_id=schedule.tenant_id,
+                start_at=now,
+                version=schedule.version,
+                active=active,
+                reason=reason,
+            )
+        )
+
+    async def end_span(self, schedule_id: str, now: datetime) -> None:
+        await self.conn.execute(update(spans).where(spans.c.open_of == schedule_id).values(end_at=now, open_of=None))
+
+    async def rewind(self, schedule: Schedule, now: datetime, cut: Sequence[Entry]) -> Rewound:
+        """Undo what lies beyond `now`, and set the cursor where this schedule, which is locked, has it.
+
+        `cut`: the ledger's entries across `now`, as they end there. Runs that were made too early stay.
+        """
+        return await rewind(self.conn, self.dialect, schedule, now, cut)
+
+    async def ahead(self, soon: datetime, limit: int, tenant_id: str | None = None) -> list[tuple[str, str, str]]:
+        """(tenant, id, name) of those that have settled instants later than this moment, which has not come."""
+        line = (ledger.c.schedule_id == schedules.c.id, ledger.c.first_at == schedules.c.gap_first)
+        settled = or_(schedules.c.last_run_at > soon, exists().where(*line, ledger.c.last_at > soon))
+        broken = or_(schedules.c.updated_at > soon, and_(schedules.c.next_at > soon, settled))
+        query = select(schedules.c.tenant_id, schedules.c.id, schedules.c.name).where(
+            schedules.c.status.in_([Status.ACTIVE, Status.PAUSED]), schedules.c.fault.is_(None), broken
+        )
+        if tenant_id is not None:
+            query = query.where(schedules.c.tenant_id == tenant_id)
+        found = await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
+        return [(tenant, schedule_id, name) for tenant, schedule_id, name in found]
+
+    async def spans(self, schedule_id: str) -> list[Span]:
+        query = select(spans).where(spans.c.schedule_id == schedule_id).order_by(spans.c.start_at, spans.c.id)
+        return [
+            Span(row.start_at, row.end_at, row.version, row.active, row.reason)
+            for row in await self.conn.execute(query)
+        ]
+
+    async def actions(
+        self, tenant_id: str, of: Collection[tuple[str, int]]
+    ) -> dict[tuple[str, int], Mapping[str, Any]]:
+        """What these versions, (schedule's id, number), do; one that is gone or cannot be read is left out."""
+        if not of:
+            return {}
+        query = select(versions.c.schedule_id, versions.c.version, stored_bytes.BODY.c.action)
+        query = query.join(stored_bytes.BODY, stored_bytes.HOLDS).where(
+            versions.c.tenant_id == tenant_id,
+            self.dialect.among(versions.c.schedule_id, sorted({schedule_id for schedule_id, _ in of})),
+            versions.c.version.in_(sorted({version for _, version in of})),
+        )
+        return {
+            (row.schedule_id, row.version): row.action
+            for row in await self.conn.execute(query)
+            if (row.schedule_id, row.version) in of and not isinstance(row.action, Damaged)
+        }
+
+    async def specs(self, schedule_id: str) -> dict[int, Spec | str]:
+        """Every version; a damaged one is its error."""
+        query = select(versions.c.version, versions.c.spec, versions.c.anchor).where(
+            versions.c.schedule_id == schedule_id
+        )
+        return {version: _spec(text, anchor) for version, text, anchor in await self.conn.execute(query)}
+
+    async def ledger(self, schedule_id: str, start: datetime, end: datetime) -> list[tuple[int, Entry]]:
+        """Entries (with their version) that touch [start, end), oldest first."""
+        query = select(ledger, ledger.c.count.label("instants")).where(
+            ledger.c.schedule_id == schedule_id, ledger.c.first_at < end, ledger.c.last_at >= start
+        )
+        return [
+            (
+                row.version,
+                Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason), row.skipped_by),
+            )
+            for row in await self.conn.execute(query.order_by(ledger.c.first_at))
+        ]
+
+    async def instants(
+        self, schedule_id: str, start: datetime, end: datetime, limit: int
+    ) -> list[tuple[datetime, str, RunState]]:
+        """Runs made from instants of [start, end), oldest first: (instant, run id, state)."""
+        query = select(runs.c.scheduled_for, runs.c.id, runs.c.state).where(
+            runs.c.schedule_id == schedule_id, runs.c.scheduled_for >= start, runs.c.scheduled_for < end
+        )
+        found = await self.conn.execute(query.order_by(runs.c.scheduled_for).limit(limit))
+        return [(at, run_id, RunState(state)) for at, run_id, state in found]
+
+    async def fills(
+        self, schedule_id: str, start: datetime, end: datetime
+    ) -> list[tuple[datetime, str, RunState, Origin]]:
+        """Runs that make up for instants of [start, end): (instant, run id, state, origin)."""
+        query = select(runs.c.fills, runs.c.id, runs.c.state, runs.c.origin).where(
+            runs.c.schedule_id == schedule_id, runs.c.fills >= start, runs.c.fills < end
+        )
+        found = await self.conn.execute(query.order_by(runs.c.fills, runs.c.id))
+        return [(at, run_id, RunState(state), Origin(origin)) for at, run_id, state, origin in found]
+
+    async def ids(self, after: str, limit: int, tenant_id: str | None = None) -> list[tuple[str, str]]:
+        """(tenant, id) of every schedule, deleted ones too, in order of id."""
+        query = select(schedules.c.tenant_id, schedules.c.id).where(schedules.c.id > after)
+        if tenant_id is not None:
+            query = query.where(schedules.c.tenant_id == tenant_id)
+        return [
+            (tenant, found) for tenant, found in await self.conn.execute(query.order_by(schedules.c.id).limit(limit))
+        ]
+
+    async def faults(self, limit: int) -> list[tuple[str, str]]:
+        query = select(schedules.c.id, schedules.c.fault).where(schedules.c.fault_next_at.is_not(None))
+        query = query.order_by(schedules.c.fault_next_at).limit(limit)
+        return [(found, fault or "") for found, fault in await self.conn.execute(query)]
+
+
+def _weight(schedule: Schedule) -> int:
+    return stored_bytes.size(dict(schedule.action)) + len(schedule.spec.dump().encode())
+
+
+def _columns(schedule: Schedule) -> dict[str, Any]:
+    return {
+        "tenant_id": schedule.tenant_id,
+        "user_id": schedule.user_id,
+        "name": schedule.name,
+        "description": schedule.description,
+        "tags": _tags_out(schedule.tags),
+        "type": schedule.spec.type.value,
+        "kind": schedule.spec.kind,
+        "status": schedule.status.value,
+        "version": schedule.version,
+        "spec": schedule.spec.dump(),
+        "action": dict(schedule.action),
+        "anchor": schedule.spec.anchor,
+        "next_at": schedule.next_at,
+        "last_run_at": schedule.last_run_at,
+        "fired": schedule.fired,
+        "paused_reason": schedule.paused_reason,
+        "paused_at": schedule.paused_at,
+        "paused_by": schedule.paused_by,
+        "skip_at": schedule.skip_at,
+        "skip_by": schedule.skip_by,
+        "fault": schedule.fault,
+        "updated_at": schedule.updated_at,
+    }
+
+
+def schedule_of(row: Any) -> Schedule:
+    """A row of schedules; a damaged one is shown as such."""
+    spec = _spec(row.spec, row.anchor)
+    fault = row.fault
+    if isinstance(spec, str):
+        # A damaged row is still shown, so that a person can see and mend it; it names no instant.
+        fault = fault or spec
+        spec = Spec(trigger=Trigger(Once(row.created_at), end_at=row.created_at), kind=row.kind)
+    return Schedule(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        user_id=row.user_id,
+        name=row.name,
+        description=row.description,
+        tags=tuple(tag for tag in row.tags.split("\n") if tag),
+        spec=spec,
+        action=row.action,
+        status=Status(row.status),
+        version=row.version,
+        next_at=row.next_at,
+        last_run_at=row.last_run_at,
+        fired=row.fired,
+        paused_reason=row.paused_reason,
+        fault=fault,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        managed_by=_managed_by(row.managed_by),
+        paused_at=row.paused_at,
+        paused_by=row.paused_by,
+        skip_at=row.skip_at,
+        skip_by=row.skip_by,
+    )
+
+
+def _managed_by(maker: str) -> ManagedBy:
+    """A maker whom only a newer Foliot knows is no reason to keep anybody away."""
+    return ManagedBy(maker) if maker in set(ManagedBy) else ManagedBy.API
+
+
+def _spec(text: str, anchor: datetime) -> Spec | str:
+    try:
+        return load_spec(text, anchor)
+    except Invalid as error:
+        return str(error)
+
+
+def _tags_out(tags: tuple[str, ...]) -> str:
+    return "\n" + "".join(f"{tag}\n" for tag in tags) if tags else ""
+
+
+def _filtered(query: Select[Any], filters: dict[str, str | None]) -> Select[Any]:
+    status = filters.get("status")
+    query = query.where(schedules.c.status == status) if status else query.where(schedules.c.status != Status.DELETED)
+    for name in ("type", "kind"):
+        if filters.get(name):
+            query = query.where(schedules.c[name] == filters[name])
+    if tag := filters.get("tag"):
+        query = query.where(schedules.c.tags.contains(f"\n{tag}\n", autoescape=True))
+    if words := filters.get("q"):
+        query = query.where(func.lower(schedules.c.name).contains(words.lower(), autoescape=True))
+    return query

@@ -1,0 +1,302 @@
+"""Every table, with the constraints that keep two writers honest even when the code is not.
+
+Hot columns (`next_at`, `lane`, `lease_until`, `poll_at`, `open_of`, `buffered_of`) are NULL when cold, so their
+indexes stay as small as the work at hand, also on MariaDB, which has no partial indexes.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    SmallInteger,
+    String,
+    Table,
+    UniqueConstraint,
+    text,
+)
+
+from foliot.db.columns import Document, Moment, blob, key, prose
+from foliot.db.metadata import metadata, one_of, tenant, where_set
+from foliot.engine.model.ledger import Fate
+from foliot.engine.model.node import Wish
+from foliot.engine.model.run import OPEN, Origin, RunState
+from foliot.engine.model.schedule import Status, Type
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    tenant(),
+    Column("user_id", key(200), nullable=False, server_default=""),
+    Column("name", String(200), nullable=False),
+    Column("description", prose(), nullable=False),
+    # Each tag between line feeds, so that one LIKE finds a whole tag.
+    Column("tags", prose(), nullable=False),
+    Column("type", key(16), nullable=False),
+    Column("kind", key(64), nullable=False),
+    Column("status", key(16), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("spec", prose(), nullable=False),
+    Column("action", Document, nullable=False),
+    Column("anchor", Moment, nullable=False),
+    # The cursor: the first instant that is not settled. Moves only forward, by compare-and-set; only a realign sets it
+    # back.
+    Column("next_at", Moment),
+    Column("last_run_at", Moment),
+    Column("fired", Integer, nullable=False, server_default="0"),
+    # The ledger range that the next equal entry extends.
+    Column("gap_first", Moment),
+    Column("gap_reason", key(32)),
+    Column("paused_reason", String(500), nullable=False, server_default=""),
+    Column("paused_at", Moment),
+    Column("paused_by", key(200)),
+    # The instant that somebody wants skipped, and who; it is passed over by whoever settles it.
+    Column("skip_at", Moment),
+    Column("skip_by", key(200)),
+    # Up to here instants may have runs already, made by a clock that was ahead; whoever settles asks for them.
+    Column("ahead_until", Moment),
+    # Who looks after it: whoever asks, or the file, code or preset that made it.
+    Column("managed_by", key(16), nullable=False, server_default="api"),
+    # Why this row is silent although active: somebody damaged it. `fault_next_at` is where its cursor stood, and finds
+    # the damaged ones without reading the others.
+    Column("fault", prose()),
+    Column("fault_next_at", Moment),
+    Column("created_at", Moment, nullable=False),
+    Column("updated_at", Moment, nullable=False),
+    CheckConstraint(one_of("status", Status), name="status"),
+    CheckConstraint(one_of("type", Type), name="type"),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("next_at IS NULL OR status = 'active'", name="cursor"),
+    Index("ix_schedules_next_at", "next_at", **where_set("next_at")),  # type: ignore[arg-type]
+    Index("ix_schedules_fault", "fault_next_at", **where_set("fault_next_at")),  # type: ignore[arg-type]
+    Index(None, "tenant_id", "id"),
+    Index(None, "status", "tenant_id"),
+)
+
+versions = Table(
+    "versions",
+    metadata,
+    Column("schedule_id", key(40), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    tenant(),
+    Column("spec", prose(), nullable=False),
+    Column("action", Document, nullable=False),
+    Column("anchor", Moment, nullable=False),
+    Column("created_at", Moment, nullable=False),
+    # Of the action as it is stored: equal ones are kept once, by the first version that has it.
+    Column("digest", key(64)),
+    Column("same_as", Integer),
+)
+
+spans = Table(
+    "spans",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    Column("schedule_id", key(40), nullable=False),
+    # The schedule's id while the span is open: there is never more than one.
+    Column("open_of", key(40), unique=True),
+    tenant(),
+    Column("start_at", Moment, nullable=False),
+    Column("end_at", Moment),
+    Column("version", Integer, nullable=False),
+    Column("active", Boolean, nullable=False),
+    Column("reason", String(500), nullable=False, server_default=""),
+    CheckConstraint("(end_at IS NULL) = (open_of IS NOT NULL)", name="open"),
+    Index(None, "schedule_id", "id"),
+)
+
+ledger = Table(
+    "ledger",
+    metadata,
+    Column("schedule_id", key(40), primary_key=True),
+    Column("first_at", Moment, primary_key=True),
+    Column("fate", key(16), primary_key=True),
+    tenant(),
+    Column("last_at", Moment, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("reason", key(32), nullable=False),
+    # Who wanted it skipped, where a person decided.
+    Column("skipped_by", key(200)),
+    CheckConstraint(one_of("fate", Fate), name="fate"),
+    CheckConstraint("count > 0", name="count"),
+    CheckConstraint("last_at >= first_at", name="range"),
+    # What a tenant missed lately, without asking each of its schedules.
+    Index(None, "tenant_id", "last_at"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", key(40), primary_key=True),
+    tenant(),
+    Column("user_id", key(200), nullable=False, server_default=""),
+    Column("schedule_id", key(40)),
+    Column("version", Integer),
+    Column("kind", key(64), nullable=False),
+    Column("origin", key(16), nullable=False, server_default=Origin.INSTANT),
+    Column("state", key(16), nullable=False),
+    Column("scheduled_for", Moment),
+    Column("ready_at", Moment, nullable=False),
+    Column("queue", key(64), nullable=False),
+    Column("priority", SmallInteger, nullable=False),
+    Column("order_key", Moment, nullable=False),
+    # The queue while the run can be claimed: not buffered, not running, not ended.
+    Column("lane", key(64)),
+    # When the run was last handed to the broker; NULL whenever it gets a lane anew.
+    Column("offered_at", Moment),
+    # The schedule's id while the run is open, so that overlap is judged without reading history.
+    Column("open_of", key(40)),
+    # The schedule's id while the run waits for its predecessor.
+    Column("buffered_of", key(40)),
+    # `attempt` is the budget, `epoch` the fence: it rises with every claim and never falls.
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("max_attempts", Integer, nullable=False),
+    Column("timeout_seconds", Integer),
+    Column("epoch", Integer, nullable=False, server_default="0"),
+    # Stays after the finish: whoever lost the acknowledgement of a commit reads it back.
+    Column("token", key(40)),
+    Column("lease_until", Moment),
+    Column("worker", key(200)),
+    # What is needed to look after an effect that goes on elsewhere; readable until the run's next attempt.
+    Column("handle", Document),
+    # When to look at a parked run again; also at one that was ended from outside, until its effect is let go.
+    Column("poll_at", Moment),
+    # How often in a row whoever held it after its note has vanished.
+    Column("lost_looks", SmallInteger, nullable=False, server_default="0"),
+    Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
+    # Events are numbered without gaps; 1 is the creation.
+    Column("event_seq", BigInteger, nullable=False, server_default="1"),
+    Column("started_seq", BigInteger),
+    Column("final_seq", BigInteger),
+    # What its log takes in the store, and how many lines of this attempt found no room any more.
+    Column("log_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("log_dropped", BigInteger, nullable=False, server_default="0"),
+    Column("created_at", Moment, nullable=False),
+    Column("started_at", Moment),
+    # `ready_at` as it was at the first start; a retry moves `ready_at`, and lateness must not move with it.
+    Column("due_at", Moment),
+    # Why it was not started although it was ready; of a run that has a lane.
+    Column("waiting", Document),
+    Column("attempt_at", Moment),
+    Column("finished_at", Moment),
+    # The action of this run when it is not the one of its schedule's version.
+    Column("action", Document),
+    Column("result", Document),
+    Column("error", Document),
+    # What failures that are alike have in common; only failed runs and dead letters have it.
+    Column("fingerprint", key(16)),
+    Column("parent_id", key(40)),
+    Column("resolved_by", key(40)),
+    # The instant that this run makes up for: a backfill's, or that of the run it repeats.
+    Column("fills", Moment),
+    UniqueConstraint("schedule_id", "scheduled_for"),
+    CheckConstraint(one_of("state", RunState), name="state"),
+    CheckConstraint(one_of("origin", Origin), name="origin"),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("priority BETWEEN 1 AND 10", name="priority"),
+    CheckConstraint("attempt >= 0 AND attempt <= max_attempts", name="attempt"),
+    CheckConstraint("lane IS NULL OR state IN ('queued', 'retrying')", name="lane"),
+    CheckConstraint("buffered_of IS NULL OR (state = 'queued' AND lane IS NULL)", name="buffered"),
+    CheckConstraint("lease_until IS NULL OR state = 'running'", name="lease"),
+    CheckConstraint("poll_at IS NULL OR (handle IS NOT NULL AND lease_until IS NULL)", name="parked"),
+    CheckConstraint(f"open_of IS NULL OR {one_of('state', sorted(OPEN))}", name="open"),
+    CheckConstraint(f"(finished_at IS NULL) = ({one_of('state', sorted(OPEN))})", name="finished"),
+    Index("ix_runs_ready", "lane", "tenant_id", "order_key", **where_set("lane")),  # type: ignore[arg-type]
+    Index("ix_runs_offered", "offered_at", **where_set("offered_at")),  # type: ignore[arg-type]
+    Index("ix_runs_lease", "lease_until", **where_set("lease_until")),  # type: ignore[arg-type]
+    Index("ix_runs_poll", "poll_at", **where_set("poll_at")),  # type: ignore[arg-type]
+    Index("ix_runs_open", "open_of", **where_set("open_of")),  # type: ignore[arg-type]
+    Index("ix_runs_parent", "parent_id", **where_set("parent_id")),  # type: ignore[arg-type]
+    Index("ix_runs_fills", "schedule_id", "fills", **where_set("fills")),  # type: ignore[arg-type]
+    Index("ix_runs_buffered", "buffered_of", **where_set("buffered_of")),  # type: ignore[arg-type]
+    Index(None, "tenant_id", "id"),
+    Index(None, "tenant_id", "state", "id"),
+    Index(None, "schedule_id", "id"),
+    # Only ended runs: on PostgreSQL every change of an open run would write to these indexes anew.
+    Index("ix_runs_queue", "tenant_id", "queue", "id", **where_set("finished_at")),  # type: ignore[arg-type]
+    Index("ix_runs_kind", "tenant_id", "kind", "id", **where_set("finished_at")),  # type: ignore[arg-type]
+    # Counts by time read nothing but this one.
+    Index("ix_runs_made", "tenant_id", "state", "created_at", **where_set("finished_at")),  # type: ignore[arg-type]
+    # Runs change their indexed columns three times in a life; room on the page keeps that cheap.
+    postgresql_with={"fillfactor": "70"},
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("run_id", key(40), primary_key=True),
+    Column("epoch", Integer, primary_key=True),
+    tenant(),
+    Column("number", Integer, nullable=False),
+    Column("worker", key(200)),
+    Column("outcome", key(16), nullable=False),
+    # Where the run went when this attempt ended.
+    Column("state", key(16), nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("ended_at", Moment, nullable=False),
+    Column("started_seq", BigInteger, nullable=False),
+    Column("ended_seq", BigInteger, nullable=False),
+    Column("error", Document),
+    Column("response", Document),
+    Column("retry_at", Moment),
+)
+
+log_chunks = Table(
+    "log_chunks",
+    metadata,
+    Column("run_id", key(40), primary_key=True),
+    Column("first_seq", BigInteger, primary_key=True),
+    tenant(),
+    Column("last_seq", BigInteger, nullable=False),
+    Column("data", blob(), nullable=False),
+)
+
+
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("id", key(200), primary_key=True),
+    Column("role", key(32), nullable=False),
+    Column("started_at", Moment, nullable=False),
+    Column("seen_at", Moment, nullable=False),
+    Column("report", Document, nullable=False),
+    # What an operator asked of this process; it reads it when it reports.
+    Column("wish", key(16)),
+    CheckConstraint(one_of("wish", Wish), name="wish"),
+)
+
+# Only queues that somebody said something about have a row. They belong to the house, not to a tenant.
+queues = Table(
+    "queues",
+    metadata,
+    Column("name", key(64), primary_key=True),
+    Column("paused_at", Moment),
+    Column("paused_by", key(200), nullable=False, server_default=""),
+    Column("reason", String(500), nullable=False, server_default=""),
+)
+
+# Sums that nobody could count anew: ended runs that are kept, and what processes that are gone have counted. Each is
+# spread over a few slots, so that processes seldom wait for one another's.
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("name", key(64), primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("value", BigInteger, nullable=False),
+)
+
+# What tenants have stored, spread over a few slots like the sums above; upkeep counts it anew.
+stored = Table(
+    "stored",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("bytes", BigInteger, nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+)

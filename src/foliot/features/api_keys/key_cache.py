@@ -1,0 +1,108 @@
+"""Who shows an API key, and whether it still counts. What was found is believed for two seconds, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import structlog
+
+from foliot.auth.api_key import SHAPE, Key
+from foliot.auth.digest import KEY_PURPOSE, Pepper, Print
+from foliot.core.access import Caller
+from foliot.core.errors import Unauthenticated, Unavailable
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.api_keys.last_use import LastUse
+from foliot.features.api_keys.sql import SqlKeys
+
+FRESH = 2.0
+"""How long a revoked key may go on in this process; a stream asks every second, so it ends within four."""
+MOST = 10_000
+"""How many answers are remembered, those of strangers too."""
+
+log = structlog.get_logger("foliot.auth")
+
+
+@dataclass(slots=True, kw_only=True)
+class Keys:
+    """Looks keys up by their digest. The text of a key is never kept, not even in memory."""
+
+    store: Database
+    clock: Clock
+    pepper: Pepper
+    last_use: LastUse
+    _found: dict[str, tuple[float, Key | None]] = field(init=False, default_factory=dict)
+    _asking: dict[str, asyncio.Task[Key | None]] = field(init=False, default_factory=dict)
+
+    async def caller(self, bearer: str) -> Caller:
+        """Whoever shows this key; unknown, revoked and expired ones are `Unauthenticated` alike."""
+        if not SHAPE.fullmatch(bearer):
+            raise Unauthenticated
+        prints = [Print(*made) for made in self.pepper.digests(KEY_PURPOSE, bearer)]
+        key = await self._recall(prints[0].digest, lambda: self._by_prints(prints))
+        now = self.clock.now()
+        if key is None or not key.counts(now):
+            raise Unauthenticated
+        self.last_use.note(key.id, now)
+        return key.caller()
+
+    async def still(self, caller: Caller) -> bool:
+        """Whether what the caller showed counts now: their key, and their token, which only expires."""
+        now = self.clock.now()
+        if caller.expires_at is not None and caller.expires_at <= now:
+            return False
+        if caller.key_id is None:
+            return True
+        key_id = caller.key_id
+        key = await self._recall(key_id, lambda: self._by_id(key_id))
+        return key is not None and key.counts(now)
+
+    async def _recall(self, name: str, ask: Callable[[], Awaitable[Key | None]]) -> Key | None:
+        """What was found a moment ago, or what is found now; however many ask at once, the store is asked once."""
+        at = self.clock.monotonic()
+        known = self._found.get(name)
+        if known is not None and 0 <= at - known[0] < FRESH:
+            return known[1]
+        task = self._asking.get(name)
+        if task is None:
+            task = self._asking[name] = asyncio.ensure_future(self._ask(name, at, ask))
+        # Whoever hangs up must not take the answer from the others.
+        return await asyncio.shield(task)
+
+    async def _ask(self, name: str, at: float, ask: Callable[[], Awaitable[Key | None]]) -> Key | None:
+        try:
+            key = await ask()
+        finally:
+            del self._asking[name]
+        self._found.pop(name, None)
+        while len(self._found) >= MOST:
+            del self._found[next(iter(self._found))]
+        # Its age counts from before the question: what happened since may be missing from the answer.
+        self._found[name] = at, key
+        return key
+
+    async def _by_id(self, key_id: str) -> Key | None:
+        async with self.store.glance() as tx:
+            return await SqlKeys(tx).by_id(key_id)
+
+    async def _by_prints(self, prints: list[Print]) -> Key | None:
+        async with self.store.glance() as tx:
+            rows = await SqlKeys(tx).by_digests([one.digest for one in prints])
+        for key, kept in rows:
+            for one in prints:
+                if hmac.compare_digest(kept.digest.encode(), one.digest.encode()):
+                    if one != prints[0]:
+                        await self._reprint(key, one, prints[0])
+                    return key
+        return None
+
+    async def _reprint(self, key: Key, old: Print, new: Print) -> None:
+        """So that the old pepper can go once every key in use was seen."""
+        try:
+            async with self.store.begin() as tx:
+                await SqlKeys(tx).reprint(key.id, old, new)
+        except Unavailable as away:
+            log.warning("a key keeps its old pepper", action="reprint_failed", key_id=key.id, error=str(away))

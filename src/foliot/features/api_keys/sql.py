@@ -1,0 +1,174 @@
+"""API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, update
+
+from foliot.auth.api_key import Key
+from foliot.auth.digest import Print, Session, Ticket
+from foliot.core.access import Role
+from foliot.db.columns import Moment
+from foliot.db.transaction import Statements
+from foliot.engine.model.views import Page
+from foliot.features.api_keys.tables import api_keys, sessions, tickets
+
+
+@dataclass(frozen=True, slots=True)
+class SqlKeys(Statements):
+    """API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
+
+    async def add(self, key: Key, made: Print) -> None:
+        await self.conn.execute(
+            insert(api_keys).values(
+                id=key.id,
+                tenant_id=key.tenant_id,
+                name=key.name,
+                role=key.role.value,
+                scopes=None if key.scopes is None else sorted(key.scopes),
+                digest=made.digest,
+                pepper=made.pepper,
+                hint=key.hint,
+                created_by=key.created_by,
+                created_at=key.created_at,
+                expires_at=key.expires_at,
+            )
+        )
+
+    async def find(self, tenant_id: str, page: Page) -> list[Key]:
+        """Newest first, revoked and expired ones too."""
+        query = select(api_keys).where(api_keys.c.tenant_id == tenant_id)
+        if page.cursor is not None:
+            query = query.where(api_keys.c.id < page.cursor)
+        return [_key(row) for row in await self.conn.execute(query.order_by(api_keys.c.id.desc()).limit(page.limit))]
+
+    async def get(self, tenant_id: str, key_id: str) -> Key | None:
+        query = select(api_keys).where(api_keys.c.id == key_id, api_keys.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(query)).first()
+        return None if row is None else _key(row)
+
+    async def lock_live(self, tenant_id: str, now: datetime) -> int:
+        """How many of the tenant's keys count now; whoever else wants to know this in order to add one waits."""
+        live = (api_keys.c.tenant_id == tenant_id, _counts(now))
+        await self.conn.execute(self.dialect.lock(select(api_keys.c.id).where(*live).order_by(api_keys.c.id)))
+        # A second statement, for the first does not see what was added while it waited for a lock.
+        return (await self.conn.execute(select(func.count()).select_from(api_keys).where(*live))).scalar_one()
+
+    async def by_digests(self, digests: Sequence[str]) -> list[tuple[Key, Print]]:
+        """Of any tenant, for who asks is what the digest has yet to tell."""
+        query = select(api_keys).where(self.dialect.among(api_keys.c.digest, digests))
+        return [(_key(row), Print(row.pepper, row.digest)) for row in await self.conn.execute(query)]
+
+    async def by_id(self, key_id: str) -> Key | None:
+        """Of any tenant, for a caller who showed it before."""
+        row = (await self.conn.execute(select(api_keys).where(api_keys.c.id == key_id))).first()
+        return None if row is None else _key(row)
+
+    async def reprint(self, key_id: str, old: Print, new: Print) -> None:
+        """Keep the digest by the newest pepper, unless somebody else did."""
+        where = (api_keys.c.id == key_id, api_keys.c.digest == old.digest)
+        await self.conn.execute(update(api_keys).where(*where).values(digest=new.digest, pepper=new.pepper))
+
+    async def revoke(self, tenant_id: str, key_id: str, now: datetime, user_id: str) -> bool:
+        # No row: it is not the tenant's, or somebody revoked it first.
+        """Whether this revoked it; False when it was revoked before, or is no key of the tenant."""
+        where = (api_keys.c.id == key_id, api_keys.c.tenant_id == tenant_id, api_keys.c.revoked_at.is_(None))
+        done = await self.conn.execute(update(api_keys).where(*where).values(revoked_at=now, revoked_by=user_id))
+        return done.rowcount == 1
+
+    async def note_use(self, used: Mapping[str, datetime]) -> None:
+        """When each was last shown; never back."""
+        if used:
+            # In order of id, so that two processes do not wait for each other.
+            await self.conn.execute(_NOTE_USE, [{"b_id": key_id, "b_at": used[key_id]} for key_id in sorted(used)])
+
+    async def put_ticket(self, digest: str, ticket: Ticket) -> None:
+        values = {"tenant_id": ticket.tenant_id, "caller": dict(ticket.caller), "expires_at": ticket.expires_at}
+        await self.conn.execute(insert(tickets).values(digest=digest, **values))
+
+    async def take_ticket(self, digests: Sequence[str]) -> Ticket | None:
+        """The ticket, which is then gone: of all who ask, one gets it."""
+        row = (await self.conn.execute(select(tickets).where(self.dialect.among(tickets.c.digest, digests)))).first()
+        if row is None:
+            return None
+        taken = await self.conn.execute(delete(tickets).where(tickets.c.digest == row.digest))
+        if taken.rowcount != 1:
+            # Somebody else took it between our two statements.
+            return None
+        return Ticket(tenant_id=row.tenant_id, caller=row.caller, expires_at=row.expires_at)
+
+    async def prune_tickets(self, before: datetime, limit: int) -> int:
+        """Forget tickets that expired before this moment and that nobody took."""
+        query = select(tickets.c.digest).where(tickets.c.expires_at < before).order_by(tickets.c.expires_at)
+        old = (await self.conn.execute(self.dialect.lock(query.limit(limit), skip=True))).scalars().all()
+        if old:
+            await self.conn.execute(delete(tickets).where(self.dialect.among(tickets.c.digest, old)))
+        return len(old)
+
+    async def begin_session(self, session: Session) -> None:
+        await self.conn.execute(insert(sessions).values(**asdict(session)))
+
+    async def has_session(self, tenant_id: str, session_id: str) -> bool:
+        query = select(sessions.c.id).where(sessions.c.id == session_id, sessions.c.tenant_id == tenant_id)
+        return (await self.conn.execute(query)).first() is not None
+
+    async def end_session(self, tenant_id: str, session_id: str) -> bool:
+        """Whether this ended it; False when it was over before, or is none of the tenant's."""
+        where = (sessions.c.id == session_id, sessions.c.tenant_id == tenant_id)
+        return (await self.conn.execute(delete(sessions).where(*where))).rowcount == 1
+
+    async def end_sessions(self, tenant_id: str, user_id: str) -> int:
+        """How many of this person's there were."""
+        where = (sessions.c.tenant_id == tenant_id, sessions.c.user_id == user_id)
+        return (await self.conn.execute(delete(sessions).where(*where))).rowcount
+
+    async def prune_sessions(self, before: datetime, limit: int) -> int:
+        """Forget sessions that expired before this moment."""
+        query = select(sessions.c.id).where(sessions.c.expires_at < before).order_by(sessions.c.expires_at)
+        old = (await self.conn.execute(self.dialect.lock(query.limit(limit), skip=True))).scalars().all()
+        if old:
+            await self.conn.execute(delete(sessions).where(self.dialect.among(sessions.c.id, old)))
+        return len(old)
+
+
+_NOTE_USE = (
+    update(api_keys)
+    .where(
+        api_keys.c.id == bindparam("b_id"),
+        or_(api_keys.c.last_used_at.is_(None), api_keys.c.last_used_at < bindparam("b_at", type_=Moment())),
+    )
+    .values(last_used_at=bindparam("b_at", type_=Moment()))
+)
+
+
+def _counts(now: datetime) -> ColumnElement[bool]:
+    unexpired = or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > now)
+    return api_keys.c.revoked_at.is_(None) & unexpired
+
+
+def _key(row: Any) -> Key:
+    return Key(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        name=row.name,
+        role=Role(row.role),
+        scopes=_scopes(row.scopes),
+        hint=row.hint,
+        created_by=row.created_by,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        last_used_at=row.last_used_at,
+        revoked_at=row.revoked_at,
+        revoked_by=row.revoked_by,
+    )
+
+
+def _scopes(document: Any) -> frozenset[str] | None:
+    """A damaged document allows nothing."""
+    if document is None:
+        return None
+    return frozenset(map(str, document)) if isinstance(document, list) else frozenset()

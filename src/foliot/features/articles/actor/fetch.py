@@ -1,0 +1,83 @@
+"""Articles in the hands of one process: each a task with a lease, and what its answer comes to."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+
+from foliot.engine.model.retry import GiveUp, RetryPolicy
+from foliot.engine.model.run import Failed, Outcome
+from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, News, Scraped, Taken, Unchanged
+
+Answered = Allowance | Extracted | Unchanged | Moved | Missed
+
+
+@dataclass(slots=True, eq=False)
+class Fetch:
+    """One article in the hands of this process."""
+
+    taken: Taken
+    leased_at: float
+    task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    outcome: Outcome | None = None
+    """What came of it, for those who watch over its host."""
+    lost: bool = False
+    """Its lease ended, or somebody took it away: whatever comes of it is not written."""
+
+    @property
+    def article_id(self) -> str:
+        return self.taken.fence.run_id
+
+    def lose(self) -> None:
+        """It is no longer ours."""
+        self.lost = True
+        if self.task is not None:
+            self.task.cancel()
+
+    def hold(self, asked_at: float, seconds: float) -> None:
+        """The lease holds for so long from `asked_at`; before it ends, the fetch is stopped."""
+        self.let_go()
+        self.leased_at = asked_at
+        self.timer = asyncio.get_running_loop().call_at(asked_at + seconds, self.lose)
+
+    def let_go(self) -> None:
+        """Nobody waits for the end of its lease any more."""
+        if self.timer is not None:
+            self.timer.cancel()
+
+
+def handed_back(taken: Taken, now: datetime) -> Scraped:
+    """Nothing came of it, and nobody is to blame."""
+    return Scraped(fence=taken.fence, host=taken.host, at=now, handed_back=True)
+
+
+def ending(taken: Taken, answer: Answered, now: datetime, policy: RetryPolicy, attempts: int) -> Scraped:
+    """What is to be written of an attempt."""
+    fence, host, tenant = taken.fence, taken.host, taken.tenant_id
+    # A host that nobody slowed down has nothing to gain by a good word.
+    well = News(well=taken.slowed)
+    match answer:
+        case Extracted():
+            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, page=answer, news=well)
+        case Unchanged():
+            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, unchanged=True, news=well)
+        case Moved(url):
+            return Scraped(fence=fence, host=host, tenant_id=tenant, at=now, handed_back=True, moved_to=url, news=well)
+        case Allowance(robots, crawl_delay, pause):
+            news = News(robots=robots, crawl_delay=crawl_delay, pause=pause)
+            return Scraped(fence=fence, host=host, at=now, handed_back=True, news=news)
+        case Missed(problem=problem, permanent=permanent, retry_after=after, pause=pause):
+            failure = Failed(problem, permanent=permanent, retry_after=after)
+            verdict = policy.decide(fence.run_id, taken.attempt, attempts, failure, now)
+            retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
+            return Scraped(
+                fence=fence,
+                host=host,
+                tenant_id=tenant,
+                at=now,
+                problem=problem,
+                retry_at=retry_at,
+                news=News(pause=pause),
+            )

@@ -1,0 +1,189 @@
+"""Writes down what became of articles, in groups, keeps their leases, and takes them back from the dead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+
+from foliot.core.errors import Unavailable
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.model.retry import GiveUp
+from foliot.engine.model.run import Fence, Lost, Problem
+from foliot.features.articles.actor.fetch import Fetch
+from foliot.features.articles.actor.fetcher import SHORTEST, Gatherer
+from foliot.features.articles.model.fetch import Scraped, Told
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, PARKED_TOPIC, Feed, run_topic
+
+GROUP = 200
+HEAVY = 4 * 1024 * 1024
+"""Characters of text in one group."""
+ORPHANS = 20
+CROWD = 50
+"""So many endings wait for nobody."""
+SWEEP = 200
+FLUSHES = 20
+"""Groups that a process which stops tries to write."""
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Filed:
+    """What one round did."""
+
+    written: int
+    lost: int
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Filer:
+    """One transaction per group; nothing is forgotten while the database is away."""
+
+    clock: Clock
+    store: Database
+    feed: Feed
+    gatherer: Gatherer
+    heartbeat: float
+    sweep: float
+    steady_for: Callable[[], float] = lambda: float("inf")
+    """For how many seconds no step has moved the clock."""
+    gather: float = 0.25
+    """A small group waits until this long after the last one, if there is more to come."""
+    name: str = "filer"
+    topics: Sequence[str] = (PAGES_TOPIC,)
+    _most: int = GROUP
+    """How many are written together: fewer after a group that could not be."""
+    _wrote_at: float = float("-inf")
+    _swept_at: float = float("-inf")
+
+    async def run_once(self) -> Filed:
+        # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
+        await self._renew()
+        lost = await self._take_back()
+        early = self._early()
+        written = 0 if early else await self._write()
+        rest = early or (0.0 if self.gatherer.endings else min(self.heartbeat, self.sweep) / 2)
+        return Filed(written, lost, rest)
+
+    def _early(self) -> float:
+        """How long what has ended still waits for company."""
+        if not self.gatherer.fetches or len(self.gatherer.endings) >= CROWD:
+            return 0.0
+        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
+        return early if self.gatherer.endings and early > SHORTEST else 0.0
+
+    async def _write(self) -> int:
+        """Written twice is written once, so everything stays until it is acknowledged."""
+        group = self._group()
+        if not group:
+            return 0
+        try:
+            await self._put(group)
+        except Unavailable:
+            # Also what is too much for the database looks as if it were away.
+            self._most = max(self._most // 2, 1)
+            raise
+        self._most = min(self._most * 2, GROUP)
+        self._wrote_at = asyncio.get_running_loop().time()
+        del self.gatherer.endings[: len(group)]
+        return len(group)
+
+    async def _put(self, group: Sequence[Scraped]) -> None:
+        """One ending that cannot be stored must not hold up its neighbours: it is looked for by halves."""
+        try:
+            async with self.store.begin() as tx:
+                told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
+        except Unavailable:
+            raise
+        except Exception:
+            if len(group) == 1 and group[0].page is None:
+                raise
+            log.exception("articles could not be stored", action="unrecordable", count=len(group))
+            half = len(group) // 2
+            for part in (group[:half], group[half:]) if half else ([_unrecordable(group[0])],):
+                await self._put(part)
+        else:
+            self._tell(told)
+
+    def _group(self) -> list[Scraped]:
+        """So many, or so much, as a database takes in one statement."""
+        group: list[Scraped] = []
+        weight = 0
+        for ending in self.gatherer.endings[: self._most]:
+            weight += len(ending.page.content or "") if ending.page is not None else 0
+            if group and weight > HEAVY:
+                break
+            group.append(ending)
+        return group
+
+    async def flush(self) -> None:
+        """Write the last endings of a process that stops; what cannot be written is taken back by others."""
+        for _ in range(FLUSHES):
+            if not self.gatherer.endings:
+                return
+            with suppress(Unavailable):
+                await self._write()
+
+    def _lost(self, fence: Fence, host: str, attempt: int, now: datetime) -> Scraped:
+        how = self.gatherer.how
+        verdict = how.policy.decide(fence.run_id, attempt, how.attempts, Lost(), now)
+        retry_at = None if isinstance(verdict, GiveUp) else verdict.moment
+        return Scraped(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
+
+    def _tell(self, told: Told) -> None:
+        topics = [run_topic(run_id) for run_id in told.jobs]
+        if told.finished:
+            topics.append(PARKED_TOPIC)
+        # What was handed back, or waits for its host, can be taken by anybody.
+        self.feed.wake(*topics, ARTICLES_TOPIC)
+
+    async def _renew(self) -> None:
+        now = asyncio.get_running_loop().time()
+        due: list[Fetch] = [
+            fetch for fetch in self.gatherer.fetches.values() if fetch.leased_at + self.heartbeat <= now
+        ]
+        if not due:
+            return
+        async with self.store.begin() as tx:
+            fences = [fetch.taken.fence for fetch in due]
+            held = await SqlArticles(tx).extend(fences, self.gatherer.lease, self.clock.now())
+        for fetch in due:
+            if fetch.article_id in held:
+                self.gatherer.renew(fetch, now)
+            else:
+                fetch.lose()
+
+    async def _take_back(self) -> int:
+        loop_now = asyncio.get_running_loop().time()
+        if loop_now - self._swept_at < self.sweep:
+            return 0
+        self._swept_at = loop_now
+        if self.steady_for() < self.gatherer.lease.total_seconds():
+            # Whoever lives renews its leases by the time after a step first.
+            return 0
+        now = self.clock.now()
+        async with self.store.begin() as tx:
+            expired = await SqlArticles(tx).lock_expired(now, SWEEP)
+            endings = [self._lost(*one, now) for one in expired]
+            told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
+            # A job that was ended without our knowing waits for nothing any more.
+            if orphans := await SqlArticles(tx).orphans(ORPHANS):
+                await SqlArticles(tx).forsake(orphans, now)
+        if told is not None:
+            log.warning("took articles back from a lost worker", action="articles_lost", count=len(endings))
+            self._tell(told)
+        return len(endings)
+
+
+def _unrecordable(ending: Scraped) -> Scraped:
+    """The same without what could not be stored."""
+    problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
+    return replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)

@@ -1,0 +1,92 @@
+"""Reads what a job of articles wants, and says exactly what is wrong with it: every bad and every repeated URL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.engine.model.run import DEFAULT_PRIORITY
+from foliot.features.articles.fetch.urls import BadUrl, one_spelling
+from foliot.features.articles.model.article import MOST_ARTICLES
+
+MOST_LABEL = 200
+MOST_AGE = 365 * 24 * 3600
+MOST_COMPLAINTS = 100
+"""How many bad URLs one answer names."""
+_UNLABELLED: Mapping[str, Any] = {"source": "", "category": "", "priority": DEFAULT_PRIORITY}
+
+
+class Targets(Protocol):
+    """Who says where requests may go."""
+
+    def check(self, url: str) -> None: ...
+
+
+def read_config(config: Mapping[str, Any], targets: Targets) -> dict[str, Any]:
+    """The stored form: `articles`, each with its URL in one spelling, and `max_age_seconds`."""
+    fields = Fields.of("", config)
+    given = fields.value("articles")
+    max_age = fields.integer("max_age_seconds", 0, low=0, high=MOST_AGE)
+    named = "max_age_seconds" in fields.raw and fields.raw["max_age_seconds"] is not None
+    fields.finish()
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes) or not given:
+        raise Invalid("articles", f"must be a list of 1 to {MOST_ARTICLES:,} articles", got=_brief(given))
+    if len(given) > MOST_ARTICLES:
+        raise Invalid("articles", f"must be at most {MOST_ARTICLES:,} articles", got=f"{len(given):,}")
+    stored: dict[str, Any] = {"articles": _articles(given, targets)}
+    return stored | ({"max_age_seconds": max_age} if named else {})
+
+
+def _articles(given: Sequence[Any], targets: Targets) -> list[dict[str, Any]]:
+    read: list[dict[str, Any]] = []
+    seen: dict[str, int] = {}
+    wrong: list[Invalid] = []
+    for at, one in enumerate(given):
+        try:
+            article = _article(at, one, targets)
+        except Invalid as error:
+            wrong.append(error)
+        else:
+            first = seen.setdefault(article["url"], at)
+            if first != at:
+                said = f"is the same page as articles.{first}"
+                wrong.append(Invalid(f"articles.{at}.url", said, got=_brief(_given(one))))
+            read.append(article)
+        if len(wrong) >= MOST_COMPLAINTS:
+            break
+    if wrong:
+        raise wrong[0] if len(wrong) == 1 else InvalidMany(wrong)
+    return read
+
+
+def _article(at: int, one: Any, targets: Targets) -> dict[str, Any]:
+    if isinstance(one, str):
+        # Ten thousand of these come at once.
+        given, labels = one, _UNLABELLED
+    else:
+        fields = Fields.of(f"articles.{at}", one)
+        given = fields.value("url")
+        labels = {
+            "source": fields.text("source", "", most=MOST_LABEL),
+            "category": fields.text("category", "", most=MOST_LABEL),
+            "priority": fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10),
+        }
+        fields.finish()
+    try:
+        url = one_spelling(given)
+        targets.check(url)
+    except BadUrl as error:
+        raise Invalid(f"articles.{at}.url", str(error), got=_brief(given)) from None
+    except Invalid as error:
+        raise Invalid(f"articles.{at}.url", error.message, got=_brief(given)) from None
+    return {"url": url, **labels}
+
+
+def _given(one: Any) -> Any:
+    return one if isinstance(one, str) else one["url"]
+
+
+def _brief(value: object) -> str | None:
+    return None if value is None else str(value)[:200]

@@ -1,0 +1,98 @@
+"""Fetches one page through egress: one request a turn, and where it leads to is the next turn's."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urljoin
+
+from foliot import __version__
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing, Reply
+from foliot.core.errors import Invalid
+from foliot.engine.model.run import Problem
+from foliot.features.articles.fetch.robots import AGENT, MOST_BYTES, allows
+from foliot.features.articles.fetch.urls import BadUrl, as_told
+from foliot.features.articles.fetch.verdict import MOST_PAGE, header, never
+from foliot.features.articles.model.fetch import Missed, Moved, Taken
+
+MOST_REDIRECTS = 10
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PERMANENT = frozenset({"tls_failed"})
+NOWHERE = never("bad_redirect", "The page leads to something that is no URL.")
+TOO_MANY = never("too_many_redirects", f"The page was moved more than {MOST_REDIRECTS} times.")
+
+HEADERS = {
+    "User-Agent": f"{AGENT}/{__version__}",
+    "Accept": "text/html,application/xhtml+xml;q=0.9,text/plain;q=0.5,*/*;q=0.1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer, and the URL that gave it in the end."""
+
+    url: str
+    reply: Reply
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetcher:
+    """One request at a time."""
+
+    egress: Egress
+    timeout: timedelta = timedelta(seconds=30)
+
+    async def page(self, taken: Taken, known: Mapping[str, str]) -> Fetched | Moved | Missed:
+        """The page, if its host allows; `known` are headers that say which version of it we have.
+
+        One request: where it leads to, a host has rules and a patience of its own, and the same one its patience.
+        """
+        if not allows(taken.robots, taken.url):
+            return never("robots_disallowed", "The host's robots.txt does not allow this page to be fetched.")
+        fetched = await self._ask(taken.url, taken.tenant_id, {**HEADERS, **known}, MOST_PAGE, self.timeout)
+        if isinstance(fetched, Missed) or (location := _location(fetched.reply)) is None:
+            return fetched
+        if taken.moves >= MOST_REDIRECTS:
+            return TOO_MANY
+        try:
+            return Moved(as_told(urljoin(taken.url, location)))
+        except BadUrl as wrong:
+            return never("bad_redirect", f"The page leads elsewhere, and that {wrong}.")
+        except ValueError:
+            return NOWHERE
+
+    async def robots(self, taken: Taken) -> Fetched | Missed:
+        """The robots.txt of the host of this page, and wherever that leads, within one time limit."""
+        url, headers = urljoin(taken.url, "/robots.txt"), {**HEADERS, "Accept": "text/plain,*/*;q=0.1"}
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self.timeout.total_seconds()
+        for _ in range(MOST_REDIRECTS + 1):
+            left = timedelta(seconds=max(deadline - loop.time(), 0.001))
+            fetched = await self._ask(url, taken.tenant_id, headers, MOST_BYTES, left)
+            if isinstance(fetched, Missed) or (location := _location(fetched.reply)) is None:
+                return fetched
+            try:
+                url = urljoin(url, location)
+            except ValueError:
+                return NOWHERE
+        return TOO_MANY
+
+    async def _ask(
+        self, url: str, tenant_id: str, headers: Mapping[str, str], most: int, patience: timedelta
+    ) -> Fetched | Missed:
+        request = Outgoing(
+            method="GET", url=url, headers=headers, timeout=patience, keep=most, most=most, tenant_id=tenant_id
+        )
+        try:
+            return Fetched(url, await self.egress.send(request))
+        except (EgressRefused, Invalid) as refusal:
+            return never("address_refused", str(refusal))
+        except EgressFailed as failure:
+            return Missed(problem=Problem(failure.code, failure.message), permanent=failure.code in _PERMANENT)
+
+
+def _location(reply: Reply) -> str | None:
+    """Where the answer leads to; None when it is the answer."""
+    return header(reply.headers, "location") or None if reply.status in _REDIRECTS else None

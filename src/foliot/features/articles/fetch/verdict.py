@@ -1,0 +1,106 @@
+"""What an answer means for an article, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+
+from foliot.core.egress import Reply
+from foliot.engine.model.run import Problem
+from foliot.features.articles.model.fetch import Missed, Unchanged
+
+READABLE = ("text/html", "application/xhtml+xml", "text/plain", "")
+MOST_PAGE = 20 * 1024 * 1024
+PATIENCE = timedelta(seconds=10)
+"""For a host that asks for patience and does not say how much."""
+LONGEST_PATIENCE = timedelta(hours=1)
+"""For one page."""
+LONGEST_PAUSE = timedelta(seconds=60)
+"""For all pages of a host, by one answer."""
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""How texts begin whose characters have two bytes, or four."""
+_AGAIN = frozenset({408, 425, 429})
+_CROWDED = frozenset({429, 503})
+_GONE = {404: "There is no such page.", 410: "The page was taken away."}
+_CLOSED = {
+    401: "The page asks for a sign-in.",
+    402: "The page asks for money.",
+    403: "The host does not let us see the page.",
+    451: "The page is withheld for legal reasons.",
+}
+
+
+def judge(reply: Reply, now: datetime) -> Missed | Unchanged | None:
+    """Why there is nothing to read; None when there is."""
+    if reply.status == 304:
+        return Unchanged()
+    return _missed(reply, now) if reply.status != 200 else _unreadable(reply)
+
+
+def _unreadable(reply: Reply) -> Missed | None:
+    if reply.truncated and len(reply.body) >= MOST_PAGE:
+        return never("too_large", f"The page is larger than {MOST_PAGE // 2**20} MiB.")
+    if reply.truncated:
+        return never("damaged", "The page arrived damaged, or packed in a way that cannot be undone.")
+    content_type = header(reply.headers, "content-type").lower()
+    kind = content_type.partition(";")[0].strip()
+    if kind not in READABLE:
+        return never("not_html", f"The page is no HTML but {kind[:100]}.")
+    if not reply.body.strip():
+        return never("empty_page", "The page is empty.")
+    start = reply.body[:1024]
+    if start.count(0) * 500 > len(start) and not _wide(start, content_type):
+        return never("not_html", "The page is no text.")
+    return None
+
+
+def _wide(start: bytes, content_type: str) -> bool:
+    """Whether zeros are part of the text: it says that each character has two bytes, or four."""
+    return start.startswith(_MARKS) or any(name in content_type for name in ("utf-16", "utf-32"))
+
+
+def _missed(reply: Reply, now: datetime) -> Missed:
+    status = reply.status
+    said = {**_GONE, **_CLOSED}.get(status) or f"The host answered {_phrase(status)}."
+    problem = Problem(f"http_{status}", said)
+    if status not in _AGAIN and not 500 <= status < 600:
+        return Missed(problem=problem, permanent=True)
+    asked = _retry_after(reply.headers, now)
+    pause = patience(reply.headers, now) if status in _CROWDED else None
+    return Missed(problem=problem, retry_after=asked, pause=pause)
+
+
+def patience(headers: Mapping[str, str], now: datetime) -> timedelta:
+    """How long a host that asks for patience is left alone."""
+    return min(_retry_after(headers, now) or PATIENCE, LONGEST_PAUSE)
+
+
+def never(code: str, said: str) -> Missed:
+    """Trying again would change nothing."""
+    return Missed(problem=Problem(code, said), permanent=True)
+
+
+def header(headers: Mapping[str, str], name: str) -> str:
+    return next((value for key, value in headers.items() if key.lower() == name), "")
+
+
+def _retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
+    text = header(headers, "retry-after").strip()
+    if text.isascii() and text.isdigit():
+        return min(timedelta(seconds=int(text[:9])), LONGEST_PATIENCE)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(timedelta(), min(moment - now, LONGEST_PATIENCE))
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)

@@ -1,0 +1,374 @@
+"""Jobs of articles: what they want, how far they have come, and how they stop wanting it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.core.ids import ARTICLE, new_id
+from foliot.db.dialects import Dialect
+from foliot.engine.model.run import order_key
+from foliot.engine.sql.tables import runs
+from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState
+from foliot.features.articles.model.fetch import Extracted, ItemView, Previous, Wish
+from foliot.features.articles.tables import article_jobs, articles, items
+
+MOST_TEXT = 8 * 1024 * 1024
+"""Characters of articles that one answer holds, unless a single one is longer."""
+_KNOWN = (
+    articles.c.id,
+    articles.c.url_hash,
+    articles.c.status,
+    articles.c.scraped_at,
+    articles.c.ready_at,
+    articles.c.order_key,
+    articles.c.priority,
+    articles.c.lane,
+    articles.c.lease_until,
+    articles.c.reference_count,
+)
+COUNTED = ("total", "cached", "done", "failed", "cancelled")
+_ABOUT = ("author", "published_at", "language", "canonical_url", "image")
+_SHOWN = (
+    *items.c,
+    articles.c.url,
+    articles.c.title,
+    articles.c.about,
+    articles.c.scraped_at,
+    articles.c.content,
+    articles.c.previous_scraped_at,
+    articles.c.reference_count,
+    articles.c.retry_count,
+)
+
+
+async def submit(
+    conn: AsyncConnection,
+    dialect: Dialect,
+    job: tuple[str, str],
+    wishes: Sequence[Wish],
+    now: datetime,
+    max_age: timedelta,
+) -> Counts:
+    """Everything a job wants, noted at once; `job` is its tenant and id. A second time changes nothing."""
+    tenant_id, run_id = job
+    known = await counts(conn, dialect, [run_id])
+    if run_id in known:
+        return known[run_id]
+    rows, made_now = await _meet(conn, dialect, tenant_id, wishes, now)
+    fresh = {
+        row.url_hash
+        for row in rows.values()
+        if row.status == ArticleStatus.SCRAPED and row.scraped_at is not None and row.scraped_at > now - max_age
+    }
+    states = [ItemState.CACHED if wish.url_hash in fresh else ItemState.PENDING for wish in wishes]
+    met = [wish for wish in wishes if rows[wish.url_hash].id not in made_now]
+    if met:
+        await _want(conn, dialect, [wish for wish in met if wish.url_hash not in fresh], rows, now)
+        await _refer(conn, dialect, [rows[wish.url_hash] for wish in met])
+    await _insert_items(conn, dialect, job, [(wish, rows[wish.url_hash].id) for wish in wishes], (states, now))
+    made = Counts(total=len(wishes), cached=len(fresh))
+    columns: dict[str, list[Any]] = {"run_id": [run_id], "tenant_id": [tenant_id], **counted([made])}
+    await dialect.insert(conn, article_jobs, columns)
+    return made
+
+
+async def _meet(
+    conn: AsyncConnection, dialect: Dialect, tenant_id: str, wishes: Sequence[Wish], now: datetime
+) -> tuple[dict[str, Any], frozenset[str]]:
+    """The rows of these articles, locked, by the hash of the URL. Those that nobody knew are made, and named."""
+    # In the order of the key: whoever wants the same pages at the same time waits, and nobody in a circle.
+    ordered = sorted(wishes, key=lambda wish: wish.url_hash)
+    count = len(ordered)
+    columns: dict[str, list[Any]] = {
+        "id": [new_id(ARTICLE) for _ in ordered],
+        "tenant_id": [tenant_id] * count,
+        "url": [wish.url for wish in ordered],
+        "url_hash": [wish.url_hash for wish in ordered],
+        "host": [wish.host for wish in ordered],
+        "status": [ArticleStatus.PENDING.value] * count,
+        "reference_count": [1] * count,
+        "retry_count": [0] * count,
+        "priority": [wish.priority for wish in ordered],
+        "ready_at": [now] * count,
+        "order_key": [order_key(now, wish.priority) for wish in ordered],
+        "lane": [QUEUE] * count,
+        "attempt": [0] * count,
+        "epoch": [0] * count,
+        "created_at": [now] * count,
+        "updated_at": [now] * count,
+    }
+    await dialect.insert(conn, articles, columns, conflict="ignore")
+    query = select(*_KNOWN).where(
+        articles.c.tenant_id == tenant_id, dialect.among(articles.c.url_hash, [wish.url_hash for wish in ordered])
+    )
+    rows = {row.url_hash: row for row in await conn.execute(dialect.lock(query.order_by(articles.c.id)))}
+    tried = set(columns["id"])
+    return rows, frozenset(row.id for row in rows.values() if row.id in tried)
+
+
+async def _want(
+    conn: AsyncConnection, dialect: Dialect, wishes: Sequence[Wish], rows: Mapping[str, Any], now: datetime
+) -> None:
+    """Put into the queue what is not there yet, and move forward what somebody wants more urgently now."""
+    values: dict[str, list[Any]] = {"priority": [], "ready_at": [], "order_key": [], "lane": [], "attempt": []}
+    ids, idle = [], []
+    for wish in wishes:
+        row = rows[wish.url_hash]
+        rests = row.lane is None and row.lease_until is None
+        if not rests and row.priority <= wish.priority:
+            continue
+        if rests:
+            idle.append(row.id)
+            ready, priority = now, wish.priority
+        else:
+            ready, priority = row.ready_at, min(row.priority, wish.priority)
+        ids.append(row.id)
+        order = order_key(ready, priority)
+        made = (priority, ready, order if rests else min(order, row.order_key), QUEUE if rests else row.lane, 0)
+        for column, value in zip(values.values(), made, strict=True):
+            column.append(value)
+    if not ids:
+        return
+    restless = set(idle)
+    urgent = [at for at, one in enumerate(ids) if one not in restless]
+    waiting = [at for at, one in enumerate(ids) if one in restless]
+    if waiting:
+        begun = {name: [column[at] for at in waiting] for name, column in values.items()}
+        begun["status"] = [ArticleStatus.PENDING.value] * len(waiting)
+        await dialect.update(conn, articles, {"id": [ids[at] for at in waiting]}, begun)
+    if urgent:
+        moved = {name: [values[name][at] for at in urgent] for name in ("priority", "order_key")}
+        await dialect.update(conn, articles, {"id": [ids[at] for at in urgent]}, moved)
+
+
+async def _refer(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Any]) -> None:
+    counted = {"reference_count": [row.reference_count + 1 for row in rows]}
+    await dialect.update(conn, articles, {"id": [row.id for row in rows]}, counted)
+
+
+async def _insert_items(
+    conn: AsyncConnection,
+    dialect: Dialect,
+    job: tuple[str, str],
+    wanted: Sequence[tuple[Wish, str]],
+    known: tuple[Sequence[ItemState], datetime],
+) -> None:
+    (tenant_id, run_id), (states, now) = job, known
+    count = len(wanted)
+    pending = [state is ItemState.PENDING for state in states]
+    columns: dict[str, list[Any]] = {
+        "run_id": [run_id] * count,
+        "position": list(range(1, count + 1)),
+        "tenant_id": [tenant_id] * count,
+        "article_id": [article_id for _, article_id in wanted],
+        "waits_for": [one if waits else None for (_, one), waits in zip(wanted, pending, strict=True)],
+        "source": [wish.source for wish, _ in wanted],
+        "category": [wish.category for wish, _ in wanted],
+        "priority": [wish.priority for wish, _ in wanted],
+        "state": [state.value for state in states],
+        "at": [None if waits else now for waits in pending],
+    }
+    await dialect.insert(conn, items, columns)
+
+
+async def counts(
+    conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], *, lock: bool = False
+) -> dict[str, Counts]:
+    """How far each of these jobs has come; who has no row is no job of articles, or has not begun."""
+    query = select(article_jobs).where(dialect.among(article_jobs.c.run_id, run_ids)).order_by(article_jobs.c.run_id)
+    return {row.run_id: count(row) for row in await conn.execute(dialect.lock(query) if lock else query)}
+
+
+async def over(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str]) -> frozenset[str]:
+    """Which of these wait for nothing any more."""
+    found = await counts(conn, dialect, run_ids) if run_ids else {}
+    return frozenset(run_id for run_id, one in found.items() if one.pending == 0)
+
+
+def count(row: Any) -> Counts:
+    return Counts(total=row.total, cached=row.cached, done=row.done, failed=row.failed, cancelled=row.cancelled)
+
+
+def counted(made: Sequence[Counts]) -> dict[str, list[Any]]:
+    """The same as columns of the table."""
+    return {name: [getattr(one, name) for one in made] for name in COUNTED}
+
+
+async def save_counts(conn: AsyncConnection, dialect: Dialect, made: Mapping[str, Counts]) -> None:
+    await dialect.update(conn, article_jobs, {"run_id": list(made)}, counted(list(made.values())))
+
+
+async def forsake(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime) -> dict[str, int]:
+    """Whatever these jobs still wait for, they want no more; what nobody else waits for leaves the queue."""
+    query = select(items.c.run_id, items.c.position, items.c.waits_for).where(
+        dialect.among(items.c.run_id, run_ids), items.c.waits_for.is_not(None)
+    )
+    wanted = sorted({row.waits_for for row in await conn.execute(query)})
+    if not wanted:
+        return {}
+    # Articles first, as everybody locks them: what is being finished right now is finished first.
+    await conn.execute(
+        dialect.lock(select(articles.c.id).where(dialect.among(articles.c.id, wanted)).order_by(articles.c.id))
+    )
+    dropped = (await conn.execute(dialect.lock(query.order_by(items.c.run_id, items.c.position)))).all()
+    if not dropped:
+        return {}
+    many = len(dropped)
+    flipped: dict[str, list[Any]] = {
+        "state": [ItemState.CANCELLED.value] * many,
+        "waits_for": [None] * many,
+        "at": [now] * many,
+    }
+    keys = {"run_id": [row.run_id for row in dropped], "position": [row.position for row in dropped]}
+    await dialect.update(conn, items, keys, flipped)
+    gone = Counter(row.run_id for row in dropped)
+    known = await counts(conn, dialect, sorted(gone), lock=True)
+    after = {
+        run_id: Counts(
+            total=one.total, cached=one.cached, done=one.done, failed=one.failed, cancelled=one.cancelled + gone[run_id]
+        )
+        for run_id, one in known.items()
+    }
+    await save_counts(conn, dialect, after)
+    await _release(conn, dialect, sorted({row.waits_for for row in dropped}), now)
+    return dict(gone)
+
+
+async def _release(conn: AsyncConnection, dialect: Dialect, ids: Sequence[str], now: datetime) -> None:
+    """Give these articles the urgency of who is left, or none."""
+    left = select(items.c.waits_for, func.min(items.c.priority).label("priority")).where(
+        dialect.among(items.c.waits_for, ids)
+    )
+    urgency = {row.waits_for: row.priority for row in await conn.execute(left.group_by(items.c.waits_for))}
+    unwanted = [one for one in ids if one not in urgency]
+    if unwanted:
+        rest = update(articles).where(dialect.among(articles.c.id, unwanted), articles.c.lane.is_not(None))
+        await conn.execute(rest.values(lane=None, updated_at=now))
+    if urgency:
+        ready = select(articles.c.id, articles.c.ready_at).where(dialect.among(articles.c.id, list(urgency)))
+        found = {row.id: row.ready_at for row in await conn.execute(ready)}
+        values = {
+            "priority": [urgency[one] for one in found],
+            "order_key": [order_key(at, urgency[one]) for one, at in found.items()],
+        }
+        await dialect.update(conn, articles, {"id": list(found)}, values)
+
+
+async def read_items(
+    conn: AsyncConnection, run_id: str, part: tuple[int, int, int], *, failed: bool | None
+) -> list[ItemView]:
+    """The items of a job: after which position, how many to leave out, and how many at most; fewer of long ones."""
+    after, skip, limit = part
+    whose = [items.c.run_id == run_id, items.c.position > after]
+    if failed is not None:
+        wanted = [ItemState.FAILED] if failed else [ItemState.DONE, ItemState.CACHED]
+        whose.append(items.c.state.in_([state.value for state in wanted]))
+    both = items.join(articles, articles.c.id == items.c.article_id)
+    sizes = select(items.c.position, func.length(articles.c.content).label("size")).select_from(both).where(*whose)
+    positions: list[int] = []
+    weight = 0
+    for row in await conn.execute(sizes.order_by(items.c.position).limit(limit).offset(skip)):
+        weight += row.size or 0
+        if positions and weight > MOST_TEXT:
+            break
+        positions.append(row.position)
+    query = select(*_SHOWN).select_from(both).where(items.c.run_id == run_id, items.c.position.in_(positions))
+    query = query.order_by(items.c.position)
+    return [_item(row) for row in await conn.execute(query)]
+
+
+async def article_ids(conn: AsyncConnection, run_id: str) -> list[str]:
+    """Of a job, in the order they were asked for."""
+    query = select(items.c.article_id).where(items.c.run_id == run_id).order_by(items.c.position)
+    return list((await conn.execute(query)).scalars())
+
+
+async def read_item(conn: AsyncConnection, run_id: str, article_id: str) -> tuple[ItemView, Previous | None] | None:
+    """One of them, and what it said before it changed."""
+    both = items.join(articles, articles.c.id == items.c.article_id)
+    query = select(*_SHOWN, articles.c.previous_title, articles.c.previous_content).select_from(both)
+    query = query.where(items.c.run_id == run_id, items.c.article_id == article_id)
+    row = (await conn.execute(query)).first()
+    if row is None:
+        return None
+    at = row.previous_scraped_at
+    before = None if at is None else Previous(title=row.previous_title, content=row.previous_content, scraped_at=at)
+    return _item(row), before
+
+
+def page_of(row: Any) -> Extracted:
+    """What the page said."""
+    about = row.about or {}
+    return Extracted(title=row.title, content=row.content, **{name: about.get(name) for name in _ABOUT})
+
+
+def _item(row: Any) -> ItemView:
+    state = ItemState(row.state)
+    return ItemView(
+        article_id=row.article_id,
+        position=row.position,
+        url=row.url,
+        source=row.source,
+        category=row.category,
+        priority=row.priority,
+        state=state,
+        at=row.at,
+        error=row.error,
+        page=page_of(row),
+        scraped_at=row.scraped_at,
+        previous_scraped_at=row.previous_scraped_at,
+        reference_count=row.reference_count,
+        retry_count=row.retry_count,
+    )
+
+
+def about(page: Extracted) -> dict[str, Any]:
+    """What is kept of a page beside its title and text."""
+    return {name: value for name in _ABOUT if (value := getattr(page, name)) is not None}
+
+
+async def wishes_of(conn: AsyncConnection, run_id: str) -> list[Wish]:
+    """What did not come of a job, or all of it, when everything did."""
+    columns = (articles.c.url, articles.c.url_hash, articles.c.host, items.c.source, items.c.category)
+    query = select(*columns, items.c.priority, items.c.state).join(articles, articles.c.id == items.c.article_id)
+    rows = (await conn.execute(query.where(items.c.run_id == run_id).order_by(items.c.position))).all()
+    settled = {ItemState.DONE, ItemState.CACHED}
+    left = [row for row in rows if row.state not in settled] or rows
+    return [
+        Wish(
+            url=row.url,
+            url_hash=row.url_hash,
+            host=row.host,
+            source=row.source,
+            category=row.category,
+            priority=row.priority,
+        )
+        for row in left
+    ]
+
+
+async def orphans(conn: AsyncConnection, limit: int) -> list[str]:
+    """Jobs that have ended, by whatever way, and still wait for articles."""
+    job = article_jobs.c
+    query = select(job.run_id).join(runs, runs.c.id == job.run_id)
+    query = query.where(job.cached + job.done + job.failed + job.cancelled < job.total, runs.c.finished_at.is_not(None))
+    return list((await conn.execute(query.limit(limit))).scalars())
+
+
+async def prune(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:
+    """Articles that no job knows any more, and that nothing has happened to since."""
+    known = select(items.c.article_id).where(items.c.article_id == articles.c.id).exists()
+    query = select(articles.c.id).where(
+        articles.c.updated_at < before, articles.c.lane.is_(None), articles.c.lease_until.is_(None), ~known
+    )
+    found = (await conn.execute(dialect.lock(query.order_by(articles.c.updated_at).limit(limit), skip=True))).scalars()
+    gone = list(found)
+    if gone:
+        await conn.execute(delete(articles).where(dialect.among(articles.c.id, gone)))
+    return len(gone)

@@ -1,0 +1,125 @@
+"""Pauses of one tenant at one host: what a tenant is told by answers holds for that tenant, until others are told too.
+
+Read and written by whoever holds the lock of the host's row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Select, bindparam, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.columns import Moment
+from foliot.db.dialects import Dialect
+from foliot.features.articles.model.article import SLICE, Manners, quicker, slower
+from foliot.features.articles.model.fetch import News
+from foliot.features.articles.tables import host_pauses
+
+LONGEST = timedelta(seconds=60)
+"""By one answer."""
+REMEMBERED = timedelta(minutes=2)
+"""How long what a tenant was told still counts beside what another is told."""
+BRIEFEST = timedelta(milliseconds=20)
+_MILLISECOND = timedelta(milliseconds=1)
+
+Pair = tuple[str, str]
+"""A host and a tenant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """How a tenant's requests to a host are held back."""
+
+    next_at: datetime
+    asked_at: datetime
+    """When it was last asked for."""
+    interval: timedelta = timedelta()
+
+    def room(self, now: datetime, limit: int) -> int:
+        """How many may be given out now."""
+        if self.next_at > now:
+            return 0
+        return min(limit, max(1, SLICE // self.interval)) if self.interval else limit
+
+    def told(self, news: News, now: datetime, manners: Manners, *, again: bool) -> Pause:
+        """After this answer; `again`: the host has asked for patience in the same moment already."""
+        if news.pause:
+            until = max(self.next_at, now + min(news.pause, LONGEST))
+            return Pause(until, now, self.interval if again else slower(max(self.interval, manners.interval)))
+        interval = quicker(self.interval, manners.interval) if news.well else self.interval
+        return replace(self, interval=interval if interval > max(manners.interval, BRIEFEST) else timedelta())
+
+    def counts(self, now: datetime) -> bool:
+        """Whether it was asked for lately, and has not come to an end by good answers."""
+        return bool(self.interval) and self.asked_at > now - REMEMBERED
+
+
+@cache
+def _of(dialect: Dialect) -> Select[Any]:
+    return select(host_pauses).where(dialect.listed(host_pauses.c.host, "names"))
+
+
+@cache
+def _silent(dialect: Dialect) -> Select[Any]:
+    return select(host_pauses.c.host).where(
+        dialect.listed(host_pauses.c.host, "names"),
+        host_pauses.c.tenant_id == bindparam("b_tenant"),
+        host_pauses.c.next_at > bindparam("b_now", type_=Moment()),
+    )
+
+
+async def of(conn: AsyncConnection, dialect: Dialect, names: Collection[str]) -> dict[Pair, Pause]:
+    """Those at these hosts."""
+    found = await conn.execute(_of(dialect), {"names": sorted(names)})
+    return {
+        (row.host, row.tenant_id): Pause(row.next_at, row.asked_at, row.interval_ms * _MILLISECOND) for row in found
+    }
+
+
+async def silent(
+    conn: AsyncConnection, dialect: Dialect, names: Sequence[str], tenant_id: str, now: datetime
+) -> set[str]:
+    """Which of these hosts want silence of this tenant."""
+    asked = {"names": names, "b_tenant": tenant_id, "b_now": now}
+    return set((await conn.execute(_silent(dialect), asked)).scalars())
+
+
+async def freed_at(conn: AsyncConnection, now: datetime) -> datetime | None:
+    """When the next of them is over."""
+    freed: datetime | None = (
+        await conn.execute(select(func.min(host_pauses.c.next_at)).where(host_pauses.c.next_at > now))
+    ).scalar()
+    return freed
+
+
+async def write(
+    conn: AsyncConnection, dialect: Dialect, changed: Mapping[Pair, Pause], known: Collection[Pair]
+) -> None:
+    """Those that are known are there already."""
+    for pairs, there in (
+        ([pair for pair in changed if pair not in known], False),
+        ([pair for pair in changed if pair in known], True),
+    ):
+        if pairs:
+            keys = {"host": [host for host, _ in pairs], "tenant_id": [tenant for _, tenant in pairs]}
+            values = {
+                "next_at": [changed[pair].next_at for pair in pairs],
+                "asked_at": [changed[pair].asked_at for pair in pairs],
+                "interval_ms": [int(changed[pair].interval / _MILLISECOND) for pair in pairs],
+            }
+            if there:
+                await dialect.update(conn, host_pauses, keys, values)
+            else:
+                await dialect.insert(conn, host_pauses, keys | values, conflict="keep")
+
+
+async def prune(conn: AsyncConnection, before: datetime, limit: int) -> None:
+    """Forget those that are long over."""
+    query = select(host_pauses.c.host, host_pauses.c.tenant_id).where(host_pauses.c.next_at < before).limit(limit)
+    for host, tenant in (await conn.execute(query)).all():
+        await conn.execute(delete(host_pauses).where(host_pauses.c.host == host, host_pauses.c.tenant_id == tenant))

@@ -1,0 +1,156 @@
+"""Which articles come next: the most urgent whose hosts are free, each tenant its share."""
+
+from __future__ import annotations
+
+import math
+import random
+import string
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import TextClause, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.columns import moment_out
+from foliot.db.dialects import Dialect
+from foliot.engine.model.run import AGEING, PRIORITIES
+from foliot.features.articles.model.article import QUEUE
+from foliot.features.articles.model.fetch import Avoid
+from foliot.features.articles.sql import hosts
+
+SHARES = 100
+"""How many tenants one pick is divided among at most."""
+SAMPLE = 100
+"""How many hosts of a tenant are looked at when its most urgent articles all wait for hosts that want silence."""
+EACH_HOST = 4
+"""And how many articles of each."""
+WIDER = 2
+"""How many times more articles are looked at than are wanted: some wait for their host."""
+
+
+class Pick(NamedTuple):
+    """An article that could be taken: its rank in its tenant's share, and what orders it among all."""
+
+    rank: int
+    order: Any
+    article_id: str
+    host: str
+    tenant_id: str
+
+
+# Hops from one tenant to the next through the index, instead of reading every article that waits. A queue that is
+# paused has none.
+_TENANTS = text("""
+WITH RECURSIVE t(tenant_id) AS (
+  SELECT min(tenant_id) FROM articles WHERE lane = :lane
+  UNION ALL
+  SELECT (SELECT min(a.tenant_id) FROM articles a WHERE a.lane = :lane AND a.tenant_id > t.tenant_id)
+  FROM t WHERE t.tenant_id IS NOT NULL
+)
+SELECT tenant_id FROM t WHERE tenant_id IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM queues WHERE name = :lane AND paused_at IS NOT NULL)
+""")
+
+# The same from host to host within a tenant, from anywhere in the alphabet on.
+_HOSTS = text("""
+WITH RECURSIVE h(host, seen) AS (
+  SELECT min(host), 1 FROM articles WHERE lane = :lane AND tenant_id = :tenant AND host >= :start
+  UNION ALL
+  SELECT (SELECT min(a.host) FROM articles a WHERE a.lane = :lane AND a.tenant_id = :tenant AND a.host > h.host),
+    h.seen + 1
+  FROM h WHERE h.host IS NOT NULL AND h.seen < :most
+)
+SELECT host FROM h WHERE host IS NOT NULL
+""")
+
+
+@lru_cache(maxsize=SHARES)
+def _urgent(shares: int, each: int) -> TextClause:
+    part = (
+        "SELECT * FROM (SELECT {0} AS share, id, host, tenant_id, order_key FROM articles WHERE lane = :lane"
+        " AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT {1}) s{0}"
+    )
+    found = " UNION ALL ".join(part.format(at, each) for at in range(shares))
+    silent = "h.next_at > :now OR p.next_at > :now"
+    joined = "hosts h ON h.host = s.host LEFT JOIN host_pauses p ON p.host = s.host AND p.tenant_id = s.tenant_id"
+    return text(f"SELECT s.*, {silent} AS silent FROM ({found}) s LEFT JOIN {joined}")  # noqa: S608 -- numbers
+
+
+@lru_cache(maxsize=SHARES)
+def _of_hosts(count: int, each: int) -> TextClause:
+    part = (
+        "SELECT * FROM (SELECT id, host, order_key FROM articles WHERE lane = :lane AND tenant_id = :tenant"
+        " AND host = :host{0} AND order_key <= :horizon AND ready_at <= :now ORDER BY order_key LIMIT {1}) s{0}"
+    )
+    return text(" UNION ALL ".join(part.format(at, each) for at in range(count)))
+
+
+async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
+    conn: AsyncConnection,
+    dialect: Dialect,
+    now: datetime,
+    limit: int,
+    passed_over: frozenset[str] = frozenset(),
+    avoid: Avoid | None = None,
+    without: Collection[str] = (),
+) -> list[Pick]:
+    """What could be taken now, best first: each tenant has its first before anybody has a second.
+
+    Neither at hosts that are passed over, nor of tenants that go without.
+    """
+    waiting = await conn.execute(_TENANTS, {"lane": QUEUE})
+    tenants = [row.tenant_id for row in waiting if row.tenant_id not in without]
+    # Whoever comes first by name must not always come first.
+    random.shuffle(tenants)
+    tenants = tenants[:SHARES]
+    if not tenants:
+        return []
+    bound = _bound(dialect, now)
+    each = _rounded(WIDER * math.ceil(limit / len(tenants)))
+    found = await conn.execute(
+        _urgent(len(tenants), each), bound | {f"tenant{at}": one for at, one in enumerate(tenants)}
+    )
+    shares: dict[str, list[Any]] = defaultdict(list)
+    for row in found:
+        shares[tenants[row.share]].append(row)
+    chosen: list[Pick] = []
+    for tenant, rows in shares.items():
+        silent = {row.host for row in rows if row.silent} | passed_over
+        shut = {row.host for row in rows if row.host in silent or (avoid is not None and avoid(tenant, row.host))}
+        free = [row for row in rows if row.host not in shut]
+        if len(free) < len(rows) and len(free) < each // WIDER and len(rows) == each:
+            others = await _elsewhere(conn, dialect, tenant, now, silent | shut | {row.host for row in free})
+            free += [row for row in others if avoid is None or not avoid(tenant, row.host)]
+        free.sort(key=lambda row: (row.order_key, row.id))
+        chosen += [Pick(rank, row.order_key, row.id, row.host, tenant) for rank, row in enumerate(free)]
+    return sorted(chosen)
+
+
+async def _elsewhere(
+    conn: AsyncConnection, dialect: Dialect, tenant: str, now: datetime, silent: set[str]
+) -> list[Any]:
+    """Articles of other hosts, when the most urgent ones all wait for hosts that want silence."""
+    asked = {"lane": QUEUE, "tenant": tenant, "most": SAMPLE}
+    start = "".join(random.choices(string.ascii_lowercase + string.digits, k=2))  # noqa: S311 -- spreads looks, guards nothing
+    names = [row.host for row in await conn.execute(_HOSTS, asked | {"start": start})]
+    if len(names) < SAMPLE:
+        names += [row.host for row in await conn.execute(_HOSTS, asked | {"start": ""}) if row.host not in names]
+    names = [name for name in names[:SAMPLE] if name not in silent]
+    silent = silent | await hosts.blocked(conn, dialect, names, tenant, now)
+    names = [name for name in names if name not in silent]
+    if not names:
+        return []
+    bound = _bound(dialect, now) | {"tenant": tenant} | {f"host{at}": name for at, name in enumerate(names)}
+    return list(await conn.execute(_of_hosts(len(names), EACH_HOST), bound))
+
+
+def _bound(dialect: Dialect, now: datetime) -> dict[str, Any]:
+    horizon = now + (len(PRIORITIES) - 1) * AGEING
+    return {"lane": QUEUE, "now": moment_out(dialect.name, now), "horizon": moment_out(dialect.name, horizon)}
+
+
+def _rounded(count: int) -> int:
+    return 1 << (count - 1).bit_length()

@@ -1,0 +1,89 @@
+"""Wires the fetching of articles: what fetches them, who reads them, how politely, and where else they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from foliot.cluster import machine
+from foliot.cluster.process_pool import ProcessPool
+from foliot.cluster.reader_pool import reader_pool
+from foliot.config.settings import Settings
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.articles.actor.fetcher import Gathering
+from foliot.features.articles.fetch.extractor_pool import Readers
+from foliot.features.articles.fetch.request import Fetcher
+from foliot.features.articles.fetch.scraper import PageScraper
+from foliot.features.articles.model.article import Manners
+from foliot.net.client import HttpEgress
+
+if TYPE_CHECKING:
+    from foliot.features.articles.mongo_copier import Copier
+    from foliot.features.jobs.mongo_copier import JobCopier
+    from foliot.features.pipelines.mongo import MongoArticles
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How this process fetches articles, and the processes that read them."""
+
+    how: Gathering
+    readers: Readers
+    pool: ProcessPool
+
+    async def close(self) -> None:
+        await self.readers.close()
+        await self.pool.close()
+
+
+def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
+    """Nothing is started before the first page."""
+    # Of its own: a heavy task must not keep pages waiting. As many as can compute: each is handed several at a time.
+    here = machine.Readers.here()
+    pool = reader_pool(here)
+    readers = Readers(pool=pool, many=here.many)
+    fetcher = Fetcher(egress=egress, timeout=timedelta(seconds=settings.scrape_timeout))
+    rate = settings.host_rate
+    how = Gathering(
+        scraper=PageScraper(fetcher=fetcher, readers=readers, clock=clock),
+        crowded=lambda: readers.crowded,
+        held_back=readers.held_back,
+        slots=settings.scrape_concurrency,
+        manners=Manners(
+            interval=timedelta(seconds=1 / rate) if rate else timedelta(), together=settings.host_concurrency
+        ),
+        attempts=settings.scrape_attempts,
+    )
+    return Reading(how, readers, pool)
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """What brings articles, jobs and items to MongoDB."""
+
+    copier: Copier
+    jobs: JobCopier
+    sink: MongoArticles
+
+    def report(self) -> Mapping[str, Any]:
+        return {**self.copier.report(), **self.jobs.report()}
+
+    async def close(self) -> None:
+        await self.sink.close()
+
+
+def copying(settings: Settings, store: Database, clock: Clock) -> Copying | None:
+    """None where no MongoDB is named. Nothing is opened before the first document."""
+    if settings.mongo_uri is None:
+        return None
+    # The driver takes its time to import.
+    from foliot.features.articles.mongo_copier import Copier
+    from foliot.features.jobs.mongo_copier import JobCopier
+    from foliot.features.pipelines.mongo import MongoArticles, MongoJobs
+
+    sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
+    jobs = JobCopier(clock=clock, store=store, sink=MongoJobs(sink))
+    return Copying(Copier(clock=clock, store=store, sink=sink), jobs, sink)

@@ -1,0 +1,51 @@
+"""Gives new entries of the trail their places in the chains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from foliot.commands.audit_sql import SqlTrail
+from foliot.core.errors import Unavailable
+from foliot.db.database import Database
+
+BATCH = 1000
+
+log = structlog.get_logger("foliot.engine")
+
+
+@dataclass(frozen=True, slots=True)
+class Chained:
+    """What one round did."""
+
+    entries: int
+    rest: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chainer:
+    """Safe on every node: a tenant's head is locked by one, and the others leave that tenant alone."""
+
+    store: Database
+    period: float
+    batch: int = BATCH
+    name: str = "chainer"
+    topics: Sequence[str] = ()
+
+    async def run_once(self) -> Chained:
+        async with self.store.glance() as look:
+            if not await SqlTrail(look).waits():
+                return Chained(0, self.period)
+        async with self.store.begin() as tx:
+            entries = await SqlTrail(tx).chain(self.batch)
+        return Chained(entries, 0 if entries == self.batch else self.period)
+
+    async def chain_all(self) -> None:
+        """What was logged in the last second has its place before the process ends."""
+        try:
+            while (await self.run_once()).entries == self.batch:
+                pass
+        except Unavailable as error:
+            log.warning("could not chain the last entries", action="chain_failed", error=str(error))

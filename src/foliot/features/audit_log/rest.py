@@ -1,0 +1,124 @@
+"""Routes of the trail; at this door it is called the audit log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Query, Response
+
+from foliot.commands.audit_entry import TrailEntry
+from foliot.core.access import Thing, Verb
+from foliot.core.document import moment, rfc3339
+from foliot.core.errors import Invalid, NotFound
+from foliot.engine.model.schedule import Schedule
+from foliot.features.audit_log.usecases import Trail, word
+from foliot.features.schedules.usecases.revert import Reverting
+from foliot.servers.http import encode, models
+from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
+from foliot.servers.http.paging import Paged
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Body, Cases, Text, plain_texts
+
+router = APIRouter(prefix="/api/audit", tags=["Audit log"])
+
+_ENTRY_ID = re.compile(r"aud_[0-9a-f]{32}")
+THINGS = sorted(word(thing) for thing in Thing)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """From when to when."""
+
+    start: datetime | None
+    end: datetime | None
+
+
+async def _stretch(
+    from_: Annotated[str | None, Query(alias="from", max_length=64, description="The earliest moment.")] = None,
+    to: Annotated[str | None, Query(max_length=64, description="Up to this moment, not included.")] = None,
+) -> Stretch:
+    start = moment("from", from_) if from_ else None
+    end = moment("to", to) if to else None
+    if start is not None and end is not None and start >= end:
+        raise Invalid("to", "must be later than 'from'", got=to)
+    return Stretch(start, end)
+
+
+Filters = dict[str, str | None]
+
+
+async def _filters(
+    user: Text = None,
+    thing: Annotated[str | None, Query(max_length=200, description=f"One of {', '.join(THINGS)}.")] = None,
+    thing_id: Text = None,
+    verb: Text = None,
+) -> Filters:
+    if thing and thing not in THINGS:
+        raise Invalid("thing", f"must be one of {', '.join(THINGS)}", got=thing)
+    named = plain_texts(user=user, thing=thing, thing_id=thing_id, verb=verb)
+    return {"user_id": named.pop("user"), **named}
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.TRAIL)],
+    response_model=models.Trail,
+    summary="Who changed what, newest first",
+)
+async def list_(
+    cases: Cases,
+    caller: Who,
+    page: Paged,
+    stretch: Annotated[Stretch, Depends(_stretch)],
+    filters: Annotated[Filters, Depends(_filters)],
+) -> Response:
+    """`seq` and `digest` are the entry's place in the tenant's chain; it gets them within seconds."""
+    found = await cases[Trail].list(caller, page.more(), start=stretch.start, end=stretch.end, **filters)
+    names = await cases[Trail].names(caller, found)
+    return encode.page(found, page, lambda one: _entry(one, names), lambda one: one.id)
+
+
+async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `aud_…`.")]) -> str:
+    if not _ENTRY_ID.fullmatch(entry_id):
+        raise NotFound("entry of the audit log", entry_id[:64])
+    return entry_id
+
+
+@router.post(
+    "/{entry_id}/revert",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses={**UNKNOWN, **CONFLICT, **MISMATCH},
+    summary="Take an edit of a schedule back",
+)
+async def revert(cases: Cases, caller: Who, entry_id: Annotated[str, Depends(_entry_id)], asked: Body) -> Response:
+    """What stood before it stands again, as a new version; headers with their values. Also asks for the permission to
+    read the audit log. Refused (409) where somebody has edited the schedule since, or deleted it."""
+    made = await cases[Reverting].revert(caller, entry_id, asked.once(200, _schedule, encode.etag))
+    return encode.answer(encode.schedule(made), headers=encode.etag(made))
+
+
+def _schedule(made: Schedule) -> bytes:
+    return encode.dumps(encode.schedule(made))
+
+
+def _entry(one: TrailEntry, names: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "at": rfc3339(one.at),
+        "user_id": one.user_id,
+        "key_id": one.key_id,
+        "door": one.door,
+        "verb": one.verb,
+        "thing": one.thing,
+        "thing_id": one.thing_id,
+        "thing_name": names.get(one.thing_id),
+        "before": one.was,
+        "after": one.became,
+        "seq": one.seq,
+        "digest": one.digest,
+    }

@@ -1,0 +1,133 @@
+"""Runs for instants that lie behind: which of them get one, so that none gets two however often somebody asks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from foliot.core.document import Fields, rfc3339
+from foliot.core.errors import Invalid
+from foliot.engine.model.ledger import Fate
+from foliot.engine.model.run import OPEN, Origin, RunState
+from foliot.features.bulk.model.bulk import MOST_ITEMS, RATES, USUAL_RATE, Order
+from foliot.features.schedules.model.health import GOOD
+
+USUAL_RUNS = 1000
+MOST_RUNS = 10_000
+MOST_NAMED = 20_000
+"""Instants that one backfill looks at."""
+
+
+class Which(StrEnum):
+    """Which instants of the stretch get a run."""
+
+    MISSING = "missing"
+    """Those without success: of their own run, of one that repeated it, or of an earlier backfill. What somebody
+    skipped on purpose misses nothing."""
+    ALL = "all"
+    """Those too; but for an instant that a backfill has made up for there is no second one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackfillRequest:
+    """What somebody asks for."""
+
+    start: datetime
+    end: datetime | None
+    which: Which
+    rate: int
+    limit: int
+    stop_after: int | None
+    order: Order
+    dry_run: bool
+    expect: int | None
+
+
+def read_backfill(raw: object) -> BackfillRequest:
+    """`Invalid` names what is wrong with it."""
+    fields = Fields.of("", raw)
+    start = fields.moment("from")
+    if start is None:
+        raise Invalid("from", "is required: the first moment to make up for, such as 2027-01-01T00:00:00Z")
+    request = BackfillRequest(
+        start=start,
+        end=fields.moment("to"),
+        which=fields.choice("which", Which, Which.MISSING),
+        rate=fields.integer("rate", USUAL_RATE, low=RATES[0], high=RATES[-1]),
+        limit=fields.integer("limit", USUAL_RUNS, low=1, high=MOST_RUNS),
+        stop_after=fields.integer("stop_after", 0, low=1, high=MOST_ITEMS) or None,
+        order=fields.choice("order", Order, Order.OLDEST),
+        dry_run=fields.flag("dry_run", default=False),
+        expect=None if fields.value("expect") is None else fields.integer("expect", 0, low=0, high=2**31),
+    )
+    fields.finish()
+    if request.end is not None and request.end <= request.start:
+        raise Invalid("to", "must be later than 'from'", got=rfc3339(request.end))
+    return request
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """An instant as it stands in the account."""
+
+    at: datetime
+    outcome: str = ""
+    on_purpose: bool = False
+    """Whether somebody wanted this very instant skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A run that was made for an instant: its own, one that repeated that, or a backfill's."""
+
+    run_id: str
+    state: RunState
+    origin: Origin
+
+
+def objection(which: Which, made: Iterable[Made], look: Look | None = None) -> tuple[str, Made | None] | None:
+    """Why an instant gets no run, with the run that is in the way; None when it gets one."""
+    runs = list(made)
+    for run in runs:
+        if run.state in OPEN:
+            return "under way", run
+    # Runs that somebody asked for stand here only if a backfill made them; what repeated one may have mended it.
+    filled = any(run.origin is Origin.MANUAL for run in runs)
+    for run in runs:
+        if run.state in GOOD and which is Which.MISSING:
+            return "succeeded", run
+        if run.state in GOOD and filled and run.origin is not Origin.INSTANT:
+            return "made up for", run
+    if which is Which.MISSING and look is not None:
+        if look.outcome == Fate.PRUNED:
+            return "pruned", None
+        # Unless somebody asked for it since: then it may miss its success after all.
+        if look.on_purpose and not runs:
+            return "skipped on purpose", None
+    return None
+
+
+def chosen(
+    which: Which, instants: Sequence[Look], made: Mapping[datetime, Sequence[Made]]
+) -> tuple[list[datetime], Counter[str]]:
+    """Of the instants, those that get a run; and why the others get none."""
+    found, left_out = [], Counter[str]()
+    for look in instants:
+        refused = objection(which, made.get(look.at, ()), look)
+        if refused is None:
+            found.append(look.at)
+        else:
+            left_out[refused[0]] += 1
+    return found, left_out
+
+
+def item_of(instant: datetime) -> str:
+    """An instant as an item of a bulk action; such texts sort by time."""
+    return f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def instant_of(item: str) -> datetime:
+    return datetime.fromisoformat(item)

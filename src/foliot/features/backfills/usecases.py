@@ -1,0 +1,248 @@
+"""Makes up for instants that lie behind: one run each, as a bulk action that can be followed, paused and stopped.
+
+Like run-now, such a run ignores overlap and counts as open while it goes on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.limits import Limiter
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import rfc3339
+from foliot.core.errors import Conflict, Invalid
+from foliot.core.failure_fingerprint import host_in
+from foliot.core.ids import RUN
+from foliot.core.limits import Limits
+from foliot.core.ports import Clock
+from foliot.core.threads import REQUESTS
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.ledger import Span
+from foliot.engine.model.run import Origin
+from foliot.engine.model.schedule import Overlap, Schedule, Spec, Status
+from foliot.engine.model.views import RunRequest
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Change, record
+from foliot.features.backfills.model import (
+    MOST_NAMED,
+    MOST_RUNS,
+    BackfillRequest,
+    Look,
+    Made,
+    Which,
+    chosen,
+    instant_of,
+    item_of,
+    objection,
+    read_backfill,
+)
+from foliot.features.bulk.model.bulk import BULK, Act, Bulk
+from foliot.features.bulk.model.item import BULKS_TOPIC
+from foliot.features.bulk.sql import SqlBulks
+from foliot.features.bulk.usecases.bulk import BulkView, begun
+from foliot.features.schedules.usecases.instants import NOT_YET, TICK, Instant, named, outcomes
+from foliot.features.schedules.usecases.schedules import find_schedule
+from foliot.wakeups.feed import Feed
+
+SAMPLE = 5
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillTrial:
+    """What a backfill would do, if it were made now."""
+
+    instants: Sequence[datetime]
+    named: int
+    left_out: Mapping[str, int]
+    sample: Sequence[Instant]
+    hosts: Sequence[str]
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """What there is to make up for."""
+
+    schedule: Schedule
+    seen: Sequence[Instant]
+    instants: Sequence[datetime]
+    left_out: Counter[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backfills:
+    """Whoever may run a schedule may run it for instants that lie behind, if they may make bulk actions at all."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+
+    @again
+    async def create(
+        self, caller: Caller, schedule_id: str, raw: object, once: Once = EACH_TIME
+    ) -> BulkView | BackfillTrial:
+        """Fix which instants get a run; with `dry_run`, only say which those would be."""
+        demand(caller, Verb.WRITE, Thing.BULK)
+        demand(caller, *Act.BACKFILL.needs)
+        request = read_backfill(raw)
+        if request.dry_run:
+            async with self.store.read(caller.tenant_id) as tx:
+                return _trial(await self._gap(tx, caller, schedule_id, request), request)
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, self.clock.now())
+            gap = await self._gap(tx, caller, schedule_id, request)
+            view = BulkView(await self._make(tx, caller, gap, request))
+            await once.keep(tx, caller, view)
+        self.feed.wake(BULKS_TOPIC)
+        return view
+
+    async def fill(self, tx: Transaction, caller: Caller, bulk: Bulk, item: str, limits: Limits) -> str:
+        """One run for one instant. The schedule's row is locked: of two backfills, one makes it."""
+        details, at, now = bulk.details or {}, instant_of(item), self.clock.now()
+        schedule = await find_schedule(tx, caller, str(details.get("schedule_id", "")), lock=True)
+        _usable(schedule)
+        made = await _made(tx, schedule.id, at, at + TICK, 1)
+        refused = objection(Which(details["which"]), made.get(at, ()))
+        if refused is not None:
+            why, run = refused
+            raise Conflict(f"{rfc3339(at)} is {why}" + ("" if run is None else f" by {run.run_id}: {run.state.value}"))
+        self.limiter.run(caller, limits)
+        spec, run_id = schedule.spec, self.new_id(RUN)
+        request = RunRequest(
+            id=run_id,
+            tenant_id=caller.tenant_id,
+            user_id=caller.user_id,
+            kind=spec.kind,
+            origin=Origin.MANUAL,
+            queue=spec.queue,
+            priority=spec.priority,
+            max_attempts=spec.retry.max_attempts,
+            timeout_seconds=spec.timeout_seconds,
+            schedule_id=schedule.id,
+            version=schedule.version,
+            fills=at,
+        )
+        await SqlRuns(tx).add([request], now)
+        became = {"run_id": run_id, "fills": rfc3339(at), "bulk_id": bulk.id}
+        await record(tx, caller, now, Change("backfill", Thing.SCHEDULE, schedule.id, became=became))
+        return run_id
+
+    async def _gap(self, tx: Transaction, caller: Caller, schedule_id: str, request: BackfillRequest) -> _Gap:
+        schedule, now = await find_schedule(tx, caller, schedule_id), self.clock.now()
+        _usable(schedule)
+        if request.end is not None and request.end > now:
+            raise Invalid("to", "must not lie in the future: what lies ahead fires by itself", got=rfc3339(request.end))
+        # What is due and not settled yet is about to get its run.
+        end = request.end or now + TICK
+        end = min(end, schedule.next_at or end)
+        spans = await SqlSchedules(tx).spans(schedule_id)
+        born = spans[0].start if spans else now
+        # An interval counts from the moment it was made, which is no instant that it fires at.
+        spans = [Span(_FIRST, born - TICK, schedule.version, active=False, reason=NOT_YET), *spans]
+        specs = await SqlSchedules(tx).specs(schedule_id)
+        # Thousands of instants take a while, and others must not wait for them.
+        there = await REQUESTS.run(_look, spans, specs, request.start, end)
+        seen = await outcomes(tx, schedule, there)
+        made = await _made(tx, schedule_id, request.start, end, len(there))
+        instants, left_out = chosen(request.which, [Look(one.at, one.outcome, one.on_purpose) for one in seen], made)
+        return _Gap(schedule, seen, instants, left_out)
+
+    async def _make(self, tx: Transaction, caller: Caller, gap: _Gap, request: BackfillRequest) -> Bulk:
+        now, count = self.clock.now(), len(gap.instants)
+        _bounded(count, request)
+        details = {
+            "schedule_id": gap.schedule.id,
+            "schedule_name": gap.schedule.name,
+            "from": rfc3339(request.start),
+            "to": rfc3339(request.end or now),
+            "which": request.which.value,
+        }
+        bulk = begun(
+            self.new_id(BULK), caller, now, count,
+            act=Act.BACKFILL, filter=None, ids_given=0, order=request.order, rate=request.rate,
+            stop_after=request.stop_after, details=details,
+        )  # fmt: skip
+        if count:
+            await SqlBulks(tx).fix_ids(bulk, [item_of(at) for at in gap.instants])
+        await SqlBulks(tx).add(bulk, now)
+        became = {"action": bulk.act.value, "total": bulk.total, "rate": bulk.rate, **details}
+        await record(tx, caller, now, Change("create", Thing.BULK, bulk.id, became=became))
+        return bulk
+
+
+def _usable(schedule: Schedule) -> None:
+    if schedule.status is Status.DELETED:
+        raise Conflict(f"schedule {schedule.id} is deleted")
+    if schedule.fault is not None:
+        raise Conflict(f"schedule {schedule.id} is damaged ({schedule.fault}): resume or replace it first")
+
+
+def _look(
+    spans: Sequence[Span], specs: Mapping[int, Spec | str], start: datetime, end: datetime
+) -> Sequence[tuple[Span, datetime]]:
+    """The instants of [start, end), each with the span in which it lies; before the first, by the present trigger."""
+    count = 0
+    for span in spans:
+        spec = specs.get(span.version)
+        if isinstance(spec, Spec):
+            low, high = max(start, span.start + TICK), end if span.end is None else min(end, span.end + TICK)
+            count += spec.trigger.count(low, high) if low < high else 0
+    if count > MOST_NAMED:
+        told = f"names {count} instants up to 'to'; one backfill looks at {MOST_NAMED} at most: take a shorter stretch"
+        raise Invalid("from", told, got=rfc3339(start))
+    return list(named(spans, specs, start, end))
+
+
+async def _made(
+    tx: Transaction, schedule_id: str, start: datetime, end: datetime, limit: int
+) -> Mapping[datetime, Sequence[Made]]:
+    found: defaultdict[datetime, list[Made]] = defaultdict(list)
+    for at, run_id, state in await SqlSchedules(tx).instants(schedule_id, start, end, max(limit, 1)):
+        found[at].append(Made(run_id, state, Origin.INSTANT))
+    for at, run_id, state, origin in await SqlSchedules(tx).fills(schedule_id, start, end):
+        found[at].append(Made(run_id, state, origin))
+    return found
+
+
+def _bounded(count: int, request: BackfillRequest) -> None:
+    if count > request.limit:
+        told = f"is less than the {count} runs that this would make: take a shorter stretch, or raise it"
+        raise Invalid("limit", f"{told} (to {MOST_RUNS} at most)", got=request.limit)
+    if request.expect is not None and request.expect != count:
+        raise Conflict(f"it would make {count} runs now, and not {request.expect}: look again before you backfill")
+
+
+def _trial(gap: _Gap, request: BackfillRequest) -> BackfillTrial:
+    schedule, wanted = gap.schedule, set(gap.instants)
+    sample = [one for one in gap.seen if one.at in wanted][:SAMPLE]
+    host = host_in(str(schedule.action.get("url", "")))
+    return BackfillTrial(
+        gap.instants, len(gap.seen), gap.left_out, sample, [host] if host and wanted else [], _warnings(gap, request)
+    )
+
+
+def _warnings(gap: _Gap, request: BackfillRequest) -> Sequence[str]:
+    found, count = [], len(gap.instants)
+    if count > request.limit:
+        found.append(f"{count} runs are more than the limit of {request.limit}: this would be refused")
+    if count and gap.schedule.status is Status.ACTIVE and gap.schedule.spec.overlap is not Overlap.ALLOW_ALL:
+        policy = gap.schedule.spec.overlap.value
+        found.append(f"while these runs are open, instants that come due find them open: overlap is {policy}")
+    if count > 1:
+        lasts = timedelta(seconds=count // request.rate)
+        found += [f"at {request.rate} a second it takes {lasts}"] if lasts >= timedelta(minutes=1) else []
+    if gap.left_out["pruned"]:
+        found.append(f"{gap.left_out['pruned']} ran long ago, and how is no longer known: `all` includes them")
+    if skipped := gap.left_out["skipped on purpose"]:
+        found.append(f"somebody skipped {skipped} on purpose: `all` includes them")
+    return found

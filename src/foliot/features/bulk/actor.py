@@ -1,0 +1,147 @@
+"""Carries out bulk actions: so many items a second, each in a transaction that does it and marks it done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import structlog
+
+from foliot.core.errors import FoliotError, TooMany, Unavailable
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import FAILURES
+from foliot.features.bulk.item_action import Errand, Hands
+from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
+from foliot.features.bulk.model.item import BULKS_TOPIC, Item, bulk_topic
+from foliot.features.bulk.sql import SqlBulks
+from foliot.wakeups.feed import Feed
+
+LEASE = timedelta(seconds=15)
+AT_ONCE = 5
+"""Bulk actions that one process has under way."""
+JUDGED = timedelta(seconds=1)
+"""So often what became of the runs it made is counted, where somebody wants it to stop after failures."""
+
+log = structlog.get_logger("foliot.engine")
+
+
+class _NotOurs(Exception):
+    """Somebody paused or stopped it, or another process has it: nothing of this item has happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hauled:
+    """What one round did."""
+
+    items: int
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Hauler:
+    """Safe on every node: a bulk action is held by one, and an item that is done is done for all."""
+
+    clock: Clock
+    store: Database
+    feed: Feed
+    hands: Hands
+    holder: str
+    period: float = 1.0
+    name: str = "hauler"
+    topics: Sequence[str] = (BULKS_TOPIC,)
+    _judged: dict[str, datetime] = field(default_factory=dict)
+
+    async def run_once(self) -> Hauled:
+        now = self.clock.now()
+        async with self.store.glance() as look:
+            due = await SqlBulks(look).next_at()
+        if due is None:
+            self._judged.clear()
+            return Hauled(0, self.period)
+        if due > now:
+            return Hauled(0, min(self.period, (due - now).total_seconds()))
+        async with self.store.begin() as tx:
+            held = await SqlBulks(tx).claim(self.holder, now, LEASE, AT_ONCE)
+        if not held:
+            # Another process sees to it; should that one vanish, its lease ends.
+            return Hauled(0, self.period)
+        return Hauled(sum([await self._turn(bulk) for bulk in held]), 0)
+
+    async def _turn(self, bulk: Bulk) -> int:
+        """As many items as are due at its rate."""
+        errand = await self.hands.take(bulk)
+        count, seconds = turn(bulk.rate)
+        began, done = self.clock.now(), 0
+        async with self.store.glance() as look:
+            items = await SqlBulks(look).items(bulk.id, count)
+        try:
+            for item in items:
+                await self._act(errand, bulk, item)
+                done += 1
+        except TooMany as refused:
+            # The tenant has had its share for now: the item keeps its place.
+            seconds = max(seconds, refused.retry_after or 1.0)
+        except _NotOurs:
+            self.feed.wake(bulk_topic(bulk.id))
+            return done
+        await self._go_on(bulk, began + timedelta(seconds=seconds))
+        self.feed.wake(bulk_topic(bulk.id))
+        return done
+
+    async def _act(self, errand: Errand, bulk: Bulk, item: Item) -> None:
+        try:
+            async with self.store.begin(bulk.tenant_id) as tx:
+                now = self.clock.now()
+                await self._settle(tx, bulk, item, None)
+                made = await errand.do(tx, item.thing_id, now)
+                if made.run_id is not None:
+                    await SqlBulks(tx).made(bulk, item, made.run_id)
+        except (_NotOurs, TooMany, Unavailable):
+            raise
+        except FoliotError as error:
+            failure = str(error)
+        except Exception:
+            # One item must not stop the others, nor be tried for ever.
+            log.exception(
+                "a bulk action failed at one item", action="bulk_item_failed", bulk=bulk.id, item=item.thing_id
+            )
+            failure = "this failed inside Foliot; its log says more"
+        else:
+            self.feed.wake(*made.topics)
+            return
+        async with self.store.begin(bulk.tenant_id) as tx:
+            await self._settle(tx, bulk, item, failure)
+
+    async def _settle(self, tx: Transaction, bulk: Bulk, item: Item, failure: str | None) -> None:
+        if not await SqlBulks(tx).settle(bulk, self.holder, item, self.clock.now(), failure):
+            raise _NotOurs
+
+    async def _go_on(self, bulk: Bulk, until: datetime) -> None:
+        """Its next turn, or its end."""
+        failures = await self._failures(bulk)
+        async with self.store.begin(bulk.tenant_id) as tx:
+            now = self.clock.now()
+            seen = await SqlBulks(tx).get(bulk.tenant_id, bulk.id, lock=True)
+            if seen is None or seen.state is not BulkState.RUNNING:
+                return
+            if seen.done >= seen.total:
+                await SqlBulks(tx).turn(bulk.id, BulkState.FINISHED, "", now)
+            elif seen.stop_after is not None and seen.failed + failures >= seen.stop_after:
+                said = f"stopped after {seen.failed + failures} failures, as wished"
+                await SqlBulks(tx).turn(bulk.id, BulkState.STOPPED, said, now)
+            else:
+                await SqlBulks(tx).rest(bulk.id, self.holder, until)
+
+    async def _failures(self, bulk: Bulk) -> int:
+        """Of the runs that it made; those of items are counted with the bulk action itself."""
+        now = self.clock.now()
+        judged = self._judged.get(bulk.id)
+        if bulk.stop_after is None or (judged is not None and now - judged < JUDGED):
+            return 0
+        self._judged[bulk.id] = now
+        async with self.store.glance() as look:
+            outcomes = (await SqlBulks(look).outcomes([bulk.id])).get(bulk.id, {})
+        return sum(outcomes.get(state, 0) for state in FAILURES)

@@ -1,0 +1,224 @@
+"""Bulk actions and their items. An item's row flips with its effect, in one transaction: so each is done once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import delete, func, insert, literal, or_, select, update
+
+from foliot.db.transaction import Statements
+from foliot.engine.model.views import Page
+from foliot.engine.sql.tables import runs, schedules
+from foliot.features.bulk.model.bulk import OVER, Act, Bulk, BulkState, Order
+from foliot.features.bulk.model.item import Item
+from foliot.features.bulk.tables import bulk_items, bulks
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql import schedules as schedule_sieve
+from foliot.features.filters.sql.runs import Sieve
+
+_ITEM = ("bulk_id", "position", "tenant_id", "thing_id", "state")
+MESSAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class SqlBulks(Statements):
+    """What is asked of bulk actions."""
+
+    async def add(self, bulk: Bulk, now: datetime) -> None:
+        await self.conn.execute(
+            insert(bulks).values(
+                id=bulk.id,
+                tenant_id=bulk.tenant_id,
+                user_id=bulk.user_id,
+                key_id=bulk.key_id,
+                door=bulk.door,
+                action=bulk.act.value,
+                filter=bulk.filter,
+                details=self._sealed(bulk.tenant_id, bulk.details),
+                ids_given=bulk.ids_given,
+                sequence=bulk.order.value,
+                rate=bulk.rate,
+                stop_after=bulk.stop_after,
+                state=bulk.state.value,
+                total=bulk.total,
+                next_at=now if bulk.state is BulkState.RUNNING else None,
+                created_at=bulk.created_at,
+                updated_at=bulk.updated_at,
+                finished_at=bulk.finished_at,
+            )
+        )
+
+    def _sealed(self, tenant_id: str, details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if details is None or "patch" not in details or self.sealer is None:
+            return details
+        return {**details, "patch": self.sealer.seal(tenant_id, details["patch"], patch=True)}
+
+    def _opened(self, tenant_id: str, details: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if details is None or "patch" not in details or self.sealer is None:
+            return details
+        return {**details, "patch": self.sealer.open(tenant_id, details["patch"]).action}
+
+    def _bulk(self, row: Any) -> Bulk:
+        bulk = _bulk(row)
+        return replace(bulk, details=self._opened(bulk.tenant_id, bulk.details))
+
+    async def fix_runs(self, bulk: Bulk, query: Query, now: datetime) -> int:
+        """These runs are its items from now on, whatever becomes of them; with one statement. Says how many."""
+        sieve = await Sieve.of(self.conn, self.dialect, bulk.tenant_id, query, now)
+        return await self._fix(bulk, runs.c.id, sieve.where())
+
+    async def fix_schedules(self, bulk: Bulk, query: Query) -> int:
+        return await self._fix(bulk, schedules.c.id, schedule_sieve.conditions(bulk.tenant_id, query))
+
+    async def _fix(self, bulk: Bulk, column: Any, conditions: Sequence[Any]) -> int:
+        order = column.desc() if bulk.order is Order.NEWEST else column.asc()
+        chosen = select(
+            literal(bulk.id),
+            func.row_number().over(order_by=order),
+            literal(bulk.tenant_id),
+            column,
+            literal("pending"),
+        ).where(*conditions)
+        await self.conn.execute(insert(bulk_items).from_select(list(_ITEM), chosen))
+        total = select(func.count()).select_from(bulk_items).where(bulk_items.c.bulk_id == bulk.id)
+        return (await self.conn.scalar(total)) or 0
+
+    async def fix_ids(self, bulk: Bulk, ids: Sequence[str]) -> int:
+        ordered, count = sorted(ids, reverse=bulk.order is Order.NEWEST), len(ids)
+        made = ([bulk.id] * count, list(range(1, count + 1)), [bulk.tenant_id] * count, ordered, ["pending"] * count)
+        await self.dialect.insert(self.conn, bulk_items, dict(zip(_ITEM, made, strict=True)))
+        return count
+
+    async def get(self, tenant_id: str, bulk_id: str, *, lock: bool = False) -> Bulk | None:
+        query = select(bulks).where(bulks.c.id == bulk_id, bulks.c.tenant_id == tenant_id)
+        row = (await self.conn.execute(self.dialect.lock(query) if lock else query)).first()
+        return None if row is None else self._bulk(row)
+
+    async def find(self, tenant_id: str, page: Page) -> list[Bulk]:
+        """Newest first."""
+        query = select(bulks).where(bulks.c.tenant_id == tenant_id).order_by(bulks.c.id.desc()).limit(page.limit)
+        if page.cursor is not None:
+            query = query.where(bulks.c.id < page.cursor)
+        return [self._bulk(row) for row in await self.conn.execute(query)]
+
+    async def failures(self, bulk_ids: Sequence[str], limit: int) -> dict[str, list[tuple[str, str]]]:
+        """(id, message) of the first items of each that failed."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for bulk_id in bulk_ids:
+            mine = (bulk_items.c.bulk_id == bulk_id, bulk_items.c.state == "failed")
+            query = select(bulk_items.c.thing_id, bulk_items.c.message).where(*mine)
+            rows = await self.conn.execute(query.order_by(bulk_items.c.position).limit(limit))
+            found[bulk_id] = [(thing_id, message or "") for thing_id, message in rows]
+        return found
+
+    async def outcomes(self, bulk_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+        """The states of the runs that each has made so far."""
+        query = (
+            select(bulk_items.c.bulk_id, runs.c.state, func.count())
+            .select_from(bulk_items.join(runs, runs.c.id == bulk_items.c.run_id))
+            .where(self.dialect.among(bulk_items.c.bulk_id, bulk_ids), bulk_items.c.state == "ok")
+            .group_by(bulk_items.c.bulk_id, runs.c.state)
+        )
+        found: dict[str, dict[str, int]] = {}
+        for bulk_id, state, count in await self.conn.execute(query):
+            found.setdefault(bulk_id, {})[state] = count
+        return found
+
+    async def turn(self, bulk_id: str, state: BulkState, reason: str, now: datetime) -> None:
+        """Let it be in this state; `reason` says why."""
+        values: dict[str, Any] = {
+            "state": state.value,
+            "reason": reason[:MESSAGE],
+            "updated_at": now,
+            "next_at": now if state is BulkState.RUNNING else None,
+            "finished_at": now if state in OVER else None,
+            "lease_until": None,
+            "holder": None,
+        }
+        await self.conn.execute(update(bulks).where(bulks.c.id == bulk_id).values(**values))
+
+    async def next_at(self) -> datetime | None:
+        """When the next turn of any running one is due."""
+        query = select(bulks.c.next_at).where(bulks.c.next_at.is_not(None)).order_by(bulks.c.next_at).limit(1)
+        return await self.conn.scalar(query)
+
+    async def claim(self, holder: str, now: datetime, lease: timedelta, limit: int) -> list[Bulk]:
+        """Running ones whose turn has come and that nobody else holds: ours for the length of the lease."""
+        free = or_(bulks.c.lease_until.is_(None), bulks.c.lease_until < now, bulks.c.holder == holder)
+        query = select(bulks).where(bulks.c.next_at <= now, free).order_by(bulks.c.next_at).limit(limit)
+        found = [self._bulk(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))]
+        if found:
+            mine = self.dialect.among(bulks.c.id, [bulk.id for bulk in found])
+            await self.conn.execute(update(bulks).where(mine).values(holder=holder, lease_until=now + lease))
+        return found
+
+    async def items(self, bulk_id: str, limit: int) -> list[Item]:
+        """The next ones that nobody has acted on."""
+        waiting = (bulk_items.c.bulk_id == bulk_id, bulk_items.c.state == "pending")
+        query = select(bulk_items.c.position, bulk_items.c.thing_id).where(*waiting)
+        rows = await self.conn.execute(query.order_by(bulk_items.c.position).limit(limit))
+        return [Item(position, thing_id) for position, thing_id in rows]
+
+    async def settle(self, bulk: Bulk, holder: str, item: Item, now: datetime, failure: str | None) -> bool:
+        """The item is done, well or badly; False when that is not for us to say: it runs no more, or is another's."""
+        pending = (
+            bulk_items.c.bulk_id == bulk.id,
+            bulk_items.c.position == item.position,
+            bulk_items.c.state == "pending",
+        )
+        state = "ok" if failure is None else "failed"
+        message = None if failure is None else failure[:MESSAGE]
+        flipped = await self.conn.execute(update(bulk_items).where(*pending).values(state=state, message=message))
+        if flipped.rowcount != 1:
+            # Somebody else has done it.
+            return False
+        column = bulks.c.ok if failure is None else bulks.c.failed
+        ours = (bulks.c.id == bulk.id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
+        counted = await self.conn.execute(update(bulks).where(*ours).values({column: column + 1, "updated_at": now}))
+        return counted.rowcount == 1
+
+    async def made(self, bulk: Bulk, item: Item, run_id: str) -> None:
+        place = (bulk_items.c.bulk_id == bulk.id, bulk_items.c.position == item.position)
+        await self.conn.execute(update(bulk_items).where(*place).values(run_id=run_id))
+
+    async def rest(self, bulk_id: str, holder: str, until: datetime) -> None:
+        """Its next turn; whoever comes first then takes it."""
+        ours = (bulks.c.id == bulk_id, bulks.c.state == BulkState.RUNNING, bulks.c.holder == holder)
+        await self.conn.execute(update(bulks).where(*ours).values(next_at=until))
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Delete up to so many that were over before this moment, with their items."""
+        query = select(bulks.c.id).where(bulks.c.finished_at < before).order_by(bulks.c.id).limit(limit)
+        old = list((await self.conn.execute(query)).scalars())
+        if old:
+            await self.conn.execute(delete(bulk_items).where(self.dialect.among(bulk_items.c.bulk_id, old)))
+            await self.conn.execute(delete(bulks).where(self.dialect.among(bulks.c.id, old)))
+        return len(old)
+
+
+def _bulk(row: Any) -> Bulk:
+    return Bulk(
+        id=row.id,
+        tenant_id=row.tenant_id,
+        user_id=row.user_id,
+        key_id=row.key_id,
+        door=row.door,
+        act=Act(row.action),
+        filter=row.filter,
+        details=row.details,
+        ids_given=row.ids_given,
+        order=Order(row.sequence),
+        rate=row.rate,
+        stop_after=row.stop_after,
+        state=BulkState(row.state),
+        total=row.total,
+        ok=row.ok,
+        failed=row.failed,
+        reason=row.reason,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        finished_at=row.finished_at,
+    )

@@ -1,0 +1,310 @@
+"""Bulk actions: made, tried out, followed, paused and stopped. The engine carries them out."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Conflict, Invalid, NotFound
+from foliot.core.failure_fingerprint import host_in
+from foliot.core.mask import shown
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.audit_log.usecases import Change, masked, record
+from foliot.features.bulk.model.bulk import (
+    BULK,
+    MOST_ITEMS,
+    MOST_REPLAYS,
+    OVER,
+    Act,
+    Bulk,
+    BulkRequest,
+    BulkState,
+    read_request,
+)
+from foliot.features.bulk.model.item import BULKS_TOPIC, bulk_topic
+from foliot.features.bulk.sql import SqlBulks
+from foliot.features.dead_letters.usecases.dead_letters import may_send
+from foliot.features.dead_letters.usecases.trial import Rehearsal, rehearse
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.filters.usecases import Searching, hosts_of
+from foliot.features.runs.model.replay import Terms
+from foliot.features.schedules.model.document import CheckFor
+from foliot.wakeups.feed import Feed
+
+SAMPLE = 5
+LOOKED_AT = 500
+"""Of what matches, for what a trial says besides the number."""
+MOST_FAILURES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a bulk action would do, if it were made now."""
+
+    count: int
+    sample: Sequence[RunView | Schedule]
+    hosts: Sequence[str]
+    """To which something would be sent."""
+    warnings: Sequence[str]
+    rehearsal: Rehearsal | None = None
+    """Of a replay."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkView:
+    """A bulk action with what became of it so far."""
+
+    bulk: Bulk
+    failures: Sequence[tuple[str, str]] = ()
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bulks:
+    """Whoever may do it to one thing may do it to many, if they may make bulk actions at all."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    searching: Searching
+    new_id: Callable[[str], str]
+    check_for: CheckFor
+    """What an action makes of its configuration."""
+
+    @again
+    async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> BulkView | Trial:
+        """Fix what is to be acted on, once for all; with `dry_run`, only say what that would be."""
+        demand(caller, Verb.WRITE, Thing.BULK)
+        request = read_request(raw)
+        demand(caller, *request.act.needs)
+        may_send(caller, Terms.of(request.details or {}))
+        query = self._query(request)
+        if request.dry_run:
+            async with self.store.read(caller.tenant_id) as tx:
+                return await self._try(tx, caller, request, query)
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, self.clock.now())
+            bulk = await self._make(tx, caller, request, query)
+            await once.keep(tx, caller, BulkView(bulk))
+        self.feed.wake(BULKS_TOPIC)
+        return BulkView(bulk)
+
+    async def list(self, caller: Caller, page: Page) -> Sequence[BulkView]:
+        """Newest first."""
+        demand(caller, Verb.READ, Thing.BULK)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await _views(tx, await SqlBulks(tx).find(caller.tenant_id, page))
+
+    async def get(self, caller: Caller, bulk_id: str) -> BulkView:
+        demand(caller, Verb.READ, Thing.BULK)
+        async with self.store.read(caller.tenant_id) as tx:
+            return (await _views(tx, [await _find(tx, caller, bulk_id)]))[0]
+
+    async def pause(self, caller: Caller, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+        """No item is acted on after this, until it is resumed."""
+        return await self._turn(caller, bulk_id, BulkState.PAUSED, once)
+
+    async def resume(self, caller: Caller, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+        """Goes on where it was paused."""
+        return await self._turn(caller, bulk_id, BulkState.RUNNING, once)
+
+    async def stop(self, caller: Caller, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+        """For good: what was done stays done, the rest is left alone."""
+        return await self._turn(caller, bulk_id, BulkState.STOPPED, once)
+
+    @again
+    async def _turn(self, caller: Caller, bulk_id: str, state: BulkState, once: Once) -> BulkView:
+        demand(caller, Verb.WRITE, Thing.BULK)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            bulk = await _find(tx, caller, bulk_id, lock=True)
+            demand(caller, *bulk.act.needs)
+            if state is BulkState.RUNNING:
+                may_send(caller, bulk.terms)
+            if bulk.state in OVER and bulk.state is not state:
+                raise Conflict(f"bulk action {bulk_id} is over: {bulk.state.value}")
+            if bulk.state is not state:
+                said = "" if state is BulkState.RUNNING else f"{state.value} by {caller.user_id}"
+                await SqlBulks(tx).turn(bulk_id, state, said, now)
+                was, became = {"state": bulk.state.value}, {"state": state.value}
+                await record(tx, caller, now, Change(_VERBS[state], Thing.BULK, bulk_id, was, became))
+            (view,) = await _views(tx, [await _find(tx, caller, bulk_id)])
+            await once.keep(tx, caller, view)
+        self.feed.wake(BULKS_TOPIC, bulk_topic(bulk_id))
+        return view
+
+    def _query(self, request: BulkRequest) -> Query:
+        """What the filter describes, as far as the action can be done to it."""
+        if request.filter is None:
+            return Query()
+        reads = self.searching.read_runs if request.act.thing is Thing.RUN else self.searching.read_schedules
+        return reads(request.filter, field="filter").also(*request.act.narrows)
+
+    async def _make(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> Bulk:
+        now = self.clock.now()
+        count = await self._count(tx, caller, request, query)
+        _expected(request, count)
+        bulk = begun(
+            self.new_id(BULK), caller, now, count,
+            act=request.act, filter=request.filter, ids_given=len(request.ids), order=request.order, rate=request.rate,
+            stop_after=request.stop_after, details=request.details,
+        )  # fmt: skip
+        fixed = await self._fix(tx, bulk, request, query)
+        # Some may have come since they were counted.
+        _expected(request, fixed)
+        bulk = replace(bulk, total=fixed)
+        await SqlBulks(tx).add(bulk, now)
+        became = {"action": bulk.act.value, "filter": bulk.filter, "total": bulk.total, "rate": bulk.rate}
+        became |= shown_details(bulk)
+        await record(tx, caller, now, Change("create", Thing.BULK, bulk.id, became=became))
+        return bulk
+
+    async def _count(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> int:
+        """How many it would act on; ids must all be the caller's."""
+        if request.filter is None:
+            return len(await self._named(tx, caller, request))
+        if request.act.thing is Thing.RUN:
+            count = sum((await SqlSearching(tx).count(caller.tenant_id, query, self.clock.now())).values())
+        else:
+            count = await SqlSearching(tx).count_schedules(caller.tenant_id, query)
+        if count > MOST_ITEMS:
+            raise Invalid("filter", f"matches {count}; one bulk action takes at most {MOST_ITEMS}: narrow it")
+        return count
+
+    async def _fix(self, tx: Transaction, bulk: Bulk, request: BulkRequest, query: Query) -> int:
+        if bulk.total == 0:
+            return 0
+        if request.filter is None:
+            return await SqlBulks(tx).fix_ids(bulk, request.ids)
+        if request.act.thing is Thing.RUN:
+            return await SqlBulks(tx).fix_runs(bulk, query, self.clock.now())
+        return await SqlBulks(tx).fix_schedules(bulk, query)
+
+    async def _named(self, tx: Transaction, caller: Caller, request: BulkRequest) -> Sequence[RunView | Schedule]:
+        found: builtins.list[RunView | Schedule] = []
+        if request.act.thing is Thing.RUN:
+            found += await SqlRuns(tx).several(caller.tenant_id, request.ids)
+        else:
+            found += await SqlSearching(tx).several_schedules(caller.tenant_id, request.ids)
+        there = {one.id for one in found}
+        for one in request.ids:
+            if one not in there:
+                raise NotFound(request.act.thing.value, one)
+        return found
+
+    async def _try(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> Trial:
+        now, tenant_id = self.clock.now(), caller.tenant_id
+        count = await self._count(tx, caller, request, query)
+        if request.filter is None:
+            looked: Sequence[RunView | Schedule] = (await self._named(tx, caller, request))[:LOOKED_AT]
+        elif request.act.thing is Thing.RUN:
+            looked = await SqlSearching(tx).runs(tenant_id, query, Page(LOOKED_AT), now)
+        else:
+            looked = await SqlSearching(tx).schedules(tenant_id, query, Page(LOOKED_AT))
+        if request.act is Act.REPLAY:
+            letters = [one for one in looked if isinstance(one, RunView)]
+            rehearsal = await rehearse(tx, letters, Terms.of(request.details or {}), self.check_for(caller.tenant_id))
+            warnings = await self._warnings(tx, caller, request, query, rehearsal)
+            return Trial(count, looked[:SAMPLE], list(rehearsal.hosts), warnings, rehearsal)
+        hosts = await _hosts(tx, tenant_id, looked) if request.act in _SENDS else []
+        return Trial(count, looked[:SAMPLE], hosts, ())
+
+    async def _warnings(
+        self,
+        tx: Transaction,
+        caller: Caller,
+        request: BulkRequest,
+        query: Query,
+        rehearsal: Rehearsal,
+    ) -> Sequence[str]:
+        """What stands out about a replay."""
+        found = []
+        often = sum(count >= MOST_REPLAYS for count in rehearsal.replays.values())
+        if often:
+            first = rehearsal.looked_at
+            found.append(f"{often} of the first {first} were replayed {MOST_REPLAYS} times and will be refused")
+        found += [f"{number} as they were: {why}" for why, number in rehearsal.stay.items()]
+        if request.filter is not None:
+            every = Query(tuple(term for term in query.terms if term.key != "replaying"))
+            counted = await SqlSearching(tx).count(caller.tenant_id, every, self.clock.now())
+            waits = sum(counted.values()) - await self._count(tx, caller, request, query)
+            if waits:
+                found.append(f"{waits} more have a replay that has not ended; they are left alone")
+        return found
+
+
+_VERBS = {
+    BulkState.PAUSED: "pause",
+    BulkState.RUNNING: "resume",
+    BulkState.STOPPED: "stop",
+    BulkState.FINISHED: "finish",
+}
+_SENDS = frozenset({Act.RETRY, Act.REPLAY, Act.RUN})
+
+
+def shown_details(bulk: Bulk) -> dict[str, Any]:
+    """What its action needed to know, as people may see it: of headers, the names alone."""
+    details = dict(bulk.details or {})
+    if "patch" in details:
+        details["patch"] = masked({"action": shown(details["patch"])})["action"]
+    return details
+
+
+def _expected(request: BulkRequest, count: int) -> None:
+    if request.expect is not None and request.expect != count:
+        raise Conflict(f"{count} match now, and not {request.expect}: look again before you {request.act.value} them")
+
+
+async def _find(tx: Transaction, caller: Caller, bulk_id: str, *, lock: bool = False) -> Bulk:
+    bulk = await SqlBulks(tx).get(caller.tenant_id, bulk_id, lock=lock)
+    if bulk is None:
+        raise NotFound("bulk action", bulk_id)
+    return bulk
+
+
+async def _views(tx: Transaction, bulks: Sequence[Bulk]) -> list[BulkView]:
+    ids = [bulk.id for bulk in bulks]
+    failures = await SqlBulks(tx).failures([bulk.id for bulk in bulks if bulk.failed], MOST_FAILURES)
+    outcomes = await SqlBulks(tx).outcomes(ids) if ids else {}
+    return [BulkView(bulk, failures.get(bulk.id, ()), outcomes.get(bulk.id, {})) for bulk in bulks]
+
+
+async def _hosts(tx: Transaction, tenant_id: str, looked: Sequence[RunView | Schedule]) -> list[str]:
+    """Where it would go, as far as errors and actions name it."""
+    runs = [one for one in looked if isinstance(one, RunView)]
+    found = list((await hosts_of(tx, tenant_id, runs)).values())
+    named = [host_in(str(one.action.get("url", ""))) for one in looked if isinstance(one, Schedule)]
+    return list(dict.fromkeys([*found, *filter(None, named)]))
+
+
+def begun(bulk_id: str, caller: Caller, now: datetime, count: int, **how: Any) -> Bulk:
+    """A bulk action as it begins: by whom, over how many; with nothing to do it has finished already."""
+    return Bulk(
+        id=bulk_id,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        key_id=caller.key_id,
+        door=caller.door.value,
+        state=BulkState.RUNNING if count else BulkState.FINISHED,
+        total=count,
+        ok=0,
+        failed=0,
+        reason="",
+        created_at=now,
+        updated_at=now,
+        finished_at=None if count else now,
+        **how,
+    )

@@ -1,0 +1,1 @@
+"""Runs spiders on Scrapyd when a schedule fires."""

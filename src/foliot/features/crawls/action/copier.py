@@ -1,0 +1,198 @@
+"""Copies a crawl's log and items by range requests: bounded in bytes and lines, each line and item once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from foliot.core.errors import Invalid
+from foliot.core.json_limits import check_depth
+from foliot.engine.model.event import LINE_LIMIT, LOG_BYTES
+from foliot.engine.ports import Log
+from foliot.features.crawls.action.handle import FROM_HERE, Copied, Handle
+from foliot.features.crawls.action.pieces import Cut, cut
+from foliot.features.crawls.action.scrapy_log import zone_of
+from foliot.features.crawls.action.scrapyd_client import Piece, Scrapyd
+
+PART = 512 * 1024
+LEAST_PART = 32 * 1024
+LINES = 20_000
+"""Of one crawl in one look; what waits to be written is bounded."""
+BREATH = 100
+"""Lines after which others go first: to understand thousands of them takes a tenth of a second."""
+ITEMS = 2000
+LONGEST_ITEM = 256 * 1024
+TAIL = 64 * 1024
+"""What is read of the end of a log that is too large to be copied: there Scrapy says how the crawl ended."""
+_FUTURE = timedelta(hours=1)
+_PAST = timedelta(days=366)
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one round of looks may still take in, over all its crawls, and how long: memory stays flat."""
+
+    crawls: int = 1
+    until: float = float("inf")
+    """By the clock of the event loop: who has not begun by then waits for the next round."""
+    size: int = 16 * 1024 * 1024
+    lines: int = 50_000
+
+    def share(self, want: int = 0) -> int:
+        """How many bytes to ask for now; none when the crawl has to wait for the next round."""
+        if self.size <= 0 or self.lines <= 0 or asyncio.get_running_loop().time() > self.until:
+            return 0
+        fair = min(PART, max(LEAST_PART, self.size // self.crawls))
+        return max(fair, want)
+
+    def spend(self, size: int, lines: int) -> None:
+        self.size -= size
+        self.lines -= lines
+
+
+@dataclass(slots=True)
+class Got:
+    """What one look brought."""
+
+    size: int = 0
+    more: bool = False
+    """Whether there is more to copy at once."""
+    missing: bool = False
+    """Whether there is no log."""
+    items: list[Any] = field(default_factory=list)
+
+    def add(self, other: Got) -> None:
+        self.size += other.size
+        self.more = self.more or other.more
+        self.items += other.items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copier:
+    """Knows how much of a log is kept; what is above that is read at its end only."""
+
+    most_log: int = LOG_BYTES
+
+    async def copy_log(
+        self, scrapyd: Scrapyd, handle: Handle, log: Log, budget: Budget, now: datetime, *, ended: bool = False
+    ) -> Got:
+        """The next lines, as they are said; an unfinished one only when the crawl has `ended` and writes no more."""
+        length = budget.share()
+        if not length:
+            return Got(more=True)
+        if handle.log.offset < handle.log.known:
+            length = min(length, handle.log.known - handle.log.offset)
+        piece = await scrapyd.log(handle.project, handle.spider, handle.jobid, handle.log.offset, length)
+        _know(handle.log, piece, log)
+        if piece is None:
+            return Got(missing=True)
+        await self._find_zone(scrapyd, handle, piece)
+        last = ended and handle.log.offset + len(piece.data) >= piece.total
+        taken = cut(piece.data, inside=handle.log.inside, limit=LINE_LIMIT, most=min(LINES, budget.lines), last=last)
+        budget.spend(len(piece.data), len(taken.lines))
+        await _say(handle, taken, log, now)
+        if not taken.used:
+            # What was known ends inside a line; nobody has said that one.
+            handle.log.known = min(handle.log.known, handle.log.offset)
+        used = taken.used
+        if self._leap(handle.log, piece.total):
+            said = f"The log is too large to be kept whole: {handle.log.left_out} bytes were left out here"
+            log(said, level="warning")
+        # An unfinished line alone is no reason to come back at once.
+        return Got(used, more=handle.log.offset < piece.total and (used > 0 or len(piece.data) >= length))
+
+    async def copy_items(self, scrapyd: Scrapyd, handle: Handle, budget: Budget) -> Got:
+        """The next items."""
+        copied = handle.items
+        length = budget.share(copied.want)
+        if not length:
+            return Got(more=True)
+        piece = await scrapyd.items(handle.project, handle.spider, handle.jobid, copied.offset, length)
+        if piece is None:
+            return Got(missing=True)
+        taken = cut(piece.data, inside=copied.inside, limit=LONGEST_ITEM, most=ITEMS)
+        budget.spend(len(piece.data), len(taken.lines))
+        lines = [(line, long) for line, long in taken.lines if line.strip()]
+        items = [item for line, long in lines if not long for item in _item(line)]
+        copied.count += len(items)
+        copied.left_out += len(lines) - len(items)
+        full = len(piece.data) >= length
+        _move(copied, taken.used, inside=taken.inside, want=min(2 * length, LONGEST_ITEM + 1) if full else 0)
+        return Got(taken.used, more=copied.offset < piece.total and (taken.used > 0 or full), items=items)
+
+    async def _find_zone(self, scrapyd: Scrapyd, handle: Handle, piece: Piece) -> None:
+        """Scrapy writes the time on the node's wall; the end of the file tells which time that is elsewhere."""
+        end: Piece | None = piece
+        if handle.log.offset + len(piece.data) < piece.total:
+            if handle.reading.zone is not None:
+                return
+            end = await scrapyd.log(handle.project, handle.spider, handle.jobid, -LEAST_PART, LEAST_PART)
+        if end is not None:
+            zone = zone_of(end.data, end.modified)
+            handle.reading.zone = handle.reading.zone if zone is None else zone
+
+    def _leap(self, copied: Copied, total: int) -> bool:
+        """Leave out the middle of a log that is too large."""
+        if copied.offset < self.most_log or total - copied.offset <= TAIL:
+            return False
+        copied.left_out += total - TAIL - copied.offset
+        copied.offset, copied.inside = total - TAIL, True
+        return True
+
+
+def _know(copied: Copied, piece: Piece | None, log: Log) -> None:
+    """Find out how much of the log an earlier attempt may have copied, when that is not known yet."""
+    if copied.known != FROM_HERE:
+        return
+    copied.known = 0 if piece is None else piece.total
+    if copied.known:
+        log(
+            f"The first {copied.known} bytes of its log are not copied again: they are in the log of the earlier "
+            "attempt, except for what was written after that was given up",
+            level="warning",
+        )
+
+
+async def _say(handle: Handle, taken: Cut, log: Log, now: datetime) -> None:
+    known = handle.log.offset < handle.log.known
+    for number, (line, long) in enumerate(taken.lines, 1):
+        if number % BREATH == 0:
+            await asyncio.sleep(0)
+        said = handle.reading.read(line.decode("utf-8", "replace"))
+        if known:
+            continue
+        at = said.at if said.at is not None and now - _PAST < said.at < now + _FUTURE else None
+        log(f"{said.text}… (cut)" if long else said.text, level=said.level, at=at)
+    _move(handle.log, taken.used, inside=taken.inside)
+
+
+def _move(copied: Copied, used: int, *, inside: bool, want: int = 0) -> None:
+    copied.offset += used
+    copied.inside = inside
+    copied.want = 0 if used else want
+
+
+def _item(line: bytes) -> Iterator[Any]:
+    """The item, when it is one that can be kept."""
+    try:
+        # No database keeps U+0000 in text.
+        item = _loads(line.replace(b"\\u0000", b"\\ufffd"))
+        check_depth("item", item)
+    except (ValueError, RecursionError, Invalid):
+        return
+    yield item
+
+
+def _loads(line: bytes) -> Any:
+    """JSON, also as Python writes it: with NaN and halves of characters."""
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        value = json.loads(line.decode("utf-8", "replace"), parse_constant=lambda _: None)
+        return orjson.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))

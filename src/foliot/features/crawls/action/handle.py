@@ -1,0 +1,134 @@
+"""What is kept with a run to find its crawl again: where it is, how much of it was copied, how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any
+
+from foliot.core.document import rfc3339
+from foliot.features.crawls.action.scrapy_log import Reading
+
+FROM_HERE = -1
+"""As `Copied.known`: all that stands in the log when it is next read."""
+
+
+class HandleUnreadable(Exception):
+    """What was kept with the run is no handle of a crawl."""
+
+
+@dataclass(slots=True)
+class Copied:
+    """How much of a growing file was copied."""
+
+    offset: int = 0
+    inside: bool = False
+    """Whether `offset` is inside a line that was too long, whose rest is left out."""
+    want: int = 0
+    """How much the next part must hold, after one in which not even one line ended."""
+    left_out: int = 0
+    """Of a log, bytes that were skipped because it is too large; of items, those that cannot be kept."""
+    count: int = 0
+    """Items that were copied."""
+    known: int = 0
+    """Of a log, up to where an earlier attempt has copied it: read for what it tells, and not said again."""
+
+
+@dataclass(slots=True)
+class Stopping:
+    """The crawl was asked to stop."""
+
+    why: str
+    """`cancel` or `limit`."""
+    calls: int
+    at: datetime
+
+
+@dataclass(slots=True, kw_only=True)
+class Handle:
+    """Everything the next look needs; nothing is remembered elsewhere."""
+
+    node: str
+    """The URL of its Scrapyd: for the operator alone."""
+    name: str = "Scrapyd"
+    """What everybody else calls it."""
+    project: str
+    spider: str
+    jobid: str
+    asked_at: datetime
+    """When Scrapyd was last asked to start it."""
+    starts: int = 1
+    state: str = "starting"
+    """starting, pending, running, finished, or unknown when Scrapyd has forgotten it."""
+    since: datetime | None = None
+    """When it was first seen running."""
+    trouble_since: datetime | None = None
+    """Since when its node has not answered, or has not known it."""
+    idle: int = 0
+    """How many looks brought nothing new."""
+    stopping: Stopping | None = None
+    log: Copied = field(default_factory=Copied)
+    items: Copied = field(default_factory=Copied)
+    reading: Reading = field(default_factory=Reading)
+    progress: dict[str, Any] = field(default_factory=dict)
+    window: dict[str, Any] = field(default_factory=dict)
+    """What was counted at the beginning of the minute over which rates are told."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Handle:
+        """The handle that was written down; `HandleUnreadable` when it is none."""
+        try:
+            return cls._of(raw)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise HandleUnreadable(f"{type(error).__name__}: {error}") from error
+
+    @classmethod
+    def _of(cls, raw: Mapping[str, Any]) -> Handle:
+        given = {each.name: raw[each.name] for each in fields(cls) if each.name in raw}
+        stopping = given.get("stopping")
+        if not all(isinstance(given.get(name, ""), str) for name in ("node", "name", "project", "spider", "jobid")):
+            raise TypeError("a name that is no text")
+        return cls(
+            **given
+            | {name: _moment(given[name]) for name in ("asked_at", "since", "trouble_since") if name in given}
+            | {name: Copied(**given.get(name, {})) for name in ("log", "items")}
+            | {
+                "reading": Reading.of(given.get("reading", {})),
+                "stopping": Stopping(stopping["why"], stopping["calls"], _moment(stopping["at"])) if stopping else None,
+                "progress": dict(given.get("progress", {})),
+                "window": dict(given.get("window", {})),
+            }
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON, without what says nothing."""
+        said: dict[str, Any] = {
+            **{
+                name: getattr(self, name)
+                for name in ("node", "name", "project", "spider", "jobid", "state", "starts", "idle")
+            },
+            **{name: rfc3339(getattr(self, name)) for name in ("asked_at", "since", "trouble_since")},
+            "log": _copied(self.log),
+            "items": _copied(self.items),
+            "reading": self.reading.as_dict(),
+            "progress": self.progress,
+            "window": self.window,
+        }
+        if self.stopping is not None:
+            stopping = self.stopping
+            said["stopping"] = {"why": stopping.why, "calls": stopping.calls, "at": rfc3339(stopping.at)}
+        return {name: value for name, value in said.items() if value not in (None, {})}
+
+
+def _copied(copied: Copied) -> dict[str, Any]:
+    others = {
+        name: getattr(copied, name)
+        for name in ("inside", "want", "left_out", "count", "known")
+        if getattr(copied, name)
+    }
+    return {"offset": copied.offset, **others}
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)

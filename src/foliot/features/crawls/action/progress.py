@@ -1,0 +1,60 @@
+"""How far a crawl has come: pages, items and errors, and how many of them a minute."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.core.document import rfc3339
+from foliot.features.crawls.action.handle import Handle
+from foliot.features.crawls.action.scrapy_log import Reading
+
+COUNTED = ("pages", "items", "errors")
+_MINUTE = timedelta(minutes=1)
+
+
+def advance(handle: Handle, now: datetime) -> bool:
+    """Bring the handle's progress up to what was read; whether a count has changed."""
+    counts = counted(handle)
+    changed = any(counts[name] != handle.progress.get(name, 0) for name in COUNTED)
+    handle.progress = {**handle.progress, **counts, **_rates(handle, counts, now)}
+    return changed
+
+
+def counted(handle: Handle) -> dict[str, int]:
+    """At the end Scrapy's own count; before, what its lines tell, and the items that are here already."""
+    reading = handle.reading
+    if reading.ended:
+        return {
+            # Scrapy counts robots.txt among the responses; a site that forbids everything has given no page.
+            "pages": max(_whole(reading, "response_received_count") - _whole(reading, "robotstxt/response_count"), 0),
+            "items": _whole(reading, "item_scraped_count"),
+            "errors": _whole(reading, "log_count/ERROR") + _whole(reading, "log_count/CRITICAL"),
+        }
+    return {"pages": reading.pages, "items": max(reading.items, handle.items.count), "errors": reading.errors}
+
+
+def _whole(reading: Reading, name: str) -> int:
+    value = reading.stats.get(name, 0)
+    return value if isinstance(value, int) else 0
+
+
+def _rates(handle: Handle, counts: dict[str, int], now: datetime) -> dict[str, float]:
+    """Of the last whole minute; in the first one, what it has brought so far; at the end, of the whole crawl."""
+    seconds = handle.reading.stats.get("elapsed_time_seconds")
+    if handle.reading.ended and isinstance(seconds, int | float):
+        return _per_minute(counts, {}, max(float(seconds), 1.0))
+    if not handle.window:
+        handle.window = {"at": rfc3339(now), "first": True}
+    passed = now - datetime.fromisoformat(handle.window["at"])
+    if passed < _MINUTE:
+        return _per_minute(counts, handle.window, 60.0) if handle.window.get("first") else {}
+    rates = _per_minute(counts, handle.window, passed.total_seconds())
+    handle.window = {"at": rfc3339(now), **counts}
+    return rates
+
+
+def _per_minute(counts: dict[str, int], before: dict[str, Any], seconds: float) -> dict[str, float]:
+    return {
+        f"{name}_per_minute": round(max(counts[name] - before.get(name, 0), 0) * 60 / seconds, 1) for name in COUNTED
+    }

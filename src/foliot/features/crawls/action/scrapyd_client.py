@@ -1,0 +1,280 @@
+"""Speaks with one Scrapyd. What it answers is not believed before it was looked at: it may be a proxy's error page."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote, unquote, urlencode, urlsplit
+
+import orjson
+
+from foliot import __version__
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing, Reply
+
+PATIENCE = timedelta(seconds=10)
+START_PATIENCE = timedelta(seconds=30)
+"""The first crawl of a project makes Scrapyd list its spiders, and it answers nobody meanwhile."""
+MOST_ANSWER = 32 * 1024 * 1024
+"""What `listjobs.json` may take: it repeats every argument of every crawl that waits."""
+_SLACK = 4096
+_SPAN = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)")
+
+
+class NodeFailed(Exception):
+    """The node gave no answer that can be used. The message is a sentence for people, without the node's name."""
+
+    code = "node_failed"
+
+
+class NodeSilent(NodeFailed):
+    """Nobody was reached, or nobody answered in time: whatever else is asked of it now will fare the same."""
+
+
+class TooLarge(NodeFailed):
+    """It answered more than anybody should read."""
+
+
+class NodeSaid(NodeFailed):
+    """Scrapyd understood the question and answered that it cannot do it."""
+
+    code = "node_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Where a Scrapyd is."""
+
+    url: str
+    """Without user and password."""
+    authorization: str | None = field(default=None, repr=False)
+    name: str = "Scrapyd"
+    """What people are told who need not know the house's network."""
+
+    @classmethod
+    def of(cls, url: str) -> Node:
+        parts = urlsplit(url)
+        place = parts.netloc.rpartition("@")[2]
+        shown = parts._replace(netloc=place).geturl().rstrip("/")
+        if parts.username is None:
+            return cls(shown)
+        known = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        return cls(shown, f"Basic {b64encode(known.encode()).decode()}")
+
+    @property
+    def place(self) -> str:
+        """Host and port, as `FOLIOT_EGRESS_ALLOW` would write them."""
+        parts = urlsplit(self.url)
+        host = parts.hostname or ""
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much a node has to do."""
+
+    pending: int
+    running: int
+    finished: int
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A crawl as Scrapyd sees it."""
+
+    state: str
+    """pending, running or finished."""
+    has_log: bool = True
+    has_items: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a file."""
+
+    data: bytes
+    total: int
+    modified: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scrapyd:
+    """One node's own API."""
+
+    node: Node
+    egress: Egress
+    patience: timedelta = PATIENCE
+    """How long it may take to answer."""
+
+    def within(self, patience: timedelta) -> Scrapyd:
+        """The same, for somebody who has less time."""
+        return replace(self, patience=min(patience, self.patience))
+
+    async def load(self) -> Load:
+        answer = await self._ask("daemonstatus.json")
+        return Load(_count(answer, "pending"), _count(answer, "running"), _count(answer, "finished"))
+
+    async def projects(self) -> list[str]:
+        return _names(await self._ask("listprojects.json"), "projects")
+
+    async def spiders(self, project: str) -> list[str]:
+        return _names(await self._ask("listspiders.json", {"project": project}), "spiders")
+
+    async def jobs(self, project: str) -> dict[str, Job]:
+        """Every crawl of a project that Scrapyd remembers, by its jobid."""
+        answer = await self._ask("listjobs.json", {"project": project})
+        found: dict[str, Job] = {}
+        for state in ("finished", "pending", "running"):
+            for job in _list(answer, state):
+                # Before 1.4 a finished job had no addresses: what is not said may be there.
+                has_log, has_items = (job.get(name, "") is not None for name in ("log_url", "items_url"))
+                found[str(job.get("id"))] = Job(state, has_log, has_items)
+        return found
+
+    async def state(self, project: str, jobid: str) -> Job | None:
+        """The same for one crawl, when the list is too long."""
+        state = (await self._ask("status.json", {"project": project, "job": jobid})).get("currstate")
+        return Job(state) if state in ("pending", "running", "finished") else None
+
+    async def schedule(self, job: Sequence[str], arguments: Mapping[str, str], settings: Mapping[str, str]) -> None:
+        """Start a crawl: project, spider, jobid. Any failure but `NodeSaid` leaves open whether it was started."""
+        form = list(zip(("project", "spider", "jobid"), job, strict=True))
+        form += [("setting", f"{name}={value}") for name, value in settings.items()]
+        form += list(arguments.items())
+        await self._tell("schedule.json", form)
+
+    async def cancel(self, project: str, jobid: str, signal: str | None = None) -> str | None:
+        """Ask a crawl to end; answers what it was before: pending, running or None."""
+        form = [("project", project), ("job", jobid)]
+        form += [("signal", signal)] if signal else []
+        previous = (await self._tell("cancel.json", form)).get("prevstate")
+        return str(previous) if previous else None
+
+    async def log(self, project: str, spider: str, jobid: str, start: int, length: int) -> Piece | None:
+        return await self._part(f"logs/{quote(project)}/{quote(spider, safe='')}/{quote(jobid)}.log", start, length)
+
+    async def items(self, project: str, spider: str, jobid: str, start: int, length: int) -> Piece | None:
+        return await self._part(f"items/{quote(project)}/{quote(spider, safe='')}/{quote(jobid)}.jl", start, length)
+
+    async def _part(self, path: str, start: int, length: int) -> Piece | None:
+        """At most `length` bytes from `start` on; from the end when `start` is negative. None when there is no file."""
+        span = f"bytes={start}-{start + length - 1}" if start >= 0 else f"bytes={start}"
+        reply = await self._send("GET", path, headers={"Range": span}, keep=length)
+        if reply.status == 404:
+            return None
+        found = _SPAN.fullmatch(reply.headers.get("content-range", ""))
+        if reply.status == 416:
+            return Piece(b"", int(found[3]) if found else max(start, 0), _modified(reply))
+        if reply.status == 206 and found is not None and found[1] is not None:
+            first, last, total = int(found[1]), int(found[2]), int(found[3])
+            if len(reply.body) != last - first + 1 or (first != start and start >= 0):
+                raise NodeFailed("It answered another part of a file than was asked for.")
+            return Piece(reply.body, total, _modified(reply))
+        if reply.status == 200 and start == 0:
+            # An empty file has no parts, and a small one may come whole.
+            total = len(reply.body) if not reply.truncated else len(reply.body) + 1
+            return Piece(reply.body, total, _modified(reply))
+        if reply.status == 200:
+            raise NodeFailed("It does not answer range requests, so the log cannot be followed.")
+        raise _status(reply)
+
+    async def _ask(self, path: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        asked = f"{path}?{urlencode(query)}" if query else path
+        return _read(await self._send("GET", asked, keep=MOST_ANSWER))
+
+    async def _tell(self, path: str, form: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        return _read(await self._send("POST", path, headers=headers, body=urlencode(form).encode(), keep=MOST_ANSWER))
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        keep: int,
+    ) -> Reply:
+        ours = {"User-Agent": f"Foliot/{__version__}", "Accept": "*/*", **(headers or {})}
+        if self.node.authorization is not None:
+            ours["Authorization"] = self.node.authorization
+        request = Outgoing(
+            method=method,
+            url=f"{self.node.url}/{path}",
+            headers=ours,
+            body=body,
+            timeout=self.patience,
+            keep=keep,
+            most=keep + _SLACK,
+        )
+        try:
+            return await self.egress.send(request)
+        except EgressRefused as refusal:
+            raise NodeFailed(str(refusal)) from None
+        except EgressFailed as failure:
+            raise NodeSilent(failure.message.replace("The target", "It", 1)) from None
+
+
+def _read(reply: Reply) -> dict[str, Any]:
+    """An answer that is what Scrapyd answers; it says that something failed with status 200."""
+    if reply.status != 200:
+        raise _status(reply)
+    if reply.truncated:
+        raise TooLarge(f"It answered more than {len(reply.body) // 2**20} MiB.")
+    try:
+        answer = orjson.loads(reply.body)
+    except ValueError:
+        html = reply.body.lstrip()[:1] == b"<"
+        raise NodeFailed(f"It answered {'HTML' if html else 'something else'} instead of JSON: no Scrapyd.") from None
+    if not isinstance(answer, dict) or answer.get("status") not in ("ok", "error"):
+        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+    if answer["status"] == "error":
+        raise NodeSaid(_plain(answer.get("message")))
+    return answer
+
+
+def _status(reply: Reply) -> NodeFailed:
+    if reply.status in (401, 403):
+        return NodeFailed(f"It refused our user and password ({reply.status}).")
+    return NodeFailed(f"It answered with status {reply.status}.")
+
+
+def _plain(message: object) -> str:
+    """Its own words, on one line; a whole traceback ends with the line that tells."""
+    lines = [line.strip() for line in str(message or "no reason").splitlines() if line.strip()]
+    last = "".join(each if each.isprintable() else "\ufffd" for each in lines[-1]) if lines else "no reason"
+    return last[:300]
+
+
+def _count(answer: Mapping[str, Any], name: str) -> int:
+    value = answer.get(name)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+    return value
+
+
+def _list(answer: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    values = answer.get(name)
+    if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):
+        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+    return values
+
+
+def _names(answer: Mapping[str, Any], name: str) -> list[str]:
+    values = answer.get(name)
+    if not isinstance(values, list):
+        raise NodeFailed("It answered JSON that no Scrapyd answers.")
+    return [str(value) for value in values]
+
+
+def _modified(reply: Reply) -> datetime | None:
+    try:
+        moment = parsedate_to_datetime(reply.headers.get("last-modified", ""))
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

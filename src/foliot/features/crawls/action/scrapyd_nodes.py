@@ -1,0 +1,128 @@
+"""Which Scrapyd gets the next crawl: the least loaded of those that answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from zlib import crc32
+
+from foliot.core.egress import Egress
+from foliot.core.ports import Clock
+from foliot.features.crawls.action.scrapyd_client import Load, Node, NodeFailed, Scrapyd
+
+PATIENCE = timedelta(seconds=5)
+FRESH = 1.0
+"""Seconds for which an answer about the load is good; what was sent there meanwhile is added to it."""
+AVOIDED = 30.0
+"""Seconds for which a node that did not answer is not asked for its load, unless no other answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How a node is: its load, or why it has none to tell."""
+
+    url: str
+    name: str
+    load: Load | None = None
+    error: str | None = None
+    latency_ms: float | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        return {
+            "url": self.url,
+            "name": self.name,
+            "status": "ok" if self.error is None else "down",
+            "pending": None if self.load is None else self.load.pending,
+            "running": None if self.load is None else self.load.running,
+            "latency_ms": self.latency_ms,
+            "error": self.error,
+        }
+
+
+class Nodes:
+    """Every Scrapyd of the house. Remembers a few numbers per node, and nothing per crawl."""
+
+    def __init__(self, nodes: Sequence[Node], *, egress: Egress, clock: Clock) -> None:
+        named = nodes if len(nodes) == 1 else [replace(node, name=f"Scrapyd {n}") for n, node in enumerate(nodes, 1)]
+        self._all = {node.url: Scrapyd(node, egress) for node in named}
+        self._clock = clock
+        self._weights: dict[str, int] = {}
+        self._asked_at = float("-inf")
+        self._anybody = False
+        self._avoided: dict[str, float] = {}
+        self._asking = asyncio.Lock()
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def at(self, url: str) -> Scrapyd | None:
+        """The node that a crawl was started on; None when it is no longer one of ours."""
+        return self._all.get(url)
+
+    @property
+    def everyone(self) -> Sequence[Scrapyd]:
+        return list(self._all.values())
+
+    async def by_load(self, key: str) -> list[Scrapyd]:
+        """Those that answer, the least loaded first; equals in an order that differs by `key`. Empty: nobody does."""
+        async with self._asking:
+            # Nobody answered: who waited for that answer need not ask once more, one after the other.
+            gone = self._anybody and not self._weights
+            if gone or self._clock.monotonic() - self._asked_at > FRESH:
+                await self._weigh()
+        return [
+            self._all[url] for url in sorted(self._weights, key=lambda url: (self._weights[url], _spread(key, url)))
+        ]
+
+    def sent(self, url: str) -> None:
+        """One more crawl is there."""
+        if url in self._weights:
+            self._weights[url] += 1
+
+    def answered(self, url: str) -> None:
+        self._avoided.pop(url, None)
+
+    def failed(self, url: str) -> None:
+        """It gets no crawl for a while."""
+        self._avoided[url] = self._clock.monotonic() + AVOIDED
+        self._weights.pop(url, None)
+
+    async def seen(self, patience: timedelta = PATIENCE) -> list[Seen]:
+        """How each node is, asked now."""
+        return list(await asyncio.gather(*(self._look_at(url, patience) for url in self._all)))
+
+    async def has(self, url: str, project: str) -> bool:
+        """Whether the project was deployed there, as far as it answers."""
+        try:
+            return project in await self._all[url].projects()
+        except NodeFailed:
+            return False
+
+    async def _weigh(self) -> None:
+        now = self._clock.monotonic()
+        trusted = [url for url in self._all if self._avoided.get(url, now) <= now]
+        self._weights = await self._ask(trusted)
+        if not self._weights:
+            self._weights = await self._ask([url for url in self._all if url not in trusted])
+        self._anybody = bool(self._weights)
+        self._asked_at = self._clock.monotonic()
+
+    async def _ask(self, urls: Sequence[str]) -> dict[str, int]:
+        found: Mapping[str, Seen] = {seen.url: seen for seen in await asyncio.gather(*map(self._look_at, urls))}
+        return {url: seen.load.pending + seen.load.running for url, seen in found.items() if seen.load is not None}
+
+    async def _look_at(self, url: str, patience: timedelta = PATIENCE) -> Seen:
+        began, name = self._clock.monotonic(), self._all[url].node.name
+        try:
+            load = await self._all[url].within(patience).load()
+        except NodeFailed as failure:
+            self.failed(url)
+            return Seen(url, name, error=str(failure))
+        self.answered(url)
+        return Seen(url, name, load, latency_ms=round((self._clock.monotonic() - began) * 1000, 3))
+
+
+def _spread(key: str, url: str) -> int:
+    return crc32(f"{key} {url}".encode())

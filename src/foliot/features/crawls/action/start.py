@@ -1,0 +1,189 @@
+"""Starts crawls: on the least loaded node, never twice, and only where the tenant's work may go."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+
+from foliot.core.egress import EgressFailed, EgressRefused
+from foliot.core.ports import Clock
+from foliot.engine.model.run import Failed, Outcome, Parked, Problem
+from foliot.engine.ports import Context
+from foliot.features.crawls.action.config import Targets, argument
+from foliot.features.crawls.action.handle import FROM_HERE, Handle
+from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, NodeFailed, NodeSaid, Scrapyd
+from foliot.features.crawls.action.scrapyd_nodes import Nodes
+
+log = structlog.get_logger("foliot.crawl")
+
+MOST_STARTS = 3
+CACHE_SCOPE = "FOLIOT_CACHE_SCOPE"
+"""The setting that says who shares the pages of `foliot.scrapy`'s cache."""
+LOOKUP_SECONDS = 30
+"""For all hosts of a crawl together."""
+_LOOKUPS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starter:
+    """Asks a node to start a crawl, after it was written down which node that is."""
+
+    nodes: Nodes
+    targets: Targets
+    clock: Clock
+    poll: timedelta
+    certain: timedelta = START_PATIENCE
+    """After this long, a request to start that got no answer is not under way any more."""
+
+    async def start(self, ctx: Context) -> Outcome:
+        refusal = await self._refused(ctx)
+        if refusal is not None:
+            ctx.log(f"Not started: {refusal.problem.message}", level="error")
+            return refusal
+        if ctx.attempt > 1 and (found := await self._still_there(ctx)) is not None:
+            return found
+        said: list[str] = []
+        for scrapyd in await self.nodes.by_load(ctx.run_id):
+            try:
+                return await self._start_on(scrapyd, ctx)
+            except NodeSaid as refused:
+                said.append(f"{scrapyd.node.name} says: {refused}")
+                ctx.log(said[-1], level="error")
+        if said and len(said) >= len(self.nodes):
+            return Failed(Problem("crawl_refused", f"The crawl could not be started. {said[-1]}"), permanent=True)
+        problem = Problem("no_node", f"There is no Scrapyd for the crawl: {self._why_none(said)}.")
+        ctx.log(problem.message, level="error")
+        return Failed(problem)
+
+    def _why_none(self, said: Sequence[str]) -> str:
+        many = len(self.nodes)
+        if said:
+            return f"{many - len(said)} of {many} did not answer, and {said[-1].removesuffix('.')}"
+        return (
+            "SCRAPYD_URL names none" if not many else "it does not answer" if many == 1 else f"none of {many} answers"
+        )
+
+    async def again(
+        self, ctx: Context, handle: Handle, scrapyd: Scrapyd, now: datetime, wait: timedelta
+    ) -> Parked | Failed:
+        """The node does not know a crawl that it may have been asked to start: ask it when that is certain."""
+        if now - handle.asked_at <= self.certain:
+            return Parked(handle.as_dict(), wait)
+        if handle.starts >= MOST_STARTS:
+            problem = Problem(
+                "not_started", f"{handle.name} was asked {handle.starts} times and did not start the crawl."
+            )
+            return Failed(problem)
+        handle.starts += 1
+        handle.asked_at = now
+        # Fenced: whoever has lost the run to somebody else starts nothing.
+        await ctx.note(handle.as_dict())
+        try:
+            await self._schedule(scrapyd, ctx, handle)
+        except NodeSaid as refused:
+            return Failed(Problem("crawl_refused", f"{handle.name} says: {refused}"), permanent=True)
+        ctx.log(f"Started on {handle.name} as {handle.jobid}")
+        return Parked(handle.as_dict(), wait)
+
+    async def _start_on(self, scrapyd: Scrapyd, ctx: Context) -> Parked:
+        handle = self._handle(ctx, scrapyd, jobid_of(ctx.run_id, ctx.attempt))
+        await ctx.note(handle.as_dict())
+        try:
+            await self._schedule(replace(scrapyd, patience=START_PATIENCE), ctx, handle)
+        except NodeSaid:
+            raise
+        except NodeFailed as failure:
+            self.nodes.failed(scrapyd.node.url)
+            said = f"{handle.name} was asked to start the crawl. {failure} Looking whether it did"
+            ctx.log(said, level="warning")
+            return Parked(handle.as_dict(), self.poll)
+        self.nodes.sent(handle.node)
+        ctx.log(f"Started on {handle.name} as {handle.jobid}")
+        log.info("a crawl was started", action="crawl_started", run_id=ctx.run_id, node=handle.node, jobid=handle.jobid)
+        return Parked(handle.as_dict(), timedelta(0))
+
+    def _handle(self, ctx: Context, scrapyd: Scrapyd, jobid: str) -> Handle:
+        return Handle(
+            node=scrapyd.node.url,
+            name=scrapyd.node.name,
+            project=str(ctx.config["project"]),
+            spider=str(ctx.config["spider"]),
+            jobid=jobid,
+            asked_at=self.clock.now(),
+        )
+
+    async def _still_there(self, ctx: Context) -> Parked | None:
+        """A crawl of an earlier attempt that was given up as lost and goes on after all: follow it, start no second."""
+        earlier = {jobid_of(ctx.run_id, attempt) for attempt in range(1, ctx.attempt)}
+        for scrapyd in await self.nodes.by_load(ctx.run_id):
+            try:
+                jobs = await scrapyd.jobs(str(ctx.config["project"]))
+            except NodeFailed:
+                continue
+            for jobid in sorted(earlier & jobs.keys()):
+                if jobs[jobid].state != "finished":
+                    handle = self._handle(ctx, scrapyd, jobid)
+                    handle.log.known = FROM_HERE if jobs[jobid].state == "running" else 0
+                    await ctx.note(handle.as_dict())
+                    ctx.log(f"The crawl {jobid} of an earlier attempt goes on on {handle.name}: following it")
+                    return Parked(handle.as_dict(), timedelta(0))
+        return None
+
+    async def _schedule(self, scrapyd: Scrapyd, ctx: Context, handle: Handle) -> None:
+        arguments, settings = asked(ctx.config)
+        # Pages that spiders of one tenant keep in the cache are given to no other.
+        settings[CACHE_SCOPE] = ctx.tenant_id
+        await scrapyd.schedule((handle.project, handle.spider, handle.jobid), arguments, settings)
+
+    async def _refused(self, ctx: Context) -> Failed | None:
+        """The addresses were checked when the crawl was asked for; names may lead elsewhere by now."""
+        places = {
+            urlsplit(url)._replace(path="/", query="", fragment="").geturl(): url for url in ctx.config["start_urls"]
+        }
+        turns = asyncio.Semaphore(_LOOKUPS)
+
+        async def ask(url: str) -> Failed | None:
+            async with turns:
+                try:
+                    await self.targets.admit(url, ctx.tenant_id)
+                except EgressRefused as refusal:
+                    return Failed(
+                        Problem("address_refused", f"A crawl may not go to {url[:200]}: {refusal}"), permanent=True
+                    )
+                except EgressFailed as failure:
+                    return Failed(Problem(failure.code, f"A crawl cannot go to {url[:200]}: {failure.message}"))
+                return None
+
+        try:
+            async with asyncio.timeout(LOOKUP_SECONDS):
+                answers = await asyncio.gather(*(ask(url) for url in places.values()))
+        except TimeoutError:
+            said = f"The hosts of start_urls could not all be looked up within {LOOKUP_SECONDS} s."
+            return Failed(Problem("target_unreachable", said))
+        return next((answer for answer in answers if answer is not None), None)
+
+
+def jobid_of(run_id: str, attempt: int) -> str:
+    """What Scrapyd calls the crawl of an attempt."""
+    return run_id if attempt == 1 else f"{run_id}-{attempt}"
+
+
+def asked(config: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The spider's arguments and Scrapy's settings."""
+    arguments = {name: argument(f"params.{name}", value) for name, value in (config.get("params") or {}).items()}
+    settings = {}
+    if config["start_urls"]:
+        # They are parted by commas, which may stand in a URL as they are.
+        arguments["start_urls"] = ",".join(str(url).replace(",", "%2C") for url in config["start_urls"])
+    depth = config.get("depth")
+    if depth is not None:
+        arguments["depth"] = str(depth)
+        # To Scrapy 0 means without limit; what is asked for is the start pages alone.
+        settings["DEPTH_LIMIT"] = str(depth or -1)
+    return arguments, settings

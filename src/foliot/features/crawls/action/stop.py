@@ -1,0 +1,93 @@
+"""Ends crawls: politely first, then not. Copying their log goes on meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foliot.engine.model.run import Cancelled, Failed, Parked, Problem
+from foliot.engine.ports import Look
+from foliot.features.crawls.action.handle import Handle, Stopping
+from foliot.features.crawls.action.scrapyd_client import START_PATIENCE, Job, Scrapyd
+
+PATIENCE = timedelta(seconds=10)
+"""How long a spider may take to close after it was asked to. Then it is asked again, which makes Scrapy drop its
+requests; then it is killed."""
+_SIGNALS = (None, None, "KILL")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopper:
+    """Knows how long to wait between asking and killing."""
+
+    poll: timedelta
+    patience: timedelta = PATIENCE
+    certain: timedelta = START_PATIENCE
+    """After this long, a request to start that got no answer is not under way any more."""
+
+    async def stop(
+        self, look: Look, handle: Handle, job: Job, scrapyd: Scrapyd, now: datetime
+    ) -> timedelta | Cancelled | None:
+        """Stop what somebody asked to stop, and what runs longer than it may; says when to look again.
+
+        None: it may go on.
+        """
+        why = _why(look, handle, now)
+        if why is None:
+            return None
+        first = handle.stopping is None
+        previous = await self._signal(handle, why, scrapyd, now)
+        if previous == "pending" and job.state == "pending" and why == "cancel":
+            return Cancelled("cancelled on request, before it had begun")
+        if first:
+            look.ctx.log(_said(why, look.ctx.limit), level="warning")
+        return self._soon
+
+    def stopped(self, handle: Handle, limit: timedelta | None) -> Cancelled | Failed:
+        """It has ended because it was asked to."""
+        assert handle.stopping is not None  # noqa: S101 -- asked of such crawls only
+        if handle.stopping.why == "cancel":
+            return Cancelled("cancelled on request; Scrapyd has stopped the crawl")
+        return Failed(Problem("timeout", f"{_said('limit', limit)}; it was stopped"), permanent=True)
+
+    async def let_go(self, handle: Handle, job: Job | None, scrapyd: Scrapyd, now: datetime) -> Parked | Cancelled:
+        """Its run has ended already: see to it that the crawl does too."""
+        if job is None and self._may_begin(handle, now):
+            return Parked(handle.as_dict(), self._soon)
+        if job is None or job.state == "finished":
+            return Cancelled()
+        await self._signal(handle, "cancel", scrapyd, now)
+        return Parked(handle.as_dict(), self._soon)
+
+    def _may_begin(self, handle: Handle, now: datetime) -> bool:
+        """Nobody has seen it yet, and Scrapyd may still be about to start it."""
+        return handle.state == "starting" and handle.stopping is None and now - handle.asked_at <= self.certain
+
+    async def _signal(self, handle: Handle, why: str, scrapyd: Scrapyd, now: datetime) -> str | None:
+        stopping = handle.stopping
+        if stopping is not None and now - stopping.at < self.patience:
+            return None
+        calls = 0 if stopping is None else stopping.calls
+        previous = await scrapyd.cancel(handle.project, handle.jobid, _SIGNALS[min(calls, len(_SIGNALS) - 1)])
+        handle.stopping = Stopping(why if stopping is None else stopping.why, calls + 1, now)
+        return previous
+
+    @property
+    def _soon(self) -> timedelta:
+        return min(self.poll, timedelta(seconds=1))
+
+
+def _why(look: Look, handle: Handle, now: datetime) -> str | None:
+    if handle.stopping is not None:
+        return handle.stopping.why
+    if look.cancel:
+        return "cancel"
+    limit = look.ctx.limit
+    return "limit" if limit is not None and handle.since is not None and now - handle.since >= limit else None
+
+
+def _said(why: str, limit: timedelta | None) -> str:
+    if why == "cancel":
+        return "Asked Scrapyd to stop the crawl"
+    seconds = 0 if limit is None else limit.total_seconds()
+    return f"The crawl ran longer than its time limit of {seconds:g} s"

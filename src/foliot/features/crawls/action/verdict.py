@@ -1,0 +1,138 @@
+"""How a crawl ended, told by its log: Scrapyd only says that it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from foliot.engine.model.run import Failed, Problem, Succeeded
+from foliot.features.crawls.action.handle import Handle
+from foliot.features.crawls.action.progress import counted
+
+WELL = frozenset({"finished", "closespider_itemcount", "closespider_pagecount"})
+"""Reasons with which a spider closes when it has what it came for."""
+STOPPED = frozenset({"shutdown"})
+"""The reason with which it closes when its process is told to end."""
+_IN_WORDS = {
+    "start_error": "it broke before its first page",
+    "cancelled": "it ended itself",
+    "memusage_exceeded": "it used more memory than it may (MEMUSAGE_LIMIT_MB)",
+    "closespider_timeout": "it took longer than it may (CLOSESPIDER_TIMEOUT)",
+    "closespider_timeout_no_item": "it found no item for too long (CLOSESPIDER_TIMEOUT_NO_ITEM)",
+    "closespider_errorcount": "it had more errors than it may (CLOSESPIDER_ERRORCOUNT)",
+    "closespider_pagecount_no_item": "it found no item on too many pages (CLOSESPIDER_PAGECOUNT_NO_ITEM)",
+}
+
+LOG_MISSING = (
+    "Scrapyd has no log of the crawl, so that nobody can say how it ended: its process died before it could write one "
+    "(see Scrapyd's own log), or Scrapyd deleted it (jobs_to_keep must be above the number of crawls of one spider)."
+)
+
+
+def judge(
+    handle: Handle, conditions: Mapping[str, Any], *, forgotten: bool = False, missing: bool = False
+) -> Succeeded | Failed:
+    """What became of a crawl whose log was read to its end.
+
+    A crawl that ran and ended badly is not tried again: it would end the same way. One that was swept away together
+    with its Scrapyd (`forgotten`) is. `missing`: there is no log, or no longer.
+    """
+    if not handle.reading.ended:
+        problem: Problem | None = _unfinished(handle, forgotten=forgotten, missing=missing)
+    else:
+        problem = _problem(handle, conditions, forgotten=forgotten)
+    if problem is None:
+        # Items without a page come from elsewhere than the web: they are kept, and no success of a crawl.
+        return Succeeded(result=summary(handle), partial=not counted(handle)["pages"])
+    return Failed(problem, permanent=problem.code != "crawl_lost", response=summary(handle))
+
+
+def summary(handle: Handle) -> dict[str, Any]:
+    """What is kept of a crawl that ended."""
+    return {
+        "spider": handle.spider,
+        "project": handle.project,
+        "node": handle.name,
+        "jobid": handle.jobid,
+        "finish_reason": handle.reading.stats.get("finish_reason") if handle.reading.ended else None,
+        **counted(handle),
+        "stats": dict(handle.reading.stats) if handle.reading.ended else {},
+    }
+
+
+def _problem(handle: Handle, conditions: Mapping[str, Any], *, forgotten: bool) -> Problem | None:
+    reason = str(handle.reading.stats["finish_reason"])
+    if reason in STOPPED and forgotten:
+        return Problem("crawl_lost", "The crawl was stopped together with its Scrapyd.")
+    return _closed_badly(handle, reason) or _raised(handle, conditions) or _conditions(handle, conditions)
+
+
+def _unfinished(handle: Handle, *, forgotten: bool, missing: bool) -> Problem:
+    """Its log does not tell how it ended."""
+    reading = handle.reading
+    if not reading.opened and reading.trouble:
+        return Problem("spider_broken", f"The spider could not start: {reading.trouble}")
+    if forgotten:
+        return Problem("crawl_lost", "Scrapyd no longer knows the crawl, and its log ends before the crawl did.")
+    if missing:
+        return Problem("log_missing", LOG_MISSING)
+    return Problem(
+        "crawl_killed",
+        "The crawl was killed: its log ends without closing stats, as when the operating system ends a process for "
+        f"want of memory.{_last_trouble(handle)}",
+    )
+
+
+def _closed_badly(handle: Handle, reason: str) -> Problem | None:
+    if reason in WELL:
+        return None
+    if reason in STOPPED:
+        return Problem("crawl_stopped", "The crawl was stopped at Scrapyd by somebody else, before it had finished.")
+    words = _IN_WORDS.get(reason)
+    said = f": {words}" if words else ""
+    return Problem("spider_closed", f"The spider closed with the reason {reason}{said}.{_last_trouble(handle)}")
+
+
+def _raised(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
+    """An exception that a spider did not catch is a failure, unless somebody said how many errors there may be."""
+    stats = handle.reading.stats
+    names = [name.partition("/")[2] for name in stats if name.startswith("spider_exceptions/") and name[18:] != "count"]
+    if not names or "max_errors" in conditions:
+        return None
+    times = sum(
+        int(stats[f"spider_exceptions/{name}"]) for name in names if _is_count(stats[f"spider_exceptions/{name}"])
+    )
+    said = f"{times} times, the first" if times > 1 else "once"
+    first = handle.reading.trouble or names[0]
+    return Problem("spider_raised", f"The spider raised {', '.join(sorted(names))} {said}: {first}")
+
+
+def _conditions(handle: Handle, conditions: Mapping[str, Any]) -> Problem | None:
+    counts = counted(handle)
+    if not counts["pages"] and not counts["items"]:
+        return Problem("nothing_fetched", f"The crawl fetched no page.{_forbidden(handle)}{_last_trouble(handle)}")
+    least, most = conditions.get("min_items"), conditions.get("max_errors")
+    if most is not None and counts["errors"] > most:
+        said = f"The crawl logged {_many(counts['errors'], 'error')}, more than max_errors {most}."
+        return Problem("too_many_errors", f"{said}{_last_trouble(handle)}")
+    if least is not None and counts["items"] < least:
+        said = f"The crawl found {_many(counts['items'], 'item')}, fewer than min_items {least}."
+        return Problem("too_few_items", f"{said}{_last_trouble(handle)}")
+    return None
+
+
+def _forbidden(handle: Handle) -> str:
+    count = handle.reading.stats.get("robotstxt/forbidden", 0)
+    return f" robots.txt forbids {_many(count, 'request')} of it." if _is_count(count) and count else ""
+
+
+def _last_trouble(handle: Handle) -> str:
+    return f" Its first error: {handle.reading.trouble}" if handle.reading.trouble else ""
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

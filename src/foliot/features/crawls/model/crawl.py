@@ -1,0 +1,109 @@
+"""A crawl as somebody asks for it, and what makes two such requests the same."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.engine.model.run import DEFAULT_PRIORITY
+
+CRAWL = "crawl"
+"""The kind of the action."""
+CRAWL_QUEUE = "scraping"
+MAX_USER = 200
+
+_CONFIG = ("spider", "start_urls", "depth", "params", "project", "min_items", "max_errors")
+_DURATION = re.compile(r"(?:(\d{1,6})d)?\s*(?:(\d{1,6})h)?\s*(?:(\d{1,6})m)?\s*(?:(\d{1,9})s)?", re.ASCII)
+_KNOWN = frozenset({"user_id", "schedule_at", "interval", "timezone", "ignore_cache", "priority", *_CONFIG})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawl:
+    """What is wanted, before the action has looked at it."""
+
+    user_id: str | None
+    """Whom it is for; None is whoever asks."""
+    config: Mapping[str, Any]
+    trigger: Mapping[str, Any] | None
+    """The "when" in the words of a schedule; None is now."""
+    priority: int
+    ignore_cache: bool
+
+
+def read_crawl(raw: object, *, ignore_cache: bool = False) -> Crawl:
+    """The body of a request; `ignore_cache` is what was said beside it."""
+    if not isinstance(raw, Mapping):
+        raise Invalid("body", "must be an object with spider and start_urls", got=raw)
+    fields = Fields.of("", raw)
+    fields.asked |= _KNOWN
+    wrong = Complaints()
+    read = wrong.attempt
+    user_id = read(lambda: fields.text("user_id", "", most=MAX_USER).strip())
+    priority = read(lambda: fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10))
+    fresh = read(lambda: fields.flag("ignore_cache", default=False))
+    trigger = read(lambda: _trigger(fields))
+    read(fields.finish)
+    wrong.speak()
+    return Crawl(
+        user_id=user_id or None,
+        config={name: fields.value(name) for name in _CONFIG if fields.value(name) is not None},
+        trigger=trigger,
+        priority=priority,
+        ignore_cache=ignore_cache or fresh,
+    )
+
+
+def _trigger(fields: Fields) -> dict[str, Any] | None:
+    """`interval` is a cron expression; a duration ("4h"), a number of seconds or an object such as {"hours": 4} too."""
+    at, interval = fields.moment("schedule_at"), fields.value("interval")
+    if at is not None and interval is not None:
+        raise Invalid("interval", "cannot stand beside 'schedule_at': give one of the two")
+    zone = {"timezone": fields.value("timezone")}
+    if at is not None:
+        return {"type": "oneoff", "run_at": rfc3339(at), **zone}
+    if interval is None:
+        if zone["timezone"] is not None:
+            raise Invalid("timezone", "belongs to 'interval', which is not given", got=zone["timezone"])
+        return None
+    if isinstance(interval, str) and (seconds := _duration(interval)) is not None:
+        return {"type": "interval", "interval_seconds": seconds, **zone}
+    if isinstance(interval, str):
+        return {"type": "cron", "cron_expr": interval, **zone}
+    if isinstance(interval, Mapping):
+        return {"type": "interval", "interval": interval, **zone}
+    return {"type": "interval", "interval_seconds": interval, **zone}
+
+
+def _duration(text: str) -> int | None:
+    """Seconds of "4h", "1h30m" or "2d"; None of anything else, which is read as a cron expression."""
+    found = _DURATION.fullmatch(text.strip().lower())
+    if found is None or not any(found.groups()):
+        return None
+    return sum(int(part or 0) * unit for part, unit in zip(found.groups(), (86_400, 3600, 60, 1), strict=True))
+
+
+_SAID = {"cron_expr": "interval", "interval_seconds": "interval", "run_at": "schedule_at"}
+
+
+def in_own_words(error: Invalid) -> Invalid:
+    """A complaint about the schedule that was made of a request, in the request's words."""
+    errors = error.errors if isinstance(error, InvalidMany) else [error]
+    return InvalidMany(Invalid(_own(one.field), one.message, got=one.got) for one in errors)
+
+
+def _own(field: str) -> str:
+    field = field.removeprefix("action.")
+    return _SAID.get(field, field)
+
+
+def fingerprint(user_id: str, config: Mapping[str, Any], trigger: Mapping[str, Any] | None) -> str:
+    """Equal for requests that want the same: the order of URLs, and their repetition, say nothing."""
+    told = {**config, "start_urls": sorted({str(url) for url in config.get("start_urls", ())})}
+    return hashlib.sha256(orjson.dumps([user_id, told, trigger], option=orjson.OPT_SORT_KEYS)).hexdigest()

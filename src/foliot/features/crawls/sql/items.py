@@ -1,0 +1,154 @@
+"""What crawls bring home: documents in compressed chunks, numbered for each attempt, and bounded."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.dialects import Dialect
+from foliot.engine.sql.tables import runs
+from foliot.features.crawls.model.job import Items
+from foliot.features.crawls.tables import crawl_items
+
+CHUNK_ITEMS = 500
+CHUNK_BYTES = 1024 * 1024
+"""A chunk is closed when its items reach either, before compression."""
+ITEM_BYTES = 256 * 1024 * 1024
+"""What the items of one attempt may take in the store; beyond it they are counted."""
+STATEMENT_BYTES = 4 * 1024 * 1024
+"""What one statement carries: MariaDB takes 16 MiB at once."""
+ANSWER_BYTES = 8 * 1024 * 1024
+"""Where a page ends, however many items were asked for."""
+
+Brought = tuple[str, str, Sequence[Any]]
+"""Whose run, which run, and what it brought home since the last time."""
+Place = tuple[str, str, int]
+"""Whose run, which run, which attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Where an attempt's items end so far."""
+
+    attempt: int
+    last: int
+    size: int
+
+
+async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Brought]) -> None:
+    """Append to the items of each run's attempt at hand. The runs are locked by whoever calls; each is named once."""
+    brought = [row for row in rows if row[2]]
+    if not brought:
+        return
+    ends = await _ends(conn, dialect, [run_id for _, run_id, _ in brought])
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    weight = 0
+    for tenant_id, run_id, items in brought:
+        end = ends[run_id]
+        for count, data in _chunks(items):
+            size = end.size + len(data)
+            # Full from here on, also for something smaller: what is kept is the beginning, without holes.
+            kept, size = (data, size) if size <= ITEM_BYTES else (b"", ITEM_BYTES)
+            made = (run_id, end.attempt, end.last + count, tenant_id, end.last + 1, size, kept)
+            for name, value in zip(_COLUMNS, made, strict=True):
+                columns[name].append(value)
+            end = _End(end.attempt, end.last + count, size)
+            weight += len(kept)
+            if weight >= STATEMENT_BYTES:
+                await dialect.insert(conn, crawl_items, columns)
+                columns, weight = {name: [] for name in _COLUMNS}, 0
+    if columns["run_id"]:
+        await dialect.insert(conn, crawl_items, columns)
+
+
+async def read_items(conn: AsyncConnection, place: Place, skip: int, limit: int) -> Items:
+    """A part of an attempt's items, and how many there are."""
+    kept, counted = await _counted(conn, place)
+    found: list[Any] = []
+    at, weight = skip, 0
+    while at < kept and len(found) < limit and weight < ANSWER_BYTES:
+        first, last, data = await _chunk(conn, place, at)
+        inside = zlib.decompress(data)
+        found += orjson.loads(inside)[at + 1 - first :]
+        at, weight = last, weight + len(inside)
+    return Items(found[:limit], kept, counted - kept)
+
+
+async def _chunk(conn: AsyncConnection, place: Place, after: int) -> tuple[int, int, bytes]:
+    """The chunk with the item that follows this number. One at a time: each may be large, and few are wanted."""
+    query = select(crawl_items.c.first_item, crawl_items.c.last_item, crawl_items.c.data)
+    query = query.where(*_of(place), crawl_items.c.last_item > after).order_by(crawl_items.c.last_item).limit(1)
+    first, last, data = (await conn.execute(query)).one()
+    return first, last, data
+
+
+async def _counted(conn: AsyncConnection, place: Place) -> tuple[int, int]:
+    """How many are kept, and how many there were."""
+    newest = select(crawl_items.c.last_item, crawl_items.c.bytes_through).where(*_of(place))
+    newest = newest.order_by(crawl_items.c.last_item.desc()).limit(1)
+    last = (await conn.execute(newest)).first()
+    if last is None or last.bytes_through < ITEM_BYTES:
+        return (0, 0) if last is None else (last.last_item, last.last_item)
+    kept = select(func.max(crawl_items.c.last_item)).where(*_of(place), crawl_items.c.data != b"")
+    return await conn.scalar(kept) or 0, last.last_item
+
+
+def _of(place: Place) -> tuple[ColumnElement[bool], ...]:
+    tenant_id, run_id, attempt = place
+    return crawl_items.c.run_id == run_id, crawl_items.c.attempt == attempt, crawl_items.c.tenant_id == tenant_id
+
+
+async def _ends(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str]) -> Mapping[str, _End]:
+    """One step down the key for each run, however much it brought home before."""
+    mine = (crawl_items.c.run_id == runs.c.id, crawl_items.c.attempt == runs.c.attempt)
+
+    def newest(column: ColumnElement[Any]) -> Any:
+        query = select(column).where(*mine).order_by(crawl_items.c.last_item.desc()).limit(1)
+        return query.correlate(runs).scalar_subquery()
+
+    query = select(
+        runs.c.id,
+        runs.c.attempt,
+        newest(crawl_items.c.last_item).label("last"),
+        newest(crawl_items.c.bytes_through).label("size"),
+    ).where(dialect.among(runs.c.id, run_ids))
+    return {row.id: _End(row.attempt, row.last or 0, row.size or 0) for row in await conn.execute(query)}
+
+
+_COLUMNS = ("run_id", "attempt", "last_item", "tenant_id", "first_item", "bytes_through", "data")
+
+
+def _chunks(items: Sequence[Any]) -> Iterator[tuple[int, bytes]]:
+    """How many, and their bytes; level 1 is nearly as small as the best and several times faster."""
+    waiting: list[bytes] = []
+    weight = 0
+    for item in items:
+        written = _written(item)
+        waiting.append(written)
+        weight += len(written)
+        if len(waiting) == CHUNK_ITEMS or weight >= CHUNK_BYTES:
+            yield len(waiting), _packed(waiting)
+            waiting, weight = [], 0
+    if waiting:
+        yield len(waiting), _packed(waiting)
+
+
+def _packed(written: Sequence[bytes]) -> bytes:
+    return zlib.compress(b"[" + b",".join(written) + b"]", 1)
+
+
+def _written(item: object) -> bytes:
+    """As JSON that every reader takes."""
+    try:
+        return orjson.dumps(item)
+    except TypeError:
+        # Numbers beyond 64 bits and halves of characters: rare, and no reason to lose an item.
+        text = json.dumps(item, ensure_ascii=False, default=str).encode("utf-8", "replace")
+        return orjson.dumps(orjson.loads(text))

@@ -1,0 +1,308 @@
+"""Asks for crawls: now, at a moment or in a rhythm; the same request again is given the same job."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.group_commit import Together, small
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.limits import Limiter
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.credential import kept
+from foliot.core.errors import Contended, Invalid, TooMany, Unavailable
+from foliot.core.ids import RUN, SCHEDULE
+from foliot.core.json_limits import check_plain
+from foliot.core.limits import PAYLOAD, Limits
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import Origin
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import RunRequest, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.audit_log.usecases import Change, entry
+from foliot.features.crawls.model.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
+from foliot.features.crawls.model.job import CrawlRequest, KnownJob
+from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.schedules.usecases.schedules import Owner, Schedules, find_schedule
+from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
+
+CACHED_FOR = timedelta(hours=1)
+REMEMBERED = 10_000
+"""Requests of which a process knows that somebody made them: it looks for their jobs before it writes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawled:
+    """What a request was answered with."""
+
+    job_id: str
+    run: RunView | None = None
+    """The run of a crawl that was not asked for before."""
+    schedule: Schedule | None = None
+    """What stands behind the job, when a moment or a rhythm was asked for."""
+    cached_at: datetime | None = None
+    """When the same was asked for first; None when this is the first time."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """Those who wait for the same."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    count: int = 0
+    failed: Unavailable | None = None
+
+    def pass_on(self) -> None:
+        """What the one before heard."""
+        if self.failed is not None:
+            raise Unavailable(str(self.failed), told=self.failed.told, cause=self.failed.cause)
+
+
+@dataclass(slots=True)
+class Turns:
+    """Lets equal requests of this process wait for one another here, where it is cheap, and not in the database.
+
+    When the database is away for one of them, it is away for all who wait: nobody tries again for each.
+    """
+
+    _lines: dict[tuple[str, str], _Line] = field(default_factory=dict)
+    _lately: OrderedDict[tuple[str, str], None] = field(default_factory=OrderedDict)
+
+    @asynccontextmanager
+    async def of(self, tenant_id: str, print_: str) -> AsyncIterator[bool]:
+        """Whether the same was not asked for here lately. It is a guess: whoever trusts it asks the database anyway."""
+        line = self._lines.setdefault((tenant_id, print_), _Line())
+        line.count += 1
+        try:
+            async with line.lock:
+                line.pass_on()
+                yield (tenant_id, print_) not in self._lately
+                self._remember((tenant_id, print_))
+        except Contended:
+            raise
+        except Unavailable as away:
+            line.failed = away
+            raise
+        finally:
+            line.count -= 1
+            if not line.count:
+                del self._lines[tenant_id, print_]
+
+    def _remember(self, asked: tuple[str, str]) -> None:
+        self._lately[asked] = None
+        self._lately.move_to_end(asked)
+        if len(self._lately) > REMEMBERED:
+            self._lately.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A request that the action has read."""
+
+    crawl: Crawl
+    user_id: str
+    config: dict[str, Any]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Who wants it, and what their tenant may have."""
+
+    caller: Caller
+    wanted: _Wanted
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is written down of a crawl that begins."""
+
+    run: RunRequest
+    told: TrailEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crawls:
+    """One question."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    schedules: Schedules
+    new_id: Callable[[str], str]
+    cached_for: timedelta = CACHED_FOR
+    turns: Turns = field(default_factory=Turns)
+    together: Together[_Asked, Crawled] = field(default_factory=Together)
+
+    async def request(
+        self, caller: Caller, raw: object, once: Once = EACH_TIME, *, ignore_cache: bool = False
+    ) -> Crawled:
+        """A new job, or the one that the same request was given lately, if it did not fail and was not cancelled.
+
+        Whoever may ask for crawls may ask for them in another user's name: users of a tenant see each other's jobs
+        anyway, and the trail says who asked.
+        """
+        demand(caller, Verb.RUN, Thing.CRAWL)
+        crawl = read_crawl(raw, ignore_cache=ignore_cache)
+        if crawl.trigger is not None:
+            demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        wanted = self._read(caller, crawl)
+        async with self.turns.of(caller.tenant_id, wanted.fingerprint) as new:
+            if once.key is None and not crawl.ignore_cache:
+                made = await self._begin(caller, wanted) if new and crawl.trigger is None else None
+                made = made or await self._known(caller, wanted)
+                if made is not None:
+                    return made
+            return await self._ask(caller, wanted, once)
+
+    def _read(self, caller: Caller, crawl: Crawl) -> _Wanted:
+        check_plain("body", crawl.config)
+        config = self.schedules.check_for(caller.tenant_id)(CRAWL, kept("", crawl.config))
+        user_id = crawl.user_id or caller.user_id
+        trigger = crawl.trigger
+        if trigger is not None:
+            check_plain("interval" if "run_at" not in trigger else "schedule_at", trigger)
+        return _Wanted(crawl, user_id, config, fingerprint(user_id, config, trigger))
+
+    async def _known(self, caller: Caller, wanted: _Wanted) -> Crawled | None:
+        """The job of an equal request; most of those who ask twice need not wait for anybody."""
+        async with self.store.read(caller.tenant_id) as tx:
+            known = await SqlCrawls(tx).known(caller.tenant_id, wanted.fingerprint, self.clock.now())
+            return None if known is None else await self._cached(tx, caller, known)
+
+    async def _begin(self, caller: Caller, wanted: _Wanted) -> Crawled | None:
+        """A crawl that nobody has asked for, written together with what others ask for now; None when somebody has."""
+        if not small(wanted.config):
+            return None
+        asked = _Asked(caller, wanted, await self.limiter.of(caller.tenant_id))
+        if asked.limits.stored_bytes is not None and not small(wanted.config, PAYLOAD):
+            return None
+        return await self.together.ask(caller.tenant_id, asked, self._begin_all)
+
+    async def _begin_all(self, tenant_id: str, group: Sequence[_Asked]) -> Sequence[Crawled | Exception | None]:
+        """First claimed, then counted: whoever is given another's crawl has asked for none, and no limit minds it."""
+        begun: list[_Begun] = []
+        answers: list[Crawled | Exception | None] = []
+        refused: list[str] = []
+        try:
+            async with self.store.begin(tenant_id) as tx:
+                now = self.clock.now()
+                requests = [self._request(tenant_id, asked.wanted, now, RUN) for asked in group]
+                claimed = await SqlCrawls(tx).claim(requests)
+                for asked, request in zip(group, requests, strict=True):
+                    if request.job_id not in claimed:
+                        answers.append(None)
+                        continue
+                    try:
+                        self.limiter.run(asked.caller, asked.limits)
+                    except TooMany as over:
+                        answers.append(over)
+                        refused.append(request.fingerprint)
+                        continue
+                    begun.append(_begun(asked.caller, asked.wanted, request))
+                    answers.append(Crawled(job_id=request.job_id, run=begun[-1].run.made(now)))
+                if refused:
+                    await SqlCrawls(tx).unclaim(tenant_id, refused)
+                if begun:
+                    await SqlRuns(tx).add([one.run for one in begun], now, [one.told for one in begun])
+        except BaseException:
+            self.limiter.undo_run(tenant_id, len(begun))
+            raise
+        if begun:
+            self.feed.wake(RUNS_TOPIC)
+        return answers
+
+    def _request(self, tenant_id: str, wanted: _Wanted, now: datetime, prefix: str) -> CrawlRequest:
+        return CrawlRequest(
+            tenant_id=tenant_id,
+            fingerprint=wanted.fingerprint,
+            job_id=self.new_id(prefix),
+            now=now,
+            expires_at=now + self.cached_for,
+        )
+
+    @again
+    async def _ask(self, caller: Caller, wanted: _Wanted, once: Once) -> Crawled:
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            request = self._request(caller.tenant_id, wanted, now, RUN if wanted.crawl.trigger is None else SCHEDULE)
+            job_id = request.job_id
+            known = await SqlCrawls(tx).settle(request, anew=wanted.crawl.ignore_cache)
+            if known.job_id != job_id:
+                answer = await self._cached(tx, caller, known)
+            elif wanted.crawl.trigger is None:
+                answer = Crawled(job_id=job_id, run=await self._start(tx, caller, wanted, limits, request))
+            else:
+                answer = Crawled(job_id=job_id, schedule=await self._plan(tx, caller, wanted, limits, job_id))
+            await once.keep(tx, caller, answer)
+        self.feed.wake(RUNS_TOPIC if wanted.crawl.trigger is None else SCHEDULES_TOPIC)
+        return answer
+
+    async def _cached(self, tx: Transaction, caller: Caller, known: KnownJob) -> Crawled:
+        scheduled = known.job_id.startswith(f"{SCHEDULE}_")
+        schedule = await find_schedule(tx, caller, known.job_id) if scheduled else None
+        return Crawled(job_id=known.job_id, schedule=schedule, cached_at=known.since)
+
+    async def _start(
+        self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, request: CrawlRequest
+    ) -> RunView:
+        self.limiter.run(caller, limits)
+        begun = _begun(caller, wanted, request)
+        await SqlRuns(tx).add([begun.run], request.now, [begun.told])
+        await self.limiter.stored(tx, caller, limits)
+        return begun.run.made(request.now)
+
+    async def _plan(
+        self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, schedule_id: str
+    ) -> Schedule:
+        draft = {
+            **(wanted.crawl.trigger or {}),
+            "name": f"crawl-{schedule_id}",
+            "tags": [CRAWL],
+            "action": {"kind": CRAWL, **_performed(wanted)},
+            "queue": CRAWL_QUEUE,
+            "priority": wanted.crawl.priority,
+        }
+        try:
+            return await self.schedules.add(tx, caller, draft, limits, Owner(schedule_id, wanted.user_id))
+        except Invalid as error:
+            raise in_own_words(error) from None
+
+
+def _begun(caller: Caller, wanted: _Wanted, request: CrawlRequest) -> _Begun:
+    action = _performed(wanted)
+    run = RunRequest(
+        id=request.job_id,
+        tenant_id=caller.tenant_id,
+        user_id=wanted.user_id,
+        kind=CRAWL,
+        origin=Origin.MANUAL,
+        queue=CRAWL_QUEUE,
+        priority=wanted.crawl.priority,
+        max_attempts=RetryPolicy().max_attempts,
+        timeout_seconds=None,
+        action=action,
+    )
+    became = {"user_id": wanted.user_id, "action": {"kind": CRAWL, **action}}
+    return _Begun(run, entry(caller, request.now, Change("create", Thing.CRAWL, run.id, became=became)))
+
+
+def _performed(wanted: _Wanted) -> dict[str, Any]:
+    """The action; a spider that keeps pages in a cache of its own is told not to use it."""
+    if not wanted.crawl.ignore_cache:
+        return wanted.config
+    return {**wanted.config, "params": {**(wanted.config.get("params") or {}), "ignore_cache": True}}

@@ -1,0 +1,150 @@
+"""Runs that gave up: seen by cause, and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.limits import Limiter
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import Fields
+from foliot.core.errors import Conflict, Invalid, NotFound
+from foliot.core.limits import Limits
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import Origin, RunState
+from foliot.engine.model.views import DeadGroup, Page, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.audit_log.usecases import Change, masked, record
+from foliot.features.bulk.model.bulk import DISCARDED, MOST_REPLAYS
+from foliot.features.runs.model.replay import Terms, read_terms
+from foliot.features.runs.usecases.replay import Repeating
+from foliot.features.runs.usecases.runs import repeat
+from foliot.features.schedules.model.document import CheckFor
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
+
+MAX_REPLAY = 500
+FILTERS = ("kind", "schedule_id", "code")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The new runs; `more` says that the filter matches letters beyond the bound of one request."""
+
+    runs: Sequence[RunView]
+    more: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeadLetters:
+    """Groups and replays. A letter stays until a replay of it succeeds."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+    check_for: CheckFor
+    """What an action makes of its configuration."""
+
+    async def groups(self, caller: Caller, page: Page, **filters: str | None) -> list[DeadGroup]:
+        """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
+        demand(caller, Verb.READ, Thing.DEAD_LETTER)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await SqlRuns(tx).dead_groups(caller.tenant_id, page, **filters)
+
+    @again
+    async def replay(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Replayed:
+        """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
+        demand(caller, Verb.RUN, Thing.DEAD_LETTER)
+        ids, filters, terms = _read(raw)
+        may_send(caller, terms)
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            if filters is not None:
+                ids = await SqlRuns(tx).dead_ids(caller.tenant_id, MAX_REPLAY + 1, **filters)
+            more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
+            replayed = Replayed(await self.send(tx, caller, ids, (limits, terms), now) if ids else [], more)
+            await once.keep(tx, caller, replayed)
+        self.feed.wake(RUNS_TOPIC)
+        return replayed
+
+    async def send(
+        self, tx: Transaction, caller: Caller, ids: Sequence[str], by: tuple[Limits, Terms], now: datetime
+    ) -> list[RunView]:
+        """Replay these inside a larger change; whoever does wakes those who care afterwards."""
+        limits, terms = by
+        letters = await _letters(tx, caller, ids)
+        sent = await SqlRuns(tx).replays(ids)
+        for letter in letters:
+            if sent.get(letter.id, 0) >= MOST_REPLAYS:
+                told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
+                raise Conflict(f"{told}: mend what it is sent to, or discard it")
+        self.limiter.run(caller, limits, len(letters))
+        repeating = await Repeating.of(tx, letters, terms, self.check_for(caller.tenant_id))
+        courses = [repeating.course(letter) for letter in letters]
+        runs = await repeat(tx, caller, courses, Origin.REPLAY, self.new_id, now)
+        if terms.patch is not None:
+            await self.limiter.stored(tx, caller, limits)
+        await record(tx, caller, now, *(_replayed(run, terms) for run in runs))
+        return runs
+
+
+def may_send(caller: Caller, terms: Terms) -> None:
+    """Who chooses where a run goes and what it carries chooses where secrets go."""
+    if terms.patch is not None:
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+
+
+def _replayed(run: RunView, terms: Terms) -> Change:
+    became: dict[str, Any] = {"run_id": run.id, "version": run.version}
+    if terms.patch is not None:
+        became = masked({**became, "action": run.action})
+    return Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became=became)
+
+
+async def discard(tx: Transaction, caller: Caller, run_id: str, now: datetime) -> None:
+    """A letter that nobody wants sent again: it stays readable, and counts as answered."""
+    await _letters(tx, caller, [run_id])
+    await SqlRuns(tx).resolve([run_id], DISCARDED)
+    await record(tx, caller, now, Change("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
+
+
+async def _letters(tx: Transaction, caller: Caller, ids: Sequence[str]) -> list[RunView]:
+    """All of them, locked; one that cannot be replayed is refused by name, and with it the whole."""
+    letters = await SqlRuns(tx).several(caller.tenant_id, ids, lock=True)
+    found = {letter.id for letter in letters}
+    for run_id in ids:
+        if run_id not in found:
+            raise NotFound("run", run_id)
+    for run in letters:
+        if run.state is not RunState.DEAD_LETTER:
+            raise Conflict(f"run {run.id} is no dead letter: {run.state.value}")
+        if run.resolved_by is not None:
+            raise Conflict(f"dead letter {run.id} is resolved by {run.resolved_by}")
+    return letters
+
+
+def _read(raw: object) -> tuple[list[str], dict[str, str | None] | None, Terms]:
+    fields = Fields.of("", raw)
+    ids, wanted, terms = fields.value("ids"), fields.value("filter"), read_terms(fields)
+    fields.finish()
+    if (ids is None) == (wanted is None):
+        raise Invalid("ids", "or 'filter' must be given: one of the two")
+    if wanted is not None:
+        narrowed = Fields.of("filter", wanted)
+        filters: dict[str, str | None] = {name: narrowed.text(name, "", most=200) or None for name in FILTERS}
+        narrowed.finish()
+        return [], filters, terms
+    if not isinstance(ids, list) or not all(isinstance(one, str) and "\x00" not in one for one in ids):
+        raise Invalid("ids", "must be a list of run ids", got=type(ids).__name__)
+    if not 1 <= len(ids) <= MAX_REPLAY:
+        raise Invalid("ids", f"must be 1 to {MAX_REPLAY} ids", got=f"{len(ids)} ids")
+    return list(dict.fromkeys(ids)), None, terms

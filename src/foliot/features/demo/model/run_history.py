@@ -1,0 +1,147 @@
+"""How the demo's runs went: what each attempt met, how long it took and what it said. The same for the same instant."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.core.document import rfc3339
+from foliot.engine.model.run import Cancelled, Ended, Failed, Problem, Succeeded
+from foliot.features.demo.model.site import PRODUCTS, SHOP
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One attempt: how it ended, after how long, and what it said on the way (when, how loud, what)."""
+
+    outcome: Ended
+    seconds: float
+    lines: Sequence[tuple[float, str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """Which of its schedule's instants: the how many'th before the last one, and the last is 0."""
+
+    at: datetime
+    back: int
+
+    def dice(self, name: str) -> random.Random:
+        return random.Random(f"{name}:{self.at.isoformat()}")  # noqa: S311 -- a story, not a secret
+
+
+Life = Callable[[Instant], Sequence[Try]]
+"""The tries of a run. A schedule's policy decides how many of them there are; the last one goes on."""
+
+LETTERS = 37
+"""How many orders the partner did not take."""
+FAILED_NIGHTS = 3
+
+
+def lives(host: str) -> Mapping[str, Life]:
+    """By schedule. One that is missing here has no past."""
+    return {
+        "nightly-prices": lambda one: _nightly(one, host),
+        "partner-sync": lambda one: _partner(one, host),
+        "stock-sync": lambda one: _stock(one, host),
+        "quick-check": lambda one: [_webhook("GET", host, 200, one.dice("quick").uniform(0.01, 0.09))],
+        "weekly-report": lambda one: [_webhook("POST", host, 200, one.dice("weekly").uniform(0.2, 0.8))],
+        "shop-prices": _prices,
+        "health-check": _health,
+        "price-analysis": _analysis,
+        "own-jobs": _own_jobs,
+    }
+
+
+def _nightly(one: Instant, host: str) -> Sequence[Try]:
+    dice = one.dice("nightly")
+    if one.back < FAILED_NIGHTS:
+        return [_webhook("POST", host, 429, dice.uniform(0.1, 0.3), attempt, 3) for attempt in (1, 2, 3)]
+    return [_webhook("POST", host, 200, dice.uniform(2.5, 4.5), 1, 3)]
+
+
+def _partner(one: Instant, host: str) -> Sequence[Try]:
+    dice = one.dice("partner")
+    if one.back < LETTERS:
+        return [_webhook("POST", host, 503, dice.uniform(0.8, 2.1), attempt, 3) for attempt in (1, 2, 3)]
+    return [_webhook("POST", host, 200, dice.uniform(0.15, 0.6), 1, 3)]
+
+
+def _stock(one: Instant, host: str) -> Sequence[Try]:
+    dice = one.dice("stock")
+    chance = dice.random()
+    if chance < 0.01:
+        said = [(0.0, "info", f"GET to {host}, attempt 1 of 4")]
+        return [Try(Cancelled("somebody asked for it to stop"), dice.uniform(5, 20), said)]
+    if chance < 0.08:
+        return [_webhook("GET", host, 503, dice.uniform(0.5, 2), 1, 4), _webhook("GET", host, 200, 0.2, 2, 4)]
+    # Now and then it takes longer than until its next instant, which is skipped then.
+    slow = chance > 0.985
+    return [_webhook("GET", host, 200, dice.uniform(1300, 1900) if slow else dice.uniform(0.05, 0.9), 1, 4)]
+
+
+_PHRASES = {200: "200 OK", 429: "429 Too Many Requests", 503: "503 Service Unavailable"}
+
+
+def _webhook(method: str, host: str, status: int, seconds: float, attempt: int = 1, most: int = 4) -> Try:
+    """As the action tells it."""
+    milliseconds = round(seconds * 1000)
+    good = status < 300
+    said = [
+        (0.0, "info", f"{method} to {host}, attempt {attempt} of {most}"),
+        (
+            seconds,
+            "info" if good else "warning",
+            f"The target answered {_PHRASES[status]} after {milliseconds} ms",
+        ),
+    ]
+    body = '{"taken": true}' if good else '{"error": "come back later"}'
+    response: dict[str, Any] = {
+        "status": status,
+        "headers": {"content-type": "application/json"},
+        "body": body,
+        "truncated": False,
+        "duration_ms": milliseconds,
+    }
+    if good:
+        return Try(Succeeded(result={"status": status}, response=response), seconds, said)
+    problem = Problem(f"http_{status}", f"The target answered {_PHRASES[status]}.")
+    return Try(Failed(problem, response=response), seconds, said)
+
+
+def _prices(one: Instant) -> Sequence[Try]:
+    dice = one.dice("prices")
+    lost = sorted(dice.sample(sorted(PRODUCTS), 1)) if dice.random() < 0.12 else []
+    seconds, total = dice.uniform(0.4, 1.6), len(PRODUCTS)
+    said = [(seconds * 0.6, "warning", f"{sku} at {SHOP}: the shop answered 503") for sku in lost]
+    result = {
+        "by": "visits",
+        "visited": total,
+        "stored": total - len(lost),
+        "failed": len(lost),
+        "found_by": {"json_ld": total - len(lost)},
+        "failures": [{"competitor": SHOP, "product": sku, "error": "the shop answered 503"} for sku in lost],
+    }
+    return [Try(Succeeded(result=result, partial=bool(lost)), seconds, said)]
+
+
+def _health(one: Instant) -> Sequence[Try]:
+    latency = round(one.dice("health").uniform(0.2, 1.4), 3)
+    service = {"kind": "database", "state": "up", "error": None, "latency_ms": latency, "at": rfc3339(one.at)}
+    service["since"] = rfc3339(one.at - timedelta(minutes=5 * 500))
+    result = {"healthy": True, "down": [], "changed": [], "services": {"database": service}}
+    return [Try(Succeeded(result=result), latency / 1000 + 0.004)]
+
+
+def _analysis(one: Instant) -> Sequence[Try]:
+    seconds = one.dice("analysis").uniform(0.05, 0.3)
+    said = [(seconds, "info", f"Looked at the prices of {len(PRODUCTS)} products at {SHOP}")]
+    return [Try(Succeeded(result={"products": len(PRODUCTS), "competitors": [SHOP]}), seconds, said)]
+
+
+def _own_jobs(one: Instant) -> Sequence[Try]:
+    seconds = one.dice("own").uniform(0.004, 0.03)
+    return [Try(Succeeded(result={"jobs": 5}), seconds)]

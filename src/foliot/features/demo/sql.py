@@ -1,0 +1,235 @@
+"""Writes runs down that have ended long ago, as if they had lived, and takes schedules out with all they left."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Text, delete, func, literal, or_, select, type_coerce, update
+
+from foliot.core.failure_fingerprint import fingerprint
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import FAILURES, RunState, order_key
+from foliot.engine.sql import metric_counters
+from foliot.engine.sql.log_chunks import Scribe
+from foliot.engine.sql.tables import attempts, ledger, log_chunks, runs, schedules, spans, versions
+from foliot.features.articles.tables import article_jobs, articles, items
+from foliot.features.bulk.tables import bulk_items, bulks
+from foliot.features.crawls.tables import crawl_items
+from foliot.features.demo.model.past import Account, Erased, PastAttempt, PastRun
+from foliot.features.prices.tables import prices
+from foliot.features.schedules.tables import declared
+
+BATCH = 1000
+
+
+@dataclass(slots=True)
+class _Row:
+    """Where a run stands between two of its attempts, as the scribe of its log wants to know it."""
+
+    id: str
+    tenant_id: str
+    event_seq: int = 1
+    attempt: int = 0
+    log_bytes: int = 0
+    log_dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPast(Statements):
+    """A demo's view of the store."""
+
+    async def write(self, accounts: Sequence[Account]) -> None:
+        """The rows that living through it all would have left, with a handful of statements."""
+        await self._settle(accounts)
+        lived = [run for account in accounts for run in account.runs]
+        for start in range(0, len(lived), BATCH):
+            await self._write(lived[start : start + BATCH])
+        ended = [run.attempts[-1].ending.state for run in lived]
+        await metric_counters.add_ended(self.conn, self.dialect, ended)
+
+    async def _settle(self, accounts: Sequence[Account]) -> None:
+        plans = [account.last for account in accounts]
+        if not plans:
+            return
+        values: dict[str, list[Any]] = {
+            "next_at": [plan.next_at for plan in plans],
+            "fired": [plan.fired for plan in plans],
+            "status": [plan.status.value for plan in plans],
+            "gap_first": [plan.gap_first for plan in plans],
+            "gap_reason": [plan.gap_reason for plan in plans],
+            "last_run_at": [plan.last_run_at for plan in plans],
+        }
+        await self.dialect.update(self.conn, schedules, {"id": [plan.due.id for plan in plans]}, values)
+        entries = [(account.last.due, entry) for account in accounts for entry in account.ledger]
+        if entries:
+            columns = {
+                "schedule_id": [due.id for due, _ in entries],
+                "first_at": [entry.first for _, entry in entries],
+                "fate": [entry.fate.value for _, entry in entries],
+                "tenant_id": [due.tenant_id for due, _ in entries],
+                "last_at": [entry.last for _, entry in entries],
+                "count": [entry.count for _, entry in entries],
+                "version": [due.version for due, _ in entries],
+                "reason": [entry.reason.value for _, entry in entries],
+            }
+            await self.dialect.insert(self.conn, ledger, columns, conflict="add")
+        done = [plan for plan in plans if plan.next_at is None]
+        if done:
+            ended = {"end_at": [plan.span_end for plan in done], "open_of": [None] * len(done)}
+            await self.dialect.update(self.conn, spans, {"open_of": [plan.due.id for plan in done]}, ended)
+
+    async def _write(self, lived: Sequence[PastRun]) -> None:
+        scribe = Scribe.new()
+        tried: dict[str, list[Any]] = {name: [] for name in _TRIED}
+        made: dict[str, list[Any]] = {name: [] for name in _RUN}
+        for run in lived:
+            row, seqs = _Row(run.id, run.schedule.tenant_id), (0, 0)
+            for attempt in run.attempts:
+                seqs = _live(row, attempt, scribe)
+                _add(tried, _attempt(row, attempt, seqs))
+            _add(made, _run(run, row, seqs))
+        await self.dialect.insert(self.conn, runs, made)
+        await self.dialect.insert(self.conn, attempts, tried)
+        if scribe.columns["run_id"]:
+            await self.dialect.insert(self.conn, log_chunks, scribe.columns)
+
+    async def count_runs(self, tenant_id: str, schedule_ids: Sequence[str]) -> int:
+        if not schedule_ids:
+            return 0
+        mine = (runs.c.tenant_id == tenant_id, self.dialect.among(runs.c.schedule_id, schedule_ids))
+        return int(await self.conn.scalar(select(func.count()).select_from(runs).where(*mine)) or 0)
+
+    async def readdress(self, tenant_id: str, schedule_ids: Sequence[str], old: str, new: str) -> None:
+        """Write `new` for `old` in what they do, in all their versions and runs: a place that they call has moved."""
+        whose = ((schedules, schedules.c.id), (versions, versions.c.schedule_id), (runs, runs.c.schedule_id))
+        for table, column in whose if schedule_ids else ():
+            # Documents are text: what they say is replaced where it stands.
+            moved = func.replace(table.c.action, literal(old, Text), literal(new, Text))
+            where = (
+                table.c.tenant_id == tenant_id,
+                self.dialect.among(column, schedule_ids),
+                type_coerce(table.c.action, Text).contains(old, autoescape=True),
+            )
+            await self.conn.execute(update(table).where(*where).values(action=moved))
+
+    async def erase(self, tenant_id: str, schedule_ids: Sequence[str]) -> Erased:
+        """The schedules, and everything that came of them. What people did to them stays in the trail."""
+        if not schedule_ids:
+            return Erased(0, 0)
+        gone = (schedules.c.tenant_id == tenant_id, self.dialect.among(schedules.c.id, schedule_ids))
+        # First of all, as whoever fires does: a run that is made meanwhile is seen below, and none is made after.
+        await self.conn.execute(self.dialect.lock(select(schedules.c.id).where(*gone).order_by(schedules.c.id)))
+        erased = 0
+        acted = await self._acted_on(tenant_id, schedule_ids)
+        async for ids, states in self._lived(tenant_id, schedule_ids):
+            acted |= await self._acted_on(tenant_id, ids)
+            await metric_counters.add_ended(self.conn, self.dialect, states, by=-1)
+            await self._forget_articles(tenant_id, ids)
+            for table in (log_chunks, crawl_items, items, article_jobs, prices, attempts):
+                await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
+            await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
+            erased += len(ids)
+        for table in (ledger, spans, versions, declared):
+            ours = (table.c.tenant_id == tenant_id, self.dialect.among(table.c.schedule_id, schedule_ids))
+            await self.conn.execute(delete(table).where(*ours))
+        removed = await self.conn.execute(delete(schedules).where(*gone))
+        await self._forget_bulks(acted)
+        return Erased(removed.rowcount, erased)
+
+    async def _lived(
+        self, tenant_id: str, schedule_ids: Sequence[str]
+    ) -> AsyncIterator[tuple[list[str], list[RunState]]]:
+        """Batches of the runs that are left, with their states."""
+        mine = (runs.c.tenant_id == tenant_id, self.dialect.among(runs.c.schedule_id, schedule_ids))
+        query = self.dialect.lock(select(runs.c.id, runs.c.state).where(*mine).order_by(runs.c.id).limit(BATCH))
+        while rows := (await self.conn.execute(query)).all():
+            yield [row.id for row in rows], [RunState(row.state) for row in rows]
+
+    async def _acted_on(self, tenant_id: str, ids: Sequence[str]) -> set[str]:
+        """Bulk actions that had to do with these."""
+        mine = (bulk_items.c.tenant_id == tenant_id, self.dialect.among(bulk_items.c.thing_id, ids))
+        return set((await self.conn.execute(select(bulk_items.c.bulk_id).where(*mine).distinct())).scalars())
+
+    async def _forget_bulks(self, ids: set[str]) -> None:
+        """Those of them that had to do with nothing that is still there."""
+        if not ids:
+            return
+        there = or_(
+            select(runs.c.id).where(runs.c.id == bulk_items.c.thing_id).exists(),
+            select(schedules.c.id).where(schedules.c.id == bulk_items.c.thing_id).exists(),
+        )
+        kept = select(bulk_items.c.bulk_id).where(self.dialect.among(bulk_items.c.bulk_id, sorted(ids)), there)
+        alone = sorted(ids - set((await self.conn.execute(kept.distinct())).scalars()))
+        if alone:
+            await self.conn.execute(delete(bulk_items).where(self.dialect.among(bulk_items.c.bulk_id, alone)))
+            await self.conn.execute(delete(bulks).where(self.dialect.among(bulks.c.id, alone)))
+
+    async def _forget_articles(self, tenant_id: str, run_ids: Sequence[str]) -> None:
+        """Pages that no other job has asked for."""
+        wanted = select(items.c.article_id).where(self.dialect.among(items.c.run_id, run_ids)).distinct()
+        ids = list((await self.conn.execute(wanted)).scalars())
+        if not ids:
+            return
+        others = select(items.c.article_id).where(
+            self.dialect.among(items.c.article_id, ids), ~self.dialect.among(items.c.run_id, run_ids)
+        )
+        shared = set((await self.conn.execute(others.distinct())).scalars())
+        alone = [one for one in ids if one not in shared]
+        if alone:
+            own = (articles.c.tenant_id == tenant_id, self.dialect.among(articles.c.id, alone))
+            await self.conn.execute(delete(articles).where(*own))
+
+
+def _live(row: _Row, attempt: PastAttempt, scribe: Scribe) -> tuple[int, int]:
+    """The numbers of its beginning and its end; its lines have those between."""
+    row.event_seq, row.attempt = row.event_seq + 1, row.attempt + 1
+    began = row.event_seq
+    told = scribe.tell(row, attempt.ending.lines, attempt.ending.at)
+    row.event_seq, row.log_bytes, row.log_dropped = told.seq + 1, told.size, told.dropped
+    return began, row.event_seq
+
+
+_TRIED = (
+    "run_id", "epoch", "tenant_id", "number", "worker", "outcome", "state", "started_at", "ended_at", "started_seq",
+    "ended_seq", "error", "response", "retry_at",
+)  # fmt: skip
+
+
+def _attempt(row: _Row, attempt: PastAttempt, seqs: tuple[int, int]) -> Iterator[Any]:
+    ending = attempt.ending
+    yield from (row.id, ending.fence.epoch, row.tenant_id, row.attempt, attempt.worker, ending.outcome)
+    yield from (ending.state.value, attempt.started_at, ending.at, *seqs)
+    yield from (ending.error, ending.response, ending.ready_at)
+
+
+_RUN = (
+    "id", "tenant_id", "user_id", "schedule_id", "version", "kind", "state", "scheduled_for", "ready_at", "queue",
+    "priority", "order_key", "attempt", "max_attempts", "timeout_seconds", "epoch", "token", "worker", "event_seq",
+    "started_seq", "final_seq", "log_bytes", "log_dropped", "created_at", "started_at", "due_at", "attempt_at",
+    "finished_at", "result", "error", "fingerprint",
+)  # fmt: skip
+
+
+def _run(run: PastRun, row: _Row, seqs: tuple[int, int]) -> Iterator[Any]:
+    schedule, spec, last = run.schedule, run.schedule.spec, run.attempts[-1]
+    ending, ready_at = last.ending, _ready(run)
+    alike = fingerprint(spec.kind, ending.error, ending.host) if ending.state in FAILURES else None
+    yield from (run.id, schedule.tenant_id, schedule.user_id, schedule.id, schedule.version, spec.kind)
+    yield from (ending.state.value, run.new.scheduled_for, ready_at, spec.queue)
+    yield from (spec.priority, order_key(ready_at, spec.priority), row.attempt, spec.retry.max_attempts)
+    yield from (spec.timeout_seconds, ending.fence.epoch, ending.fence.token, last.worker, row.event_seq)
+    yield from (seqs[0], seqs[1], row.log_bytes, row.log_dropped, run.created_at, run.attempts[0].started_at)
+    yield from (run.new.ready_at, last.started_at, ending.at, ending.result, ending.error, alike)
+
+
+def _ready(run: PastRun) -> datetime:
+    """When its last attempt could begin: a retry has moved it."""
+    return run.new.ready_at if len(run.attempts) == 1 else run.attempts[-2].ending.ready_at or run.new.ready_at
+
+
+def _add(columns: dict[str, list[Any]], values: Iterator[Any]) -> None:
+    for column, value in zip(columns.values(), values, strict=True):
+        column.append(value)

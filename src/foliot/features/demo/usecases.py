@@ -1,0 +1,96 @@
+"""The demo as people ask for it: whether it is on, and that it goes, with everything it made and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.audit_log.usecases import Change, record
+from foliot.features.demo.model.past import Erased
+from foliot.features.demo.sql import SqlPast
+from foliot.features.pipelines.sql.pipelines import SqlPipelines
+from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
+
+SOURCE = "demo"
+"""Under which name the demo's schedules are declared; nothing else is declared under it."""
+SERVICE = "foliot"
+"""What the address book calls this Foliot's own gRPC door."""
+
+
+class Page(Protocol):
+    """A page of the demo's site."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def media_type(self) -> str: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def seconds(self) -> float:
+        """How long the site takes for it."""
+        ...
+
+
+Site = Callable[[str, datetime], Page]
+"""The demo's own site: the page at a path, at a moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What there is of the demo."""
+
+    schedules: int
+    runs: int
+
+    @property
+    def on(self) -> bool:
+        return self.schedules > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """Look, remove."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    site: Site | None = None
+    """Where this process serves it."""
+
+    async def schedules(self, caller: Caller) -> int:
+        """How many schedules of the caller's tenant are the demo's."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            return len(await SqlDeclarations(tx).of(caller.tenant_id, SOURCE))
+
+    async def about(self, caller: Caller) -> About:
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            ids = [one.schedule_id or "" for one in await SqlDeclarations(tx).of(caller.tenant_id, SOURCE)]
+            return About(len(ids), await SqlPast(tx).count_runs(caller.tenant_id, ids))
+
+    @again
+    async def remove(self, caller: Caller) -> Erased:
+        """Its schedules with all that came of them, whoever asked for it; the trail keeps that it happened."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin(caller.tenant_id) as tx:
+            declared = await SqlDeclarations(tx).of(caller.tenant_id, SOURCE)
+            erased = await SqlPast(tx).erase(caller.tenant_id, [one.schedule_id or "" for one in declared])
+            for kept in await SqlPipelines(tx).all(caller.tenant_id):
+                if kept.file == SOURCE:
+                    await SqlPipelines(tx).drop(caller.tenant_id, kept.name)
+            gone = [
+                Change("delete", Thing.SCHEDULE, one.schedule_id or "", was={"name": one.name, "source": SOURCE})
+                for one in declared
+            ]
+            await record(tx, caller, self.clock.now(), *gone)
+        self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+        return erased

@@ -1,0 +1,54 @@
+"""Wires the demo: where this Foliot answers, and how it finds its own gRPC door.
+
+The demo itself is imported where it was asked for, for most Foliots have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from foliot.config.settings import Settings
+from foliot.core.address_book import AddressBook, Scheme, ServiceAddress
+from foliot.core.errors import Conflict
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.demo.usecases import SERVICE, Site
+from foliot.features.schedules.usecases.schedules import Schedules
+
+if TYPE_CHECKING:
+    from foliot.features.demo.install import Furnisher
+
+
+def site_of(base: str | None) -> Site | None:
+    """The site that the demo's schedules call; None where there is no demo."""
+    if base is None:
+        return None
+    from foliot.features.demo.model.site import page
+
+    return page
+
+
+def furnisher(
+    settings: Settings, store: Database, clock: Clock, schedules: Schedules, base: str | None
+) -> Furnisher | None:
+    """What makes the demo, at this address of our own."""
+    if base is None:
+        return None
+    from foliot.features.demo.install import Furnisher
+
+    own = settings.services.entries.get(SERVICE)
+    grpc = own is not None and own.scheme.speaks_grpc
+    alone = settings.pipelines is None
+    return Furnisher(store=store, clock=clock, schedules=schedules, base=base, grpc=grpc, pipelines=alone)
+
+
+def with_own_service(settings: Settings, rpc_port: int | None) -> Settings:
+    """The settings with our own gRPC door in the address book, unless that has another of this name."""
+    if not settings.local:
+        raise Conflict("--demo is for local mode, which asks nobody for a token: unset FOLIOT_JWT_SECRET and its like")
+    if not rpc_port or SERVICE in settings.services.entries:
+        return settings
+    host = settings.grpc_host or settings.host
+    own = ServiceAddress(name=SERVICE, scheme=Scheme.GRPC, host=host, port=rpc_port)
+    return replace(settings, services=AddressBook({**settings.services.entries, SERVICE: own}))

@@ -1,0 +1,1 @@
+"""The Discord door: commands, buttons, and messages that follow a run."""

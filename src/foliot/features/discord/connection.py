@@ -1,0 +1,132 @@
+"""The Discord door of one process: connects, and when that fails, tries again; nobody else notices."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import discord
+import structlog
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.ports import Clock
+from foliot.engine.loop import Actor
+from foliot.features.discord import place
+from foliot.features.discord.answer import Answering
+from foliot.features.discord.bot import Bot
+from foliot.features.discord.members import Members
+from foliot.features.discord.requests import Desk
+from foliot.features.discord.run_messages import Did, Follower
+from foliot.wakeups.feed import Feed
+
+API = "https://discord.com/api/v10"
+FIRST_REST, LONGEST_REST = 2.0, 300.0
+REFUSED_REST = 3600.0
+"""A token that Discord refuses does not get better by itself, and who asks too often is locked out."""
+STEADY = 60.0
+"""A connection that lasted so long was one; the next failure counts as the first."""
+GRACE = 2.0
+AUTHENTICATION_FAILED = 4004
+
+log = structlog.get_logger("foliot.discord")
+
+
+@dataclass(slots=True, kw_only=True)
+class DiscordDoor:
+    """Without a token it can be made and looked at, and does nothing."""
+
+    cases: UseCases
+    members: Members
+    clock: Clock
+    feed: Feed
+    token: str | None = field(default=None, repr=False)
+    api: str = API
+    name: str = "discord"
+    topics: Sequence[str] = ()
+    trouble: str | None = None
+    """What went wrong last."""
+    _follower: Follower = field(init=False)
+    _answering: Answering = field(init=False)
+    _bot: Bot | None = field(init=False, default=None)
+    _link: asyncio.Task[None] | None = field(init=False, default=None)
+    _failures: int = field(init=False, default=0)
+    _stopping: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._follower = Follower(cases=self.cases, members=self.members, clock=self.clock, feed=self.feed)
+        self._answering = Answering(self._follower.follow)
+
+    def actors(self) -> Sequence[Actor]:
+        """What must run for it."""
+        return [self, self._follower]
+
+    def bot(self) -> Bot:
+        """A new one, not connected: for each connection its own."""
+        desk = Desk(cases=self.cases, members=self.members)
+        return Bot(desk, self._answering, guild=self.members.guild, asks_where=self.api != API)
+
+    @property
+    def connected(self) -> bool:
+        return self._bot is not None and self._bot.is_ready()
+
+    def remark(self) -> str | None:
+        """What whoever looks after the house should know."""
+        if self.connected or self.trouble is None:
+            return None
+        return f"Discord: {self.trouble}"
+
+    async def run_once(self) -> Did:
+        """Stay connected as long as it goes; says when to try again."""
+        if self.token is None or self._stopping:
+            return Did(REFUSED_REST)
+        place.settle(self.api)
+        began, bot = self.clock.monotonic(), self.bot()
+        # A task of its own: what hangs in there can be left behind.
+        link = asyncio.create_task(bot.start(self.token), name="foliot-discord-link")
+        self._bot, self._link = bot, link
+        await asyncio.wait({link})
+        self._bot = self._link = None
+        await _hang_up(bot)
+        failed = None if link.cancelled() else link.exception()
+        return Did(FIRST_REST) if failed is None else self._failed(failed, self.clock.monotonic() - began)
+
+    async def stop(self) -> None:
+        """Finish what has begun, and hang up."""
+        self._stopping = True
+        await self._answering.rest(GRACE)
+        link = self._link
+        if self._bot is not None:
+            await _hang_up(self._bot)
+        if link is not None:
+            link.cancel()
+
+    def _failed(self, failed: BaseException, lasted: float) -> Did:
+        if _refused(failed):
+            self.trouble = "it refuses the token: see DISCORD_TOKEN, and start again with the right one"
+            log.error(self.trouble, action="discord_refused")
+            return Did(REFUSED_REST)
+        self._failures = 1 if lasted > STEADY else self._failures + 1
+        rest = min(FIRST_REST * 2.0 ** min(self._failures - 1, 10), LONGEST_REST)
+        self.trouble = f"no connection ({type(failed).__name__}); the next try is in {rest:.0f} s"
+        log.warning(
+            "no connection to Discord",
+            action="discord_failed",
+            error=f"{type(failed).__name__}: {failed}"[:300],
+            again_in=rest,
+        )
+        return Did(rest)
+
+
+async def _hang_up(bot: Bot) -> None:
+    """A far side that does not answer a farewell is not waited for."""
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(GRACE):
+            await bot.close()
+
+
+def _refused(failed: BaseException) -> bool:
+    if isinstance(failed, discord.ConnectionClosed):
+        return failed.code == AUTHENTICATION_FAILED
+    return isinstance(failed, discord.LoginFailure)

@@ -1,0 +1,58 @@
+"""A schedule that somebody is about to make: kept in the message that shows it, so that it outlives the process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import discord
+
+from foliot.features.discord import text as words
+
+LONGEST = 200
+"""Characters of an expression that anybody would write."""
+_NAMES = {"pipeline": "Pipeline", "cron": "Cron", "timezone": "Time zone"}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A pipeline, and perhaps when."""
+
+    pipeline: str
+    cron: str = ""
+    timezone: str = ""
+
+    def when(self) -> dict[str, Any]:
+        """As the document of a schedule has it."""
+        zone = {"timezone": self.timezone} if self.timezone else {}
+        return {"type": "cron", "cron_expr": self.cron, **zone}
+
+    def of(self, pipeline: str) -> Self:
+        return replace(self, pipeline=pipeline)
+
+    def in_zone(self, default: str) -> Self:
+        return self if self.timezone else replace(self, timezone=default)
+
+    def mended(self, field: str, suggestion: str) -> Self | None:
+        match field:
+            case "cron_expr":
+                return replace(self, cron=suggestion)
+            case "timezone":
+                return replace(self, timezone=suggestion)
+            case _:
+                return None
+
+    def embed(self, title: str | None) -> discord.Embed:
+        made = discord.Embed(title=title)
+        for name, label in _NAMES.items():
+            if text := getattr(self, name):
+                made.add_field(name=label, value=words.code(text, LONGEST))
+        return made
+
+    @classmethod
+    def read(cls, embeds: Sequence[discord.Embed]) -> Self | None:
+        """The one that such a message shows."""
+        shown = {field.name: (field.value or "").strip("`") for embed in embeds[:1] for field in embed.fields}
+        found = {name: shown.get(label, "") for name, label in _NAMES.items()}
+        return cls(**found) if found["pipeline"] else None

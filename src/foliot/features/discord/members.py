@@ -1,0 +1,48 @@
+"""Who of a Discord server is whom here. What is not in the map may nothing; Discord's own permissions are no lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import discord
+
+from foliot.core.access import Caller, Door, Role
+from foliot.core.errors import Forbidden
+
+USER = "user:"
+_ORDER = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Who may do what, by the ids of their roles or their own."""
+
+    roles: Mapping[str, Role]
+    tenant_id: str
+    guild: int | None = None
+    """The one server that counts; None: any whose roles are in the map, for no two servers share an id."""
+
+    def caller(self, interaction: discord.Interaction[Any]) -> Caller:
+        """Whoever asks; `Forbidden`, in words that help whoever keeps the map, when they may nothing."""
+        if interaction.guild_id is None or not isinstance(interaction.user, discord.Member):
+            raise Forbidden("Foliot takes commands in a server only, not in private messages")
+        if self.guild is not None and interaction.guild_id != self.guild:
+            raise Forbidden("Foliot does not take commands from this server")
+        member = interaction.user
+        # Their names need a list of the server's roles, which nobody asked for: the ids come with the command.
+        held = list(member._roles)  # noqa: SLF001
+        # The role that everybody has carries the id of its server.
+        granted = self._granted([*held, interaction.guild_id], member.id)
+        if granted is None:
+            listed = ", ".join(map(str, held[:20])) or "none"
+            raise Forbidden(
+                "none of your roles may use Foliot here. Its operator grants that by FOLIOT_DISCORD_ROLES; "
+                f"the ids of your roles: {listed}"
+            )
+        return Caller(self.tenant_id, f"discord:{member.id}", granted, Door.DISCORD)
+
+    def _granted(self, roles: Iterable[int], user: int) -> Role | None:
+        found = [self.roles.get(str(role)) for role in roles] + [self.roles.get(f"{USER}{user}")]
+        return max((role for role in found if role is not None), key=_ORDER.index, default=None)

@@ -1,0 +1,122 @@
+"""Keeps the message of a run up to date until the run has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import discord
+import structlog
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller
+from foliot.core.errors import FoliotError
+from foliot.core.ports import Clock
+from foliot.engine.model.event import EventType
+from foliot.features.discord import text as words
+from foliot.features.discord.answer import Answer, Interaction
+from foliot.features.discord.members import Members
+from foliot.features.runs.usecases.runs import Runs
+from foliot.wakeups.feed import Feed
+
+TOPIC = "discord"
+PACE = 1.0
+"""Seconds between two looks; Discord takes five edits in five seconds."""
+IDLE = 3600.0
+TOKEN_SECONDS = 14 * 60.0
+"""For so long a message is edited by the token of its interaction, which lives 15 minutes; then as any of the bot's."""
+MOST = 200
+"""Messages that are followed at once; more make the oldest stand still."""
+TRIES = 5
+EVENTS = 200
+
+log = structlog.get_logger("foliot.discord")
+
+
+@dataclass(slots=True)
+class Followed:
+    """A message and its run."""
+
+    caller: Caller
+    what: str
+    run_id: str
+    interaction: Interaction
+    message_id: int
+    since: float
+    shown: str
+    after: int = 0
+    progress: Mapping[str, Any] | None = None
+    failures: int = 0
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """How long the follower rests."""
+
+    rest: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Follower:
+    """Looks at every followed run about once a second, and writes its message anew when there is something new."""
+
+    cases: UseCases
+    members: Members
+    clock: Clock
+    feed: Feed
+    followed: list[Followed] = field(default_factory=list)
+    name: str = "discord-follower"
+    topics: Sequence[str] = (TOPIC,)
+
+    def follow(self, interaction: Interaction, answer: Answer, message_id: int) -> None:
+        if answer.run is None:
+            return
+        caller, since = self.members.caller(interaction), self.clock.monotonic()
+        one = Followed(caller, answer.what, answer.run.id, interaction, message_id, since, answer.text)
+        self.followed = [*self.followed[-MOST + 1 :], one]
+        self.feed.wake(TOPIC)
+
+    async def run_once(self) -> Did:
+        await asyncio.gather(*(self._look(one) for one in self.followed))
+        self.followed = [one for one in self.followed if not one.ended]
+        return Did(PACE if self.followed else IDLE)
+
+    async def _look(self, one: Followed) -> None:
+        try:
+            run, events = await self.cases[Runs].events(one.caller, one.run_id, one.after, EVENTS)
+        except FoliotError:
+            one.ended = self._once_more(one)
+            return
+        for event in events:
+            one.after = event.seq
+            one.progress = event.data if event.type is EventType.PROGRESS else one.progress
+        text = words.run_message(one.what, run, one.progress)
+        one.ended = run.state.final
+        if text != one.shown:
+            await self._write(one, text)
+
+    async def _write(self, one: Followed, text: str) -> None:
+        nobody = discord.AllowedMentions.none()
+        try:
+            if self.clock.monotonic() - one.since < TOKEN_SECONDS:
+                await one.interaction.edit_original_response(content=text, allowed_mentions=nobody)
+            else:
+                channel = one.interaction.client.get_partial_messageable(one.interaction.channel_id or 0)
+                await channel.get_partial_message(one.message_id).edit(content=text, allowed_mentions=nobody)
+        except discord.NotFound:
+            # Somebody deleted it.
+            one.ended = True
+        except Exception as failed:  # noqa: BLE001 -- Discord's troubles end here
+            one.ended = self._once_more(one)
+            log.debug("a message was not edited", action="discord_not_edited", error=str(failed)[:300])
+        else:
+            one.shown, one.failures = text, 0
+
+    @staticmethod
+    def _once_more(one: Followed) -> bool:
+        """Whether to give up on it."""
+        one.failures += 1
+        return one.failures >= TRIES

@@ -1,0 +1,165 @@
+"""What the bot says. Names and errors come from elsewhere: they are shown as code, and can neither shout nor call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from foliot.core.errors import FoliotError, Invalid, InvalidMany, NotFound, TooMany, Unavailable
+from foliot.core.time.preview import Preview
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import RunView
+from foliot.features.pipelines.usecases.pipelines import Standing
+
+LONGEST = 1900
+"""Characters of a message, with some to spare: Discord takes 2,000."""
+NAME = 100
+STEPS = 12
+
+_SIGNS = {
+    RunState.QUEUED: "…",
+    RunState.RUNNING: "▶",
+    RunState.RETRYING: "↻",
+    RunState.SUCCESS: "✓",
+    RunState.PARTIAL: "✓",
+    RunState.FAILED: "✕",
+    RunState.DEAD_LETTER: "✕",
+    RunState.CANCELLED: "■",
+}
+_STATES = {
+    RunState.QUEUED: "waits for a worker",
+    RunState.RUNNING: "is running",
+    RunState.RETRYING: "failed and will be tried again",
+    RunState.SUCCESS: "succeeded",
+    RunState.PARTIAL: "finished, with items that failed",
+    RunState.FAILED: "failed",
+    RunState.DEAD_LETTER: "failed for good",
+    RunState.CANCELLED: "was cancelled",
+}
+
+
+def code(text: object, most: int = NAME) -> str:
+    """As code: nothing in it is a mention, a link or bold."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in str(text)).replace("`", "'").strip()
+    return f"`{_cut(plain, most) or ' '}`"
+
+
+def plain(text: object, most: int) -> str:
+    """A sentence of ours that may hold what others wrote: shown as it is, and nothing more."""
+    shown = "".join(sign if sign.isprintable() else " " for sign in str(text))
+    for sign in "\\`*_~|>#[<@":
+        shown = shown.replace(sign, f"\\{sign}")
+    return _cut(shown, most)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def moment(at: datetime | None, form: str = "f") -> str:
+    """Discord shows it in the reader's own zone."""
+    return "never" if at is None else f"<t:{int(at.timestamp())}:{form}>"
+
+
+def seconds(run: RunView) -> str:
+    if run.started_at is None or run.finished_at is None:
+        return ""
+    took = (run.finished_at - run.started_at).total_seconds()
+    return f" in {took:.1f} s" if took < 100 else f" in {took / 60:.0f} min"
+
+
+def run_message(what: str, run: RunView, progress: Mapping[str, Any] | None) -> str:
+    """The one message of a run, written anew as it goes."""
+    final = run.result if isinstance(run.result, Mapping) else {}
+    lines = [f"{_SIGNS[run.state]} {code(what)} {_STATES[run.state]}{seconds(run)}{_counts(final)} · {code(run.id)}"]
+    lines += _steps(final.get("steps") or (progress or {}).get("steps") or ())
+    said = (run.error or {}).get("message")
+    if said and run.state is not RunState.SUCCESS:
+        lines.append(plain(said, 500))
+    return _cut("\n".join(lines), LONGEST)
+
+
+def _counts(result: Mapping[str, Any]) -> str:
+    if "items" not in result:
+        return ""
+    failed = result.get("failed") or 0
+    return f": {result['items']} items" + (f", {failed} failed" if failed else "")
+
+
+def _steps(steps: Sequence[Any]) -> list[str]:
+    shown = []
+    for step in list(steps)[:STEPS]:
+        if isinstance(step, Mapping):
+            failed = f", {step['failed']} failed" if step.get("failed") else ""
+            shown.append(f"-# {code(step.get('name', '?'), 60)} {step.get('in', 0)} → {step.get('out', 0)}{failed}")
+    if len(steps) > STEPS:
+        shown.append(f"-# and {len(steps) - STEPS} more steps")
+    return shown
+
+
+def job_line(schedule: Schedule) -> str:
+    """A schedule, which this door calls a job."""
+    if schedule.fault is not None:
+        return f"- {code(schedule.name)} is damaged · {code(schedule.id)}"
+    when = f"next {moment(schedule.next_run_at, 'R')}" if schedule.status is Status.ACTIVE else str(schedule.status)
+    return f"- {code(schedule.name)} {plain(schedule.spec.trigger.summary, 200)} · {when} · {code(schedule.id)}"
+
+
+def pipeline_line(standing: Standing, when: Sequence[str]) -> str:
+    """A pipeline: when it runs, and how it went last."""
+    kept, last = standing.kept, standing.last
+    if kept.fault is not None:
+        return f"- {code(kept.name)} ✕ {plain(kept.fault, 200)}"
+    went = "" if last is None else f" · {_SIGNS[last.state]} {moment(last.finished_at or last.created_at, 'R')}"
+    return f"- {code(kept.name)} {'; '.join(when) or 'not scheduled'}{went}"
+
+
+def listed(title: str, lines: Sequence[str], more: int, where: str) -> str:
+    """As many lines as a message takes; the rest is counted."""
+    kept, room = [title], LONGEST - len(title) - 100
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    left = more + len(lines) - (len(kept) - 1)
+    return "\n".join([*kept, *([f"and {left} more: {where}"] if left else [])])
+
+
+def fires(seen: Preview) -> str:
+    """When it would fire, each on the clock of its zone and on the reader's."""
+    zone = [f"{fire.local[:10]} {fire.local[11:16]} ({moment(fire.at, 'R')})" for fire in seen.fires]
+    return "\n".join(zone) or "never"
+
+
+def refusal(error: Exception) -> str:
+    """What went wrong, and what to do."""
+    return f"✕ {plain(_said(error), 1200)}"
+
+
+def is_surprise(error: Exception) -> bool:
+    """A bug of ours: the log has to tell it."""
+    return not isinstance(error, FoliotError | TimeoutError)
+
+
+def _said(error: Exception) -> str:
+    match error:
+        case Unavailable():
+            said = f"{error.told}; nothing has happened, try again in a moment"
+        case NotFound():
+            said = f"there is no {'job' if error.kind == 'schedule' else error.kind} {error.key!r}"
+        case InvalidMany():
+            said = "; ".join(one.message for one in error.errors[:3])
+        case Invalid():
+            said = error.message
+        case TooMany() if error.retry_after is not None:
+            said = f"{error}; try again in {error.retry_after:.0f} s"
+        case FoliotError():
+            said = str(error)
+        case TimeoutError():
+            said = "no answer in time; /jobs and /status say whether it happened"
+        case _:
+            said = "something went wrong here; the log of Foliot says more"
+    return said

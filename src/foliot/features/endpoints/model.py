@@ -1,0 +1,169 @@
+"""How the targets of webhooks fare, judged by the calls that were made lately."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+
+from foliot.core.document import rfc3339
+from foliot.engine.model.run import RunState
+
+WEBHOOK = "webhook"
+TEST = "test"
+"""What is true of a webhook that tries its target out. No request can say it: only we do."""
+TRIED = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
+"""Methods a test may use: PUT, PATCH and DELETE would act on what is there, whatever the body says."""
+GOOD = frozenset({RunState.SUCCESS.value})
+SILENT = frozenset({"cancelled", "handed_back", "lost"})
+"""Outcomes of an attempt that say nothing about whom it called."""
+ANSWERED = "2xx"
+"""How calls that succeeded are counted among the codes."""
+UNKNOWN = "unknown"
+LONGEST = 500
+"""Characters of a host, and of a path, that are shown."""
+_URL = re.compile(r"(?P<scheme>https?)://(?P<place>[^/?#\s]+)(?P<path>/[^?#]*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One attempt to call a target."""
+
+    url: str
+    schedule_id: str | None
+    run_id: str
+    started_at: datetime
+    ended_at: datetime
+    outcome: str
+    error: Mapping[str, object] | None
+    made_at: datetime | None = None
+    """When its run was made."""
+
+    @property
+    def good(self) -> bool:
+        return self.outcome in GOOD
+
+    @property
+    def code(self) -> str:
+        return ANSWERED if self.good else str((self.error or {}).get("code") or UNKNOWN)
+
+    @property
+    def took_ms(self) -> float:
+        return max((self.ended_at - self.started_at).total_seconds() * 1000, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A schedule, and whom it calls now."""
+
+    name: str
+    url: str | None
+    """None when it calls nobody."""
+    secrets: frozenset[str]
+    """Those that its headers name."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Endpoint:
+    """One target: what was called under one address, whatever its query."""
+
+    url: str
+    calls: list[Call] = field(default_factory=list)
+    """The oldest first."""
+
+    @property
+    def succeeded(self) -> int:
+        return sum(call.good for call in self.calls)
+
+    @property
+    def failed(self) -> int:
+        return len(self.calls) - self.succeeded
+
+    @property
+    def success_ratio(self) -> float:
+        return round(self.succeeded / len(self.calls), 4)
+
+    @property
+    def codes(self) -> Mapping[str, int]:
+        """The most frequent first."""
+        found = Counter(call.code for call in self.calls)
+        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+
+    @property
+    def last(self) -> Call:
+        return self.calls[-1]
+
+    @property
+    def failing(self) -> Sequence[Call]:
+        """The calls since the last that succeeded, the oldest first."""
+        good = [place for place, call in enumerate(self.calls) if call.good]
+        return self.calls[good[-1] + 1 :] if good else self.calls
+
+    @property
+    def failing_since(self) -> datetime | None:
+        """Since when every call has failed; None when the last one succeeded."""
+        return self.failing[0].started_at if self.failing else None
+
+    @property
+    def failing_from(self) -> datetime | None:
+        """When the first of the runs was made whose calls have failed since; it may have waited before it called."""
+        return min((call.made_at or call.started_at for call in self.failing), default=None)
+
+    @property
+    def schedule_ids(self) -> Sequence[str]:
+        """Of those that called it, the latest first."""
+        return list(dict.fromkeys(call.schedule_id for call in reversed(self.calls) if call.schedule_id is not None))
+
+    def took_ms(self, share: float) -> float:
+        """The duration that this share of the calls did not exceed."""
+        took = sorted(call.took_ms for call in self.calls)
+        return took[max(math.ceil(share * len(took)) - 1, 0)]
+
+
+@lru_cache(maxsize=10_000)
+def place(url: object) -> str | None:
+    """Host and port of a URL: what answers, or hangs, under all of its paths."""
+    found = _URL.match(url) if isinstance(url, str) else None
+    host = found["place"].rpartition("@")[2].lower() if found else ""
+    if found is None or not host:
+        return None
+    named = re.search(r":\d+$", host)
+    return host if named else f"{host}:{443 if found['scheme'].lower() == 'https' else 80}"
+
+
+def is_test(kind: str, config: Mapping[str, object]) -> bool:
+    """Whether this tries a target out."""
+    return kind == WEBHOOK and config.get(TEST) is True
+
+
+def tried(action: Mapping[str, object], about: Mapping[str, object], now: datetime) -> dict[str, object] | None:
+    """A webhook that does nothing but try its target out; None where the method itself would change something there."""
+    method = str(action.get("method", "POST"))
+    if method not in TRIED:
+        return None
+    sent = {name: value for name, value in action.items() if name != "body"}
+    if method == "POST":
+        sent["body"] = {"type": "foliot.test", TEST: True, "timestamp": rfc3339(now), "data": dict(about)}
+    return {**sent, TEST: True}
+
+
+def endpoints(calls: Iterable[Call]) -> list[Endpoint]:
+    """Those that fail now first, then by how much fails, then by how much they are called."""
+    found: dict[str, Endpoint] = {}
+    for call in sorted(calls, key=lambda each: (each.ended_at, each.run_id)):
+        if call.outcome not in SILENT:
+            found.setdefault(call.url, Endpoint(url=call.url)).calls.append(call)
+    return sorted(found.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))
+
+
+def address(url: object) -> str | None:
+    """A URL without what may be secret or changes from call to call: user, password, query, fragment."""
+    found = _URL.match(url) if isinstance(url, str) else None
+    if found is None:
+        return None
+    host = found["place"].rpartition("@")[2]
+    return f"{found['scheme']}://{host}".lower()[:LONGEST] + (found["path"] or "/")[:LONGEST] if host else None

@@ -1,0 +1,114 @@
+"""Whom webhooks called lately: read off the newest runs, however many there are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import orjson
+from sqlalchemy import Label, Text, func, select, type_coerce
+
+from foliot.core.mask import TEMPLATE
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.stored_bytes import BODY, HOLDS
+from foliot.engine.sql.tables import attempts, runs, schedules, versions
+from foliot.features.endpoints.model import WEBHOOK, Call, Sender, address
+
+URL_ENDS = 20 * 1024
+HEADERS_END = 64 * 1024
+"""Within so many characters of a webhook, however they are written; its body comes after them."""
+_URL = re.compile(r'\{"url":("(?:[^"\\]|\\.)*")')
+
+
+@dataclass(frozen=True, slots=True)
+class SqlEndpoints(Statements):
+    """Few statements, and no body of a request or of an answer among what they read."""
+
+    async def calls(self, tenant_id: str, since: datetime, runs: int) -> tuple[Sequence[Call], bool]:
+        """Attempts of the newest so many runs that were made since; and whether these were all of them."""
+        made, whole = await self._runs(tenant_id, since, runs)
+        urls = await self._urls(tenant_id, made)
+        columns = (
+            attempts.c.run_id,
+            attempts.c.started_at,
+            attempts.c.ended_at,
+            attempts.c.outcome,
+            attempts.c.error,
+        )
+        called = {row.id: row for row in made if urls.get(row.id) is not None}
+        if not called:
+            return [], whole
+        query = select(*columns).where(self.dialect.among(attempts.c.run_id, list(called)))
+        found = [
+            Call(
+                url=urls[row.run_id],
+                schedule_id=called[row.run_id].schedule_id,
+                run_id=row.run_id,
+                made_at=called[row.run_id].created_at,
+                started_at=row.started_at,
+                ended_at=row.ended_at,
+                outcome=row.outcome,
+                error=row.error,
+            )
+            for row in await self.conn.execute(query)
+        ]
+        return found, whole
+
+    async def _runs(self, tenant_id: str, since: datetime, most: int) -> tuple[list[Any], bool]:
+        """Ended ones by their kind, those that will be tried again by their state: each by an index, from its end.
+
+        However old they are: what lets none of a million through would look at all of them.
+        """
+        columns = (runs.c.id, runs.c.schedule_id, runs.c.version, _head(runs.c.action), runs.c.created_at)
+        mine = select(*columns).where(runs.c.tenant_id == tenant_id, runs.c.kind == WEBHOOK)
+        newest = mine.order_by(runs.c.id.desc()).limit(most + 1)
+        found, whole = [], True
+        for which in (runs.c.finished_at.is_not(None), runs.c.state == RunState.RETRYING):
+            rows = (await self.conn.execute(newest.where(which))).all()
+            lately = [row for row in rows if row.created_at >= since]
+            whole = whole and len(lately) <= most
+            found += lately[:most]
+        return found, whole
+
+    async def _urls(self, tenant_id: str, made: Sequence[Any]) -> dict[str, str]:
+        """Where each run went: by its own action, or by its schedule's as it was then."""
+        ids = sorted({row.schedule_id for row in made if row.schedule_id is not None and row.head is None})
+        numbers = sorted({row.version for row in made if row.version is not None and row.head is None})
+        then: dict[tuple[str, int], str] = {}
+        if ids:
+            query = (
+                select(versions.c.schedule_id, versions.c.version, _head(BODY.c.action))
+                .join(BODY, HOLDS)
+                .where(
+                    versions.c.tenant_id == tenant_id,
+                    self.dialect.among(versions.c.schedule_id, ids),
+                    versions.c.version.in_(numbers),
+                )
+            )
+            then = {(row.schedule_id, row.version): row.head for row in await self.conn.execute(query)}
+        where = {row.id: row.head or then.get((row.schedule_id, row.version)) or "" for row in made}
+        read = {run_id: _address(head) for run_id, head in where.items()}
+        return {run_id: url for run_id, url in read.items() if url is not None}
+
+    async def senders(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, Sender]:
+        """Those of the schedules that are the tenant's, by their ids."""
+        query = select(schedules.c.id, schedules.c.name, _head(schedules.c.action, HEADERS_END)).where(
+            self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
+        )
+        rows = (await self.conn.execute(query)).all() if schedule_ids else []
+        # No URL and no body can name a secret: whatever does is a header.
+        return {row.id: Sender(row.name, _address(row.head), frozenset(TEMPLATE.findall(row.head))) for row in rows}
+
+
+def _head(column: Any, ends: int = URL_ENDS) -> Label[str]:
+    """Bodies can be large, and many are asked about at once."""
+    return func.substr(type_coerce(column, Text()), 1, ends).label("head")
+
+
+def _address(head: str) -> str | None:
+    found = _URL.match(head)
+    return None if found is None else address(orjson.loads(found[1]))

@@ -1,0 +1,211 @@
+"""How the targets of webhooks fare, and whether one answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.limits import Limiter
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.document import Fields
+from foliot.core.errors import Conflict, Contended, Invalid, NotFound
+from foliot.core.ids import RUN
+from foliot.core.ports import Clock
+from foliot.core.secret_names import SIGNING
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.breaker import BREAKERS, OpenBreaker
+from foliot.engine.model.node import SEEN
+from foliot.engine.model.run import MANUAL_QUEUE, Origin
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import Page, RunRequest, RunView
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Change, record
+from foliot.features.endpoints.model import WEBHOOK, Endpoint, Sender, address, endpoints, place, tried
+from foliot.features.endpoints.sql import SqlEndpoints
+from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.secrets.sql import SqlSecrets
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
+
+OVER = timedelta(hours=24)
+MOST_RUNS = 2000
+"""Runs that one answer looks at; of more, the newest."""
+MOST = 200
+NAMED = 5
+"""Schedules that are named of each."""
+MOST_CALLERS = 500
+"""Schedules among which one is looked for whose settings a test can use; the newest."""
+LONGEST_URL = 8192
+SETTING = "FOLIOT_WEBHOOK_SECRET"
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A secret that goes into calls, and since when it has its value; None where nobody knows."""
+
+    name: str
+    since: datetime | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """Those who were called, the worst first."""
+
+    since: datetime
+    whole: bool
+    """Whether all calls since then were looked at, or only those of the newest runs."""
+    total: int
+    items: Sequence[Endpoint]
+    names: Mapping[str, str]
+    """Of schedules, by id."""
+    secrets: Mapping[str, Sequence[Used]] | None = None
+    """By address: what signs its calls first, then what their headers hold. None: not for the caller to know."""
+    breakers: Sequence[OpenBreaker] = ()
+    """Those that are open, of whatever the tenant's runs call, the longest open first."""
+
+    def breaker(self, url: str) -> OpenBreaker | None:
+        """The one that this address is behind."""
+        return next((one for one in self.breakers if one.target == place(url)), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """Nobody keeps a list of them: they are whoever was called lately."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+    signs_by_setting: bool = False
+    """Whether a setting signs where there is no signing secret."""
+
+    async def list(self, caller: Caller) -> Called:
+        demand(caller, Verb.READ, Thing.RUN)
+        since = self.clock.now() - OVER
+        async with self.store.read(caller.tenant_id) as tx:
+            calls, whole = await SqlEndpoints(tx).calls(caller.tenant_id, since, MOST_RUNS)
+            found = endpoints(calls)
+            shown = found[:MOST]
+            ids = sorted({each for one in shown for each in one.schedule_ids[:NAMED]})
+            senders = await SqlEndpoints(tx).senders(caller.tenant_id, ids)
+            secrets = await self._secrets(tx, caller, shown, senders)
+        names = {one: sender.name for one, sender in senders.items()}
+        return Called(
+            since=since,
+            whole=whole,
+            total=len(found),
+            items=shown,
+            names=names,
+            secrets=secrets,
+            breakers=await self._breakers(caller),
+        )
+
+    async def _breakers(self, caller: Caller) -> Sequence[OpenBreaker]:
+        """As the processes that execute report them; each learns by itself."""
+        async with self.store.read() as tx:
+            nodes = await SqlUpkeep(tx).nodes(self.clock.now() - SEEN)
+        found: dict[str, OpenBreaker] = {}
+        for node in nodes:
+            told = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
+            for one in map(OpenBreaker.from_dict, told or ()):
+                if one.tenant_id == caller.tenant_id:
+                    found[one.target] = one.beside(found[one.target]) if one.target in found else one
+        return sorted(found.values(), key=lambda one: (one.since, one.target))
+
+    @again
+    async def test(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> RunView:
+        """One request now, marked as a test, by the settings of a schedule that calls this target. Never retried."""
+        demand(caller, Verb.RUN, Thing.SCHEDULE)
+        url, schedule_id = _read(raw)
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            schedule, action = await _caller_of(tx, caller, url, schedule_id, now)
+            run = RunRequest(
+                id=self.new_id(RUN),
+                tenant_id=caller.tenant_id,
+                user_id=caller.user_id,
+                kind=WEBHOOK,
+                origin=Origin.MANUAL,
+                queue=MANUAL_QUEUE,
+                priority=schedule.spec.priority,
+                max_attempts=1,
+                timeout_seconds=schedule.spec.timeout_seconds,
+                # No run of the schedule: how that fares, and whether it overlaps, is none of a test's business.
+                action=action,
+            )
+            await SqlRuns(tx).add([run], now)
+            became = {"run_id": run.id, "url": url}
+            await record(tx, caller, now, Change("test", Thing.SCHEDULE, schedule.id, became=became))
+            view = run.made(now)
+            await once.keep(tx, caller, view)
+            self.limiter.run(caller, limits)
+        self.feed.wake(RUNS_TOPIC)
+        return view
+
+    async def _secrets(
+        self, tx: Transaction, caller: Caller, shown: Sequence[Endpoint], senders: Mapping[str, Sender]
+    ) -> Mapping[str, Sequence[Used]] | None:
+        """By what those schedules that are named send now."""
+        if not may(caller, Verb.READ, Thing.SECRET):
+            return None
+        known = {
+            one.name: Used(one.name, one.created_at, one.version)
+            for one in await SqlSecrets(tx).views(caller.tenant_id)
+        }
+        standing = [Used(SETTING)] if self.signs_by_setting else []
+        signing = [known[SIGNING]] if SIGNING in known else standing
+        found = {}
+        for one in shown:
+            using = [senders[each] for each in one.schedule_ids[:NAMED] if each in senders]
+            names = {name for each in using if each.url == one.url for name in each.secrets}
+            found[one.url] = [*signing, *(known.get(name, Used(name)) for name in sorted(names))]
+        return found
+
+
+def _read(raw: object) -> tuple[str, str | None]:
+    fields = Fields.of("", raw)
+    given, schedule_id = fields.text("url", "", most=LONGEST_URL), fields.text("schedule_id", "", most=64)
+    fields.finish()
+    url = address(given)
+    if url is None:
+        raise Invalid("url", "must be the address of a target, as GET /api/endpoints has it", got=given[:100])
+    return url, schedule_id or None
+
+
+async def _keep_still(tx: Transaction, schedule: Schedule) -> None:
+    """Nobody deletes it or has it call somebody else before the test is made; whoever just did is found out."""
+    locked = await SqlSchedules(tx).get(schedule.tenant_id, schedule.id, lock=True)
+    if locked is None or locked.version != schedule.version:
+        raise Contended(
+            f"schedule {schedule.id} was changed at the same moment", told="somebody else changed it meanwhile"
+        )
+
+
+async def _caller_of(
+    tx: Transaction, caller: Caller, url: str, schedule_id: str | None, now: datetime
+) -> tuple[Schedule, dict[str, object]]:
+    """The schedule whose settings are used, and what they make of a test: an active one, rather than another."""
+    calls = Query((Term("target", (url,)), *([Term("id", (schedule_id,))] if schedule_id else [])))
+    found = await SqlSearching(tx).schedules(caller.tenant_id, calls, Page(MOST_CALLERS))
+    # A filter takes the beginning of an id for the whole.
+    found = [one for one in found if schedule_id in {None, one.id}]
+    if not found:
+        # Whoever may start runs does not thereby choose where they go.
+        raise NotFound("schedule that calls", url)
+    for one in sorted(found, key=lambda each: each.status is not Status.ACTIVE):
+        action = tried(one.action, {"schedule_id": one.id, "schedule": one.name}, now)
+        if action is not None and one.fault is None:
+            await _keep_still(tx, one)
+            return one, action
+    methods = sorted({str(one.action.get("method")) for one in found})
+    raise Conflict(f"{url} is called by {', '.join(methods)} alone, which a test would not leave without effect")

@@ -1,0 +1,147 @@
+"""Finds runs and schedules among very many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import case, func, literal, select
+
+from foliot.db.columns import Moment
+from foliot.db.elapsed import Elapsed, two_digits
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.runs import NAME, view_of
+from foliot.engine.sql.tables import runs
+from foliot.features.dead_letters import sql as letters
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.model.results import Cell, LetterGroup, Pile, Points, Suggestion, Timing, Window
+from foliot.features.filters.sql import counts as counting
+from foliot.features.filters.sql import points
+from foliot.features.filters.sql import schedules as schedule_sieve
+from foliot.features.filters.sql.runs import Sieve, late
+from foliot.features.search import sql as suggestions
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSearching(Statements):
+    """What a filter finds."""
+
+    async def runs(self, tenant_id: str, query: Query, page: Page, now: datetime) -> list[RunView]:
+        """Newest first."""
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        found: list[RunView] = []
+        for conditions in sieve.ways():
+            wanted = select(runs, NAME).where(*conditions).order_by(runs.c.id.desc()).limit(page.limit)
+            if page.cursor is not None:
+                wanted = wanted.where(runs.c.id < page.cursor)
+            found += [view_of(row) for row in await self.conn.execute(wanted)]
+        return sorted(found, key=lambda run: run.id, reverse=True)[: page.limit]
+
+    async def count(self, tenant_id: str, query: Query, now: datetime) -> dict[RunState, int]:
+        """How many there are in each state; exact."""
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        found: dict[RunState, int] = {}
+        if sieve.plain():
+            found = await counting.by_state(self.conn, self.dialect, tenant_id, _wanted(sieve), *sieve.times())
+            sieve = await sieve.only(OPEN)
+        for conditions in sieve.ways():
+            # Grouped by what no index knows: SQLite would read all runs in the order of their states.
+            each = select(func.coalesce(runs.c.state, "").label("name")).where(*conditions).subquery()
+            counted = select(each.c.name, func.count()).group_by(each.c.name)
+            for name, number in await self.conn.execute(counted):
+                found[RunState(name)] = found.get(RunState(name), 0) + number
+        return found
+
+    async def series(self, tenant_id: str, query: Query, window: Window, now: datetime) -> list[Cell]:
+        """The same over time, by when runs were made."""
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        found: list[Cell] = []
+        if sieve.plain():
+            tiles = counting.cut(window.start, window.end, window.width)
+            ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles, _wanted(sieve))
+            found = [Cell(place, state, number) for place, state, number in ended]
+            sieve = await sieve.only(OPEN)
+        # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
+        cells = select(_bucket(window), runs.c.state.label("state")).where(*sieve.where()).subquery()
+        counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
+        rows = await self.conn.execute(counted)
+        return [*found, *(Cell(int(row.bucket), RunState(row.state), row.runs) for row in rows)]
+
+    async def timings(self, tenant_id: str, query: Query, window: Window, share: float, now: datetime) -> list[Timing]:
+        """How long they took, and whether they were late: of a share of them, chosen by chance and always alike."""
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        drawn = [] if share >= 1 else [points.drawn(share)]
+        took = Elapsed(runs.c.started_at, runs.c.finished_at).label("took")
+        cut = (_bucket(window), case((late(now), 1), else_=0).label("late"), took)
+        # Worked out once for each run, though what follows speaks of it again and again.
+        each = select(*cut).where(*sieve.where(), *drawn).cte("each_run")
+        for name in ("sqlite", "postgresql"):
+            each = each.prefix_with("MATERIALIZED", dialect=name)
+        cells = select(each.c.bucket, each.c.late, two_digits(each.c.took).label("took")).subquery()
+        counted = select(*cells.c, func.count().label("runs")).group_by(*cells.c)
+        return [
+            Timing(int(row.bucket), bool(row.late), _whole(row.took), row.runs)
+            for row in await self.conn.execute(counted)
+        ]
+
+    async def begun(self, tenant_id: str, query: Query, now: datetime) -> dict[RunState, tuple[int, int]]:
+        """How many there are in each state, and how many of them have begun; exact."""
+        return await points.begun(self.conn, await Sieve.of(self.conn, self.dialect, tenant_id, query, now))
+
+    async def points(
+        self, tenant_id: str, query: Query, start: datetime, shares: Mapping[RunState, float], now: datetime
+    ) -> Points:
+        """Those that have begun: of each state a share, from none (0) to all (1), chosen by chance and always alike."""
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        return await points.points(self.conn, sieve, start, shares)
+
+    async def schedules(self, tenant_id: str, query: Query, page: Page) -> list[Schedule]:
+        """Newest first; deleted ones only if the filter names them."""
+        return await schedule_sieve.find(self.conn, tenant_id, query, page)
+
+    async def several_schedules(self, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
+        """Those there are, deleted ones too, in the order asked for."""
+        return await schedule_sieve.several(self.conn, self.dialect, tenant_id, ids)
+
+    async def count_schedules(self, tenant_id: str, query: Query) -> int:
+        return await schedule_sieve.count(self.conn, tenant_id, query)
+
+    async def letters(self, tenant_id: str, query: Query, page: Page, now: datetime) -> tuple[list[LetterGroup], Pile]:
+        """Groups of dead letters without an answer, those with the newest letter first; and what there is in all."""
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
+        return await letters.groups(self.tx, sieve, page)
+
+    async def suggest(self, tenant_id: str, field: str, text: str, limit: int) -> list[Suggestion]:
+        """`field`: schedule, tag, pipeline, run."""
+        return await _SUGGEST[field](self.conn, tenant_id, text, limit)
+
+    async def recent(self, tenant_id: str, column: str) -> list[str]:
+        """The queues (`queue`) or workers (`worker`) of the newest runs."""
+        return await suggestions.recent(self.conn, tenant_id, column)
+
+
+_SUGGEST = {
+    "schedule": suggestions.scheduled,
+    "tag": suggestions.tags,
+    "run": suggestions.identified,
+    "pipeline": suggestions.piped,
+}
+
+
+def _wanted(sieve: Sieve) -> list[RunState]:
+    wanted = sieve.states()
+    return list(RunState) if wanted is None else wanted
+
+
+def _bucket(window: Window) -> Any:
+    width = int(window.width.total_seconds() * 1000)
+    return (Elapsed(literal(window.start, Moment()), runs.c.created_at) // width).label("bucket")
+
+
+def _whole(number: Any) -> int | None:
+    return None if number is None else int(number)

@@ -1,0 +1,91 @@
+"""A filter as conditions on schedules."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, ScalarSelect, Select, and_, false, func, not_, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.dialects import Dialect
+from foliot.engine.model.run import FAILURES
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import Page
+from foliot.engine.sql.schedules import schedule_of
+from foliot.engine.sql.tables import runs, schedules
+from foliot.features.endpoints.model import WEBHOOK
+from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.sql.runs import begins, called, tagged
+from foliot.features.filters.sql.targets import goes_to
+
+
+async def find(conn: AsyncConnection, tenant_id: str, query: Query, page: Page) -> list[Schedule]:
+    """Newest first."""
+    wanted = select(schedules).where(*conditions(tenant_id, query))
+    if page.cursor is not None:
+        wanted = wanted.where(schedules.c.id < page.cursor)
+    found = await conn.execute(wanted.order_by(schedules.c.id.desc()).limit(page.limit))
+    return [schedule_of(row) for row in found]
+
+
+async def several(conn: AsyncConnection, dialect: Dialect, tenant_id: str, ids: Sequence[str]) -> list[Schedule]:
+    query = select(schedules).where(dialect.among(schedules.c.id, ids), schedules.c.tenant_id == tenant_id)
+    found = {row.id: schedule_of(row) for row in await conn.execute(query)}
+    return [found[one] for one in ids if one in found]
+
+
+async def count(conn: AsyncConnection, tenant_id: str, query: Query) -> int:
+    counted = select(func.count()).select_from(schedules).where(*conditions(tenant_id, query))
+    return (await conn.scalar(counted)) or 0
+
+
+def conditions(tenant_id: str, query: Query) -> list[ColumnElement[bool]]:
+    """Deleted ones are left out unless the filter names them."""
+    found = [schedules.c.tenant_id == tenant_id]
+    if not any(Status.DELETED in term.values and not term.negated for term in query.of("status")):
+        found.append(schedules.c.status != Status.DELETED)
+    for term in query.terms:
+        condition = _condition(term)
+        found.append(not_(func.coalesce(condition, false())) if term.negated else condition)
+    return found
+
+
+def _condition(term: Term) -> ColumnElement[bool]:  # noqa: PLR0911 -- one arm for each key
+    match term.key:
+        case "tag":
+            return or_(*(tagged(value) for value in term.values))
+        case "queue":
+            return or_(*(_specified("queue", value) for value in term.values))
+        case "zone":
+            return or_(*(_specified("timezone", value) for value in term.values))
+        case "name":
+            return or_(*(called(value) for value in term.values))
+        case "id":
+            return or_(*(begins(schedules.c.id, value) for value in term.values))
+        case "target":
+            return and_(schedules.c.kind == WEBHOOK, goes_to(schedules.c.action, term.values))
+        case "failing":
+            return last_state().in_(sorted(FAILURES))
+        case "text":
+            name = func.lower(schedules.c.name)
+            return and_(*(name.contains(value.lower(), autoescape=True) for value in term.values))
+        case _:
+            return schedules.c[term.key].in_(term.values)
+
+
+def _specified(name: str, value: str) -> ColumnElement[bool]:
+    """Specs are always written the same way, without blanks."""
+    return schedules.c.spec.contains(f'"{name}":{json.dumps(value)}', autoescape=True)
+
+
+def last_state() -> ScalarSelect[str]:
+    """How its newest run ended, of those that have."""
+    ended: Select[Any] = (
+        select(runs.c.state)
+        .where(runs.c.schedule_id == schedules.c.id, runs.c.finished_at.is_not(None))
+        .order_by(runs.c.id.desc())
+        .limit(1)
+    )
+    return ended.scalar_subquery()

@@ -1,0 +1,108 @@
+"""Which schedules call a target, and which runs did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, String, Text, and_, cast, func, or_, select, type_coerce
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.dialects import Dialect
+from foliot.engine.sql.stored_bytes import BODY, HOLDS
+from foliot.engine.sql.tables import runs, schedules, versions
+from foliot.features.endpoints.model import LONGEST, TEST, WEBHOOK
+
+_HEAD = '{"url":"'
+"""Webhooks are stored with their URL first, always written the same way."""
+_ENDS = ('"', "?", "#")
+"""What may follow an address: the end of the URL, its query, its fragment."""
+
+MOST_VERSIONS = 5000
+"""Of schedules, that are told apart by their numbers; of more, each run is asked what its own says."""
+
+Condition = ColumnElement[bool]
+
+
+def goes_to(column: Any, addresses: Sequence[str]) -> Condition:
+    """Whether the webhook in this column calls one of these addresses."""
+    text = type_coerce(column, Text())
+    return or_(*(_goes(text, address) for address in addresses))
+
+
+def _goes(text: Any, address: str) -> Condition:
+    scheme, _, rest = address.partition("://")
+    host, slash, beyond = rest.partition("/")
+    origin, path = f"{_HEAD}{scheme}://{host}", f"{slash}{beyond}"
+    kept = orjson.dumps(path).decode()[1:-1]
+    after = len(origin) + 1
+    # Of longer paths an address holds the beginning alone.
+    ends = [kept] if len(path) >= LONGEST else [f"{kept}{end}" for end in _ENDS]
+    follows: Condition = func.substr(text, after, len(ends[0])).in_(ends)
+    if path == "/":
+        follows = or_(follows, func.substr(text, after, 1).in_(_ENDS))
+    # Names of hosts are the same in any case, paths are not.
+    return and_(func.lower(func.substr(text, 1, len(origin))) == origin, follows)
+
+
+def tests() -> Condition:
+    """Runs that were made to try a target out: they say so at the end of what they send."""
+    said = type_coerce(runs.c.action, Text()).like(f'%,"{TEST}":true}}')
+    return and_(runs.c.kind == WEBHOOK, runs.c.schedule_id.is_(None), said)
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """Whose runs went to a target. Known before runs are looked at: actions can be large, and runs many."""
+
+    always: Sequence[str]
+    """Schedules that never called another."""
+    versions: Mapping[str, Sequence[int]]
+    """Of those that did: the versions that call this one."""
+
+
+async def callers(conn: AsyncConnection, dialect: Dialect, tenant_id: str, addresses: Sequence[str]) -> Callers | None:
+    """Those that call one of these addresses, or once did; deleted ones too. None: they are too many to be told."""
+    mine = schedules.join(versions, versions.c.schedule_id == schedules.c.id)
+    query = select(versions.c.schedule_id, versions.c.version).select_from(mine)
+    query = query.join(BODY, HOLDS).where(schedules.c.tenant_id == tenant_id, goes_to(BODY.c.action, addresses))
+    found: dict[str, list[int]] = {}
+    rows = (await conn.execute(query.limit(MOST_VERSIONS + 1))).all()
+    if len(rows) > MOST_VERSIONS:
+        return None
+    for schedule_id, version in rows:
+        found.setdefault(schedule_id, []).append(version)
+    counted = select(versions.c.schedule_id, func.count()).where(dialect.among(versions.c.schedule_id, list(found)))
+    every: dict[str, int] = {}
+    if found:
+        every = {row[0]: row[1] for row in await conn.execute(counted.group_by(versions.c.schedule_id))}
+    always = [one for one, numbers in found.items() if len(numbers) == every.get(one)]
+    return Callers(always, {one: numbers for one, numbers in found.items() if len(numbers) != every.get(one)})
+
+
+def went_to(dialect: Dialect, known: Callers | None, addresses: Sequence[str]) -> Condition:
+    """Whether a run went there: by its own action, or by its schedule's as it was then."""
+    by_schedule = and_(runs.c.action.is_(None), _sent(dialect, known, addresses))
+    return and_(runs.c.kind == WEBHOOK, or_(by_schedule, goes_to(runs.c.action, addresses)))
+
+
+def _sent(dialect: Dialect, known: Callers | None, addresses: Sequence[str]) -> Condition:
+    if known is None:
+        then = (
+            select(versions.c.version)
+            .join(BODY, HOLDS)
+            .where(
+                versions.c.schedule_id == runs.c.schedule_id,
+                versions.c.version == runs.c.version,
+                goes_to(BODY.c.action, addresses),
+            )
+        )
+        return then.exists()
+    found = dialect.among(runs.c.schedule_id, known.always)
+    if known.versions:
+        pairs = [f"{one}:{number}" for one, numbers in known.versions.items() for number in numbers]
+        pair = runs.c.schedule_id + ":" + cast(runs.c.version, String(12))
+        found = or_(found, and_(dialect.among(runs.c.schedule_id, list(known.versions)), dialect.among(pair, pairs)))
+    return found

@@ -1,0 +1,264 @@
+"""Finds runs and schedules by a filter, counts them, and draws them over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import MappingProxyType
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Invalid
+from foliot.core.failure_fingerprint import host_in, host_of
+from foliot.core.ports import Clock
+from foliot.core.queue_name import same_queue
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.ports import Actions
+from foliot.features.filters.model.keys import of_runs, of_schedules
+from foliot.features.filters.model.query import FIELD, Query, Term
+from foliot.features.filters.model.results import Cell, LetterGroup, Pile, Points, Timing, Window
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.runs.usecases.runs import with_attempts
+
+KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
+"""Those that a run can have even where this process does not know how to perform them."""
+MOST_BUCKETS = 500
+WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
+USUAL_BUCKETS = 120
+USUAL_SPAN = timedelta(hours=24)
+MOST_POINTS = 50_000
+MOST_TIMED = 50_000
+"""Runs of one chart whose durations are read; of more, a share by chance."""
+UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("true",), negated=True))
+"""Dead letters that nobody has answered."""
+
+Parameters = Mapping[str, str | None]
+NO_PARAMETERS: Parameters = MappingProxyType({})
+_PARAMETERS = {"status": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many runs match, altogether and by state."""
+
+    by_state: Mapping[RunState, int]
+
+    @property
+    def count(self) -> int:
+        return sum(self.by_state.values())
+
+
+@dataclass(slots=True)
+class Bucket:
+    """What happened to the runs that were made in one stretch of time."""
+
+    at: datetime
+    counts: Counter[str] = field(default_factory=Counter)
+    took: Counter[int] = field(default_factory=Counter)
+    late: int = 0
+
+    def add(self, cell: Cell) -> None:
+        self.counts[cell.state.value] += cell.count
+
+    def time(self, timing: Timing, share: float) -> None:
+        """Of a share of them, the late ones stand for the others too."""
+        self.late += round(timing.count / share) if timing.late else 0
+        if timing.took_ms is not None:
+            self.took[timing.took_ms] += timing.count
+
+    def percentile(self, share: float) -> int | None:
+        """The duration that this share of the ended runs did not exceed, to two digits."""
+        ended = sum(self.took.values())
+        seen = 0
+        for took in sorted(self.took):
+            seen += self.took[took]
+            if seen >= share * ended:
+                return took
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Runs over time; empty buckets are there too."""
+
+    window: Window
+    buckets: Sequence[Bucket]
+    timed: float
+    """The share of the runs that durations and lateness were read from: 1 is all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered:
+    """Single runs over time: all of them, or, of states with very many, as many as there is room for."""
+
+    window: Window
+    points: Points
+    counts: Mapping[RunState, int]
+    """All that have begun, drawn or not."""
+    not_begun: int
+    """These have no duration, and no point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letters:
+    """A page of groups of dead letters, and what there is in all."""
+
+    groups: Sequence[LetterGroup]
+    pile: Pile
+    hosts: Mapping[str, str]
+    """By the id of a group's sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searching:
+    """Every list of the dashboard, and every number above one."""
+
+    store: Database
+    clock: Clock
+    actions: Actions
+
+    def read_runs(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
+        """A filter of runs; `parameters` (status, schedule_id, kind, queue) narrow it further."""
+        query = of_runs(self._kinds()).read(text or "", self.clock.now(), field)
+        terms = [
+            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "status" else (same_queue(value),))
+            for name, value in parameters.items()
+            if value
+        ]
+        return query.also(*terms)
+
+    def read_schedules(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
+        """A filter of schedules; `parameters` (status, type, kind, tag) narrow it further."""
+        query = of_schedules(self._kinds()).read(text or "", self.clock.now(), field)
+        return query.also(*(Term(name, (value,)) for name, value in parameters.items() if value))
+
+    async def runs(self, caller: Caller, page: Page, query: Query) -> Sequence[RunView]:
+        """Newest first."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            found = await SqlSearching(tx).runs(caller.tenant_id, query, page, self.clock.now())
+            return await with_attempts(tx, found)
+
+    async def count(self, caller: Caller, query: Query) -> Counted:
+        """Exact, however many there are."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            return Counted(await SqlSearching(tx).count(caller.tenant_id, query, self.clock.now()))
+
+    async def series(
+        self, caller: Caller, query: Query, start: datetime | None, end: datetime | None, seconds: int | None
+    ) -> Series:
+        """By when the runs were made; without bounds, the last 24 hours."""
+        demand(caller, Verb.READ, Thing.RUN)
+        now = self.clock.now()
+        window = window_of(start, end, seconds, now)
+        within = query.also(Term("since", at=window.start), Term("until", at=window.end))
+        async with self.store.read(caller.tenant_id) as tx:
+            cells = await SqlSearching(tx).series(caller.tenant_id, within, window, now)
+            share = min(MOST_TIMED / max(sum(cell.count for cell in cells), 1), 1.0)
+            timings = await SqlSearching(tx).timings(caller.tenant_id, within, window, share, now)
+        buckets = [Bucket(window.start + place * window.width) for place in range(window.buckets)]
+        for cell in cells:
+            if 0 <= cell.bucket < len(buckets):
+                buckets[cell.bucket].add(cell)
+        for timing in timings:
+            if 0 <= timing.bucket < len(buckets):
+                buckets[timing.bucket].time(timing, share)
+        return Series(window, buckets, share)
+
+    async def points(
+        self, caller: Caller, query: Query, start: datetime | None, end: datetime | None, most: int = MOST_POINTS
+    ) -> Scattered:
+        """By when they were made; without bounds, the last 24 hours. About so many, rare states before common ones."""
+        demand(caller, Verb.READ, Thing.RUN)
+        now = self.clock.now()
+        window = window_of(start, end, None, now)
+        within = query.also(Term("since", at=window.start), Term("until", at=window.end))
+        async with self.store.read(caller.tenant_id) as tx:
+            found = await SqlSearching(tx).begun(caller.tenant_id, within, now)
+            counts = {state: begun for state, (_, begun) in found.items() if begun}
+            drawn = await SqlSearching(tx).points(caller.tenant_id, within, window.start, shares(counts, most), now)
+        return Scattered(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
+
+    async def schedules(self, caller: Caller, page: Page, query: Query) -> Sequence[Schedule]:
+        """Newest first."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await SqlSearching(tx).schedules(caller.tenant_id, query, page)
+
+    async def several_schedules(self, caller: Caller, ids: Sequence[str]) -> Sequence[Schedule]:
+        """Those of them that are the caller's."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await SqlSearching(tx).several_schedules(caller.tenant_id, ids)
+
+    async def count_schedules(self, caller: Caller, query: Query) -> int:
+        """Exact; deleted ones only if the filter names them."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await SqlSearching(tx).count_schedules(caller.tenant_id, query)
+
+    async def letters(self, caller: Caller, page: Page, query: Query) -> Letters:
+        """Dead letters without an answer, those that failed alike together."""
+        demand(caller, Verb.READ, Thing.DEAD_LETTER)
+        async with self.store.read(caller.tenant_id) as tx:
+            query = query.also(*UNANSWERED)
+            groups, pile = await SqlSearching(tx).letters(caller.tenant_id, query, page, self.clock.now())
+            hosts = await hosts_of(tx, caller.tenant_id, [group.sample for group in groups])
+            return Letters(groups, pile, hosts)
+
+    def _kinds(self) -> frozenset[str]:
+        return frozenset([*KINDS, *self.actions.kinds()])
+
+
+def shares(counts: Mapping[RunState, int], most: int) -> dict[RunState, float]:
+    """How much of each state is drawn when there is room for so many: what is rare whole, what is common in part."""
+    found, room = dict[RunState, float](), most
+    for place, (state, number) in enumerate(sorted(counts.items(), key=lambda one: one[1])):
+        drawn = min(number, room // (len(counts) - place))
+        found[state] = drawn / number if number else 0
+        room -= drawn
+    return found
+
+
+def window_of(start: datetime | None, end: datetime | None, seconds: int | None, now: datetime) -> Window:
+    """The stretch that is asked for, with buckets of a width that people can read."""
+    until = end or max(now, start or now)
+    begins = start or until - USUAL_SPAN
+    if end is not None and begins >= end:
+        raise Invalid("from", "must be before 'to'", got=begins.isoformat())
+    span = max((until - begins).total_seconds(), 1)
+    width = seconds or next((one for one in WIDTHS if span / one < USUAL_BUCKETS), 0) or int(span / USUAL_BUCKETS) + 1
+    step = timedelta(seconds=width)
+    if start is None:
+        # On the full minute or hour, so that bars stand still while time goes on.
+        begins -= timedelta(seconds=begins.timestamp() % width)
+    if end is None:
+        # The bar that is growing now is drawn whole.
+        until = begins + ((until - begins) // step + 1) * step
+    window = Window(begins, until, step)
+    span = (until - begins).total_seconds()
+    if window.buckets > MOST_BUCKETS:
+        least = int(span / MOST_BUCKETS) + 1
+        told = f"makes {window.buckets} buckets; at most {MOST_BUCKETS} are drawn: ask for {least} or more"
+        raise Invalid("bucket_seconds", told, got=width)
+    return window
+
+
+async def hosts_of(tx: Transaction, tenant_id: str, runs: Sequence[RunView]) -> dict[str, str]:
+    """The hosts that runs spoke to, by the runs' ids: as their errors name them, or else their actions."""
+    actions = {run.id: run.action for run in runs}
+    senders = {run.schedule_id for run in runs if run.action is None and run.schedule_id is not None}
+    schedules = {one.id: one for one in await SqlSearching(tx).several_schedules(tenant_id, sorted(senders))}
+    found = {}
+    for run in runs:
+        schedule = schedules.get(run.schedule_id or "")
+        action = actions[run.id] or (schedule.action if schedule is not None else {})
+        if host := host_of(run.error) or host_in(str(action.get("url", ""))):
+            found[run.id] = host
+    return found

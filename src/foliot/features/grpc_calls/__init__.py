@@ -1,0 +1,1 @@
+"""Calls a method of a gRPC service when a schedule fires."""

@@ -1,0 +1,122 @@
+"""The gRPC action: one call of one method per attempt, of any service that describes itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from foliot.core.egress import EgressRefused
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.core.ports import Clock
+from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
+from foliot.engine.ports import Context, Target
+from foliot.features.grpc_calls.config import read_config
+from foliot.features.grpc_calls.errors import Trouble
+from foliot.features.grpc_calls.verdict import describe, judge, sentence
+from foliot.net.grpc_port import AnswerTooLarge, CallFailed, Calls
+
+if TYPE_CHECKING:
+    from foliot.features.grpc_calls.call import Calling
+
+log = structlog.get_logger("foliot.grpc_calls")
+
+PATIENCE = timedelta(seconds=2)
+"""How long whoever makes a schedule waits for the service to say whether it knows the method and its fields."""
+SILENT = frozenset({"grpc_unavailable", "grpc_deadline_exceeded", "timeout"})
+"""Codes of failures in which nobody answered."""
+_TOLD = 5
+TOO_LARGE = "at most 4 MiB are sent and read"
+
+
+class GrpcCall:
+    """Calls a method of a service of the address book, with parameters as JSON; the answer, as JSON, is the result."""
+
+    kind = "grpc"
+    timeout = timedelta(seconds=300)
+
+    def __init__(self, *, calls: Calls, clock: Clock) -> None:
+        self._calls = calls
+        self._clock = clock
+        self._made: Calling | None = None
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration in its stored form, or `Invalid` naming the field; as the operator's own tenant sees it."""
+        return read_config(config, self._calls.book)
+
+    def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for a tenant; a service of others is as unknown to it as one that never was."""
+        return read_config(config, self._calls.book, tenant_id)
+
+    async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
+        """`Invalid` when the service does not know the method or a field; why, when it could not be asked."""
+        service = str(config["target_service"])
+        try:
+            await self._calls.admit(service, tenant_id)
+            async with asyncio.timeout(PATIENCE.total_seconds()):
+                await self._calling.prepare(config)
+        except EgressRefused as refused:
+            if not self._calls.book.entries:
+                return f"no service is known here yet. {refused}"
+            raise Invalid("target_service", f"must be a service that may be called. {refused}", got=service) from None
+        except Trouble as trouble:
+            raise Invalid("target_service", f"must be a service that can be asked; it {trouble}", got=service) from None
+        except TimeoutError:
+            return f"{service} did not say in time what it can do"
+        except CallFailed as failed:
+            return sentence(service, failed)
+        return None
+
+    async def methods(self, service: str) -> Sequence[str]:
+        """What a service can be asked; raises like `Calls.call`, and `Trouble`."""
+        return (await self._calling.catalogues.of(service)).names
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        """The service that it calls."""
+        return Target(f"grpc:{config.get('target_service')}", SILENT)
+
+    async def perform(self, ctx: Context) -> Outcome:
+        """Call once, and read the service's verdict from the status."""
+        loop = asyncio.get_running_loop()
+        service, began = str(ctx.config["target_service"]), loop.time()
+        failed: Failed
+        try:
+            await self._calls.admit(service, ctx.tenant_id)
+            result, answers = await self._calling.perform(ctx)
+        except EgressRefused as refused:
+            failed = _never("address_refused", str(refused))
+        except Invalid as wrong:
+            failed = _never("invalid_call", f"{service} cannot be called like this: {_all(wrong)}")
+        except Trouble as trouble:
+            failed = _never(trouble.code, f"{service} {trouble}.")
+        except AnswerTooLarge:
+            failed = _never("answer_too_large", f"The call of {service} carries too much: {TOO_LARGE}.")
+        except CallFailed as ended:
+            failed = judge(service, ended, timedelta(seconds=loop.time() - began))
+            log.info("a call failed", action="call_failed", service=service, status=ended.status.value, said=ended.said)
+        else:
+            ctx.log(f"{service} answered after {round(answers.elapsed.total_seconds() * 1000)} ms")
+            return Succeeded(result=result, response=describe("OK", answers.elapsed))
+        ctx.log(failed.problem.message, level="error" if failed.permanent else "warning")
+        return failed
+
+    @property
+    def _calling(self) -> Calling:
+        if self._made is None:
+            # Protocol buffers take their time to import: not for whoever never calls.
+            from foliot.features.grpc_calls.call import Calling
+            from foliot.features.grpc_calls.service_catalogues import Catalogues
+
+            self._made = Calling(self._calls, Catalogues(self._calls, self._clock))
+        return self._made
+
+
+def _all(wrong: Invalid) -> str:
+    return "; ".join(map(str, wrong.errors[:_TOLD])) if isinstance(wrong, InvalidMany) else str(wrong)
+
+
+def _never(code: str, message: str) -> Failed:
+    return Failed(Problem(code, message), permanent=True)

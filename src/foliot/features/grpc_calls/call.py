@@ -1,0 +1,125 @@
+"""Calls a method the way its service says it is called; asks again when the service has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from foliot.core.document import rfc3339
+from foliot.core.errors import Invalid
+from foliot.core.threads import WORK
+from foliot.engine.ports import Context
+from foliot.features.grpc_calls.answer import decode
+from foliot.features.grpc_calls.config import MethodName
+from foliot.features.grpc_calls.errors import BadAnswer
+from foliot.features.grpc_calls.parameters import encode
+from foliot.features.grpc_calls.service_catalogue import Catalogue, Method
+from foliot.features.grpc_calls.service_catalogues import Catalogues
+from foliot.net.grpc_port import Answers, Call, CallFailed, Calls, CallStatus
+
+_SHORTEST = timedelta(milliseconds=10)
+_BULKY = 64 * 1024
+"""From this many bytes on, an answer is read in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A call that fits what the service says of itself."""
+
+    catalogue: Catalogue
+    method: Method
+    request: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """Knows how services are called."""
+
+    calls: Calls
+    catalogues: Catalogues
+
+    async def prepare(self, config: Mapping[str, Any]) -> Prepared:
+        """`Invalid` when the service, asked now, does not know the method or a field."""
+        service = str(config["target_service"])
+        catalogue = await self.catalogues.of(service)
+        try:
+            return self._prepared(catalogue, config)
+        except Invalid:
+            newer = await self.catalogues.newer(service, catalogue)
+            if newer is None:
+                raise
+        return self._prepared(newer, config)
+
+    def _prepared(self, catalogue: Catalogue, config: Mapping[str, Any]) -> Prepared:
+        entry = self.calls.book.address_of(str(config["target_service"]))
+        seen = catalogue if entry is None or entry.methods is None else catalogue.only(entry.allows)
+        method = seen.find(MethodName.read(str(config["target_method"])))
+        return Prepared(catalogue, method, encode(method, config.get("parameters") or {}))
+
+    async def perform(self, ctx: Context) -> tuple[Any, Answers]:
+        """The result, and what came over the wire."""
+        ends = asyncio.get_running_loop().time() + ctx.timeout.total_seconds()
+        prepared = await self.prepare(ctx.config)
+        try:
+            answers = await self._call(ctx, prepared, ends)
+        except CallFailed as failed:
+            if failed.status is not CallStatus.UNIMPLEMENTED:
+                raise
+            newer = await self._changed(ctx, prepared)
+            if newer is None:
+                raise
+            # Whoever does not know a method has not begun with it: calling again repeats nothing.
+            prepared = newer
+            answers = await self._call(ctx, prepared, ends)
+        return await self._result(ctx, prepared, answers.messages), answers
+
+    async def _call(self, ctx: Context, prepared: Prepared, ends: float) -> Answers:
+        service, path = str(ctx.config["target_service"]), prepared.method.path
+        ctx.log(f"{path} of {service}, attempt {ctx.attempt} of {ctx.max_attempts}")
+        left = timedelta(seconds=ends - asyncio.get_running_loop().time())
+        return await self.calls.call(
+            Call(
+                service=service,
+                path=path,
+                messages=[prepared.request],
+                metadata=metadata(ctx),
+                timeout=max(_SHORTEST, left),
+                tenant_id=ctx.tenant_id,
+            )
+        )
+
+    async def _result(self, ctx: Context, prepared: Prepared, messages: Sequence[bytes]) -> Any:
+        try:
+            return await _decoded(prepared.method, messages)
+        except BadAnswer:
+            newer = await self._changed(ctx, prepared)
+            if newer is None:
+                raise
+        return await _decoded(newer.method, messages)
+
+    async def _changed(self, ctx: Context, prepared: Prepared) -> Prepared | None:
+        """The call as it is made now, if the service has changed since it was asked last."""
+        newer = await self.catalogues.anew(str(ctx.config["target_service"]))
+        return None if newer is prepared.catalogue else self._prepared(newer, ctx.config)
+
+
+async def _decoded(method: Method, messages: Sequence[bytes]) -> Any:
+    if sum(map(len, messages)) < _BULKY:
+        return decode(method, messages)
+    return await WORK.run(decode, method, messages)
+
+
+def metadata(ctx: Context) -> dict[str, str]:
+    """Which run it is: the service can tell a repeated attempt from a new run."""
+    found = {
+        "foliot-run-id": ctx.run_id,
+        "foliot-attempt": str(ctx.attempt),
+        "foliot-tenant-id": ctx.tenant_id,
+        "foliot-schedule-id": ctx.schedule_id,
+        "foliot-scheduled-for": rfc3339(ctx.scheduled_for),
+        "idempotency-key": ctx.run_id,
+    }
+    return {name: value for name, value in found.items() if value and value.isascii() and value.isprintable()}

@@ -1,0 +1,127 @@
+"""The methods of one service, ready to be called: built from what the service said of itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.descriptor_pool import DescriptorPool
+
+from foliot.core.errors import Invalid
+from foliot.features.grpc_calls.config import MethodName
+from foliot.features.grpc_calls.errors import BadDescriptors
+from foliot.features.grpc_calls.reflection import Described
+
+HOUSEKEEPING = "grpc."
+"""How services begin that every server has; a method without its service never means theirs."""
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method that can be called."""
+
+    path: str
+    takes: Descriptor
+    gives: Descriptor
+    streams: bool
+    """Whether it answers with any number of messages."""
+    pool: DescriptorPool
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Every method of a service, by the full name of its service and its own."""
+
+    described: Described
+    pool: DescriptorPool
+    methods: Mapping[tuple[str, str], Any]
+
+    @classmethod
+    def of(cls, described: Described) -> Catalogue:
+        pool = DescriptorPool()
+        for name in _in_order(described.files):
+            try:
+                pool.AddSerializedFile(described.files[name])
+            except (TypeError, ValueError, KeyError):
+                raise BadDescriptors(f"its file {name[:100]!r} contradicts itself or another") from None
+        methods = {}
+        for service in described.services:
+            try:
+                found = pool.FindServiceByName(service)
+            except KeyError:
+                raise BadDescriptors(f"its files do not hold its service {service[:100]!r}") from None
+            methods.update({(service, method.name): method for method in found.methods})
+        return cls(described, pool, methods)
+
+    @property
+    def names(self) -> list[str]:
+        """Every method, as `package.Service/Method`."""
+        return sorted(f"{service}/{name}" for service, name in self.methods if not service.startswith(HOUSEKEEPING))
+
+    def only(self, allows: Callable[[str], bool]) -> Catalogue:
+        """Without the methods that may not be called, given as `/package.Service/Method`."""
+        return replace(self, methods={one: it for one, it in self.methods.items() if allows(f"/{one[0]}/{one[1]}")})
+
+    def find(self, wanted: MethodName) -> Method:
+        """`Invalid` when there is no such method, or more than one that could be meant."""
+        found = [
+            (service, name)
+            for service, name in self.methods
+            if name == wanted.method
+            and wanted.is_of(service)
+            and (wanted.service is not None or not service.startswith(HOUSEKEEPING))
+        ]
+        exact = [each for each in found if each[0] == wanted.service]
+        match exact or found:
+            case [(service, name)]:
+                return self._method(service, name)
+            case []:
+                raise Invalid("target_method", self._unknown(wanted), got=_text(wanted))
+            case several:
+                known = ", ".join(f"{service}/{name}" for service, name in sorted(several)[:_NAMED])
+                raise Invalid("target_method", f"must say of which service: {known}", got=_text(wanted))
+
+    def _method(self, service: str, name: str) -> Method:
+        descriptor = self.methods[service, name]
+        if descriptor.client_streaming:
+            rule = "must be a method that takes one message; this one takes a stream of them"
+            raise Invalid("target_method", rule, got=f"{service}/{name}")
+        return Method(
+            path=f"/{service}/{name}",
+            takes=descriptor.input_type,
+            gives=descriptor.output_type,
+            streams=descriptor.server_streaming,
+            pool=self.pool,
+        )
+
+    def _unknown(self, wanted: MethodName) -> str:
+        known = self.names
+        if not known:
+            return "must be a method of the service, which has none"
+        near = difflib.get_close_matches(wanted.method, [name for _, name in self.methods], n=1)
+        hint = f"did you mean {near[0]}? It has" if near else "it has"
+        more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
+        return f"must be a method of the service; {hint} {', '.join(known[:_NAMED])}{more}"
+
+
+def _text(wanted: MethodName) -> str:
+    return wanted.method if wanted.service is None else f"{wanted.service}/{wanted.method}"
+
+
+def _in_order(files: Mapping[str, bytes]) -> Sequence[str]:
+    """Every file after those that it imports, without recursion: how they hang together is the stranger's choice."""
+    needs = {name: set(FileDescriptorProto.FromString(raw).dependency) for name, raw in files.items()}
+    ordered: list[str] = []
+    while needs:
+        free = sorted(name for name, wanted in needs.items() if not wanted & needs.keys())
+        if not free:
+            raise BadDescriptors("its files import each other in a circle")
+        ordered += free
+        for name in free:
+            del needs[name]
+    return ordered

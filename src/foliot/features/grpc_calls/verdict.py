@@ -1,0 +1,61 @@
+"""What the end of a call means for the run."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from foliot.engine.model.run import Failed, Problem
+from foliot.net.grpc_port import CallFailed, CallStatus
+
+
+def is_permanent(status: CallStatus) -> bool:
+    """Whether the same call would fail in the same way tomorrow."""
+    match status:
+        case (
+            CallStatus.UNAVAILABLE
+            | CallStatus.DEADLINE_EXCEEDED
+            | CallStatus.RESOURCE_EXHAUSTED
+            | CallStatus.ABORTED
+            | CallStatus.CANCELLED
+            | CallStatus.INTERNAL
+            | CallStatus.UNKNOWN
+        ):
+            return False
+        case (
+            CallStatus.INVALID_ARGUMENT
+            | CallStatus.NOT_FOUND
+            | CallStatus.ALREADY_EXISTS
+            | CallStatus.PERMISSION_DENIED
+            | CallStatus.UNAUTHENTICATED
+            | CallStatus.FAILED_PRECONDITION
+            | CallStatus.OUT_OF_RANGE
+            | CallStatus.UNIMPLEMENTED
+            | CallStatus.DATA_LOSS
+        ):
+            return True
+
+
+def judge(service: str, failed: CallFailed, elapsed: timedelta) -> Failed:
+    """The status decides whether it is tried again, the service says when."""
+    permanent = is_permanent(failed.status)
+    return Failed(
+        Problem(f"grpc_{failed.status.lower()}", sentence(service, failed)),
+        permanent=permanent,
+        retry_after=None if permanent else failed.retry_after,
+        response=describe(failed.status, elapsed, failed),
+    )
+
+
+def sentence(service: str, failed: CallFailed) -> str:
+    said = "; ".join([failed.message, *(f"{field}: {what}" for field, what in failed.violations)]).strip("; ")
+    return f"{service} ended the call with {failed.status}" + (f": {said}" if said else ".")
+
+
+def describe(status: str, elapsed: timedelta, failed: CallFailed | None = None) -> dict[str, Any]:
+    """What is kept of the answer on the attempt."""
+    kept: dict[str, Any] = {"status": str(status), "duration_ms": round(elapsed.total_seconds() * 1000)}
+    if failed is not None:
+        kept["message"] = failed.message
+        kept["violations"] = [{"field": field, "message": what} for field, what in failed.violations]
+    return kept

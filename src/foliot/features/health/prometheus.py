@@ -1,0 +1,156 @@
+"""The numbers of a scrape, as Prometheus reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from foliot.core.histogram import Histogram
+from foliot.core.queue_name import KNOWN_QUEUES
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Status
+from foliot.engine.model.stall import Why
+from foliot.features.health.usecases.health import Numbers
+
+MOST_QUEUES = 100
+OTHERS = "(others)"
+"""No queue can be called this."""
+
+
+def expose(numbers: Numbers, refused: Mapping[str, int] | None = None) -> bytes:
+    """`refused` is of this process alone: how often each limit said no."""
+    registry = CollectorRegistry()
+    registry.register(_Snapshot(numbers, refused or {}))
+    return generate_latest(registry)
+
+
+def expose_standstills(seconds: Mapping[str, float]) -> bytes:
+    """All that a process can tell when its store tells nothing."""
+    registry = CollectorRegistry()
+    registry.register(_Standing(seconds))
+    return generate_latest(registry)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Standing(Collector):
+    """For how long work has stood still, by reason; every reason has its series."""
+
+    seconds: Mapping[str, float]
+
+    def collect(self) -> Iterator[Metric]:
+        told = "For how long due work has not begun, by the reason that a process sees; 0 when it begins."
+        family = GaugeMetricFamily("foliot_standstill_seconds", told, labels=["reason"])
+        for why in Why:
+            family.add_metric([why.value], self.seconds.get(why.value, 0.0))
+        yield family
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Snapshot(Collector):
+    """Numbers taken at one moment, as metric families."""
+
+    numbers: Numbers
+    refused: Mapping[str, int]
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._schedules()
+        yield from self._runs()
+        yield from self._queues()
+        numbers = self.numbers
+        yield _histogram("foliot_run_duration_seconds", "How long attempts took.", numbers.duration)
+        yield _histogram("foliot_fire_lateness_seconds", "From an instant to its run row.", numbers.lateness)
+        yield CounterMetricFamily(
+            "foliot_stale_writes", "Writes refused because their attempt was no longer current.", numbers.stale_writes
+        )
+        limited = CounterMetricFamily("foliot_limited", "Requests that a tenant's limit refused.", labels=["limit"])
+        for name, count in self.refused.items():
+            limited.add_metric([name], count)
+        yield limited
+        yield GaugeMetricFamily("foliot_workers", "Processes that take runs, seen in the last 30 s.", numbers.workers)
+        yield GaugeMetricFamily("foliot_worker_slots", "How many runs these execute at once.", numbers.slots)
+        yield GaugeMetricFamily("foliot_worker_free", "How many more runs these could take.", numbers.free)
+        yield GaugeMetricFamily(
+            "foliot_attempts_outside", "Attempts that wait for an answer and hold no slot.", numbers.outside
+        )
+        yield GaugeMetricFamily(
+            "foliot_breakers_open", "Circuit breakers that are not closed, over all tenants.", numbers.breakers
+        )
+        yield GaugeMetricFamily("foliot_schedulers", "Processes that fire, seen in the last 30 s.", numbers.schedulers)
+        yield from _Standing(numbers.standstills).collect()
+
+    def _schedules(self) -> Iterator[Metric]:
+        schedules = GaugeMetricFamily("foliot_schedules", "Schedules by status.", labels=["status"])
+        for status in Status:
+            schedules.add_metric([status.value], self.numbers.schedules.get(status, 0))
+        yield schedules
+        total = sum(self.numbers.schedules.values())
+        yield GaugeMetricFamily("foliot_schedule_count", "All schedules, deleted ones too.", total)
+
+    def _runs(self) -> Iterator[Metric]:
+        counts = self.numbers.runs
+        runs = GaugeMetricFamily("foliot_runs", "Runs kept, by state.", labels=["state"])
+        for state in RunState:
+            runs.add_metric([state.value], counts.get(state, 0))
+        yield runs
+        yield GaugeMetricFamily("foliot_run_count", "All runs kept.", sum(counts.values()))
+        yield GaugeMetricFamily("foliot_parked", "Runs whose effect goes on elsewhere.", self.numbers.parked)
+        good = counts.get(RunState.SUCCESS, 0) + counts.get(RunState.PARTIAL, 0)
+        judged = good + counts.get(RunState.FAILED, 0) + counts.get(RunState.DEAD_LETTER, 0)
+        yield GaugeMetricFamily(
+            "foliot_run_success_ratio",
+            "Of the ended runs kept that were not cancelled.",
+            good / judged if judged else 1.0,
+        )
+        duration = self.numbers.duration
+        average = duration.total / duration.count if duration.count else 0.0
+        yield GaugeMetricFamily("foliot_run_duration_average_seconds", "Mean duration of an attempt.", average)
+
+    def _queues(self) -> Iterator[Metric]:
+        depth = GaugeMetricFamily("foliot_queue_depth", "Runs that wait, by queue.", labels=["queue"])
+        oldest = GaugeMetricFamily(
+            "foliot_queue_oldest_seconds", "How long the oldest has been ready, by queue.", labels=["queue"]
+        )
+        running = GaugeMetricFamily("foliot_runs_in_flight", "Runs that run now, by queue.", labels=["queue"])
+        paused = GaugeMetricFamily("foliot_queue_paused", "1 for a queue that is paused.", labels=["queue"])
+        for name, queue in _named(self.numbers).items():
+            waited = 0.0 if queue["oldest"] is None else (self.numbers.now - queue["oldest"]).total_seconds()
+            depth.add_metric([name], queue["depth"])
+            oldest.add_metric([name], max(waited, 0.0))
+            running.add_metric([name], queue["in_flight"])
+            paused.add_metric([name], queue["paused"])
+        yield depth
+        yield oldest
+        yield running
+        yield paused
+
+
+def _named(numbers: Numbers) -> dict[str, Mapping[str, Any]]:
+    """The known and the fullest by their names, the rest together: tenants name queues, and no series ever ends."""
+    queues: dict[str, dict[str, Any]] = {
+        name: {
+            **(numbers.queues.get(name) or {"depth": 0, "oldest": None}),
+            "in_flight": numbers.in_flight.get(name, 0),
+            "paused": int(name in numbers.paused),
+        }
+        for name in {*KNOWN_QUEUES, *numbers.queues, *numbers.in_flight, *numbers.paused}
+    }
+
+    def rank(name: str) -> tuple[bool, int, str]:
+        return name not in KNOWN_QUEUES, -(queues[name]["depth"] + queues[name]["in_flight"]), name
+
+    ranked = sorted(queues, key=rank)
+    named: dict[str, Mapping[str, Any]] = {name: queues[name] for name in ranked[:MOST_QUEUES]}
+    if rest := [queues[name] for name in ranked[MOST_QUEUES:]]:
+        waiting = [queue["oldest"] for queue in rest if queue["oldest"] is not None]
+        sums = {of: sum(queue[of] for queue in rest) for of in ("depth", "in_flight", "paused")}
+        named[OTHERS] = {**sums, "oldest": min(waiting, default=None)}
+    return named
+
+
+def _histogram(name: str, documentation: str, histogram: Histogram) -> Metric:
+    return HistogramMetricFamily(name, documentation, buckets=histogram.cumulative(), sum_value=histogram.total)

@@ -1,0 +1,322 @@
+"""How Foliot is, in one word and in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Unavailable
+from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.model.breaker import BREAKERS
+from foliot.engine.model.node import SEEN
+from foliot.engine.model.queue import Queue
+from foliot.engine.model.run import RunState
+from foliot.engine.model.stall import Standstill, Why
+from foliot.engine.sql.queues import SqlQueues
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.schedules.usecases.change import SKEW
+from foliot.wakeups.feed import Reach
+
+SCHEDULERS = frozenset({"up", "scheduler"})
+WORKERS = frozenset({"up", "scheduler", "worker"})
+MAX_FAULTS = 20
+OVERDUE = timedelta(seconds=60)
+"""A look at a parked run that comes so late stands out."""
+CANCELLED = RunState.CANCELLED.value
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One process that reported lately."""
+
+    id: str
+    role: str
+    started_at: datetime
+    seen_at: datetime
+    report: Mapping[str, Any]
+    wish: str | None = None
+
+    @property
+    def queues(self) -> frozenset[str] | None:
+        """The queues it takes runs from; None when it takes every queue."""
+        named = self.report.get("queues")
+        return None if named is None else frozenset(named)
+
+    @property
+    def takes_runs(self) -> bool:
+        """A scheduler that hands its runs to a broker has no slots, and who was asked to leave takes nothing more."""
+        return self.role in WORKERS and self.report.get("slots") != 0 and self.wish is None
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """The broker, as the schedulers that publish to it see it."""
+
+    url: str
+    publishing: bool
+    error: str | None
+
+
+class Crawler(Protocol):
+    """A Scrapyd on which crawls run."""
+
+    @property
+    def url(self) -> str:
+        """Without user and password."""
+        ...
+
+    @property
+    def error(self) -> str | None: ...
+
+    def as_dict(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Every dependency, and what stands out."""
+
+    status: str
+    """ok, degraded (works, but something is missing) or down (the database is gone)."""
+    problems: Sequence[str]
+    latency_ms: float | None = None
+    error: str | None = None
+    nodes: Sequence[Node] = ()
+    queues: Mapping[str, Mapping[str, Any]] | None = None
+    damaged: Sequence[tuple[str, str]] = ()
+    disk: Mapping[str, Any] | None = None
+    feed: Reach | None = None
+    broker: Carrier | None = None
+    """None where no scheduler uses one."""
+    crawlers: Sequence[Crawler] = ()
+    parked: Mapping[str, Any] | None = None
+    """Runs whose effect goes on elsewhere: how many, and when the next look is due."""
+    standstills: Sequence[Standstill] = ()
+    """What is due and does not begin, and why, as far as any process can see."""
+    ahead: Sequence[tuple[str, str]] = ()
+    """Schedules (tenant, id) that a clock has led into the future."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What the metrics show."""
+
+    schedules: Mapping[str, int]
+    runs: Mapping[str, int]
+    queues: Mapping[str, Mapping[str, Any]]
+    lateness: Histogram
+    duration: Histogram
+    stale_writes: int
+    workers: int
+    now: datetime
+    schedulers: int = 0
+    slots: int = 0
+    free: int = 0
+    in_flight: Mapping[str, int] = field(default_factory=dict)
+    """By queue."""
+    paused: frozenset[str] = frozenset()
+    parked: int = 0
+    outside: int = 0
+    """Attempts that wait for an answer and hold no slot."""
+    breakers: int = 0
+    """That are open, over all tenants and processes."""
+    standstills: Mapping[str, float] = field(default_factory=dict)
+    """For how many seconds work has stood still, by reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wellbeing:
+    """Looks at the database, at the nodes that report into it, and at the disk below it."""
+
+    store: Database
+    clock: Clock
+    knowledge: Knowledge
+    disk: Callable[[], Mapping[str, Any]] | None = None
+    """Size of the database file and free space, where the database is a file."""
+    remarks: Callable[[], Sequence[str]] | None = None
+    """What else of this process stands out."""
+    reach: Callable[[], Reach] | None = None
+    """How far its wakes go."""
+    crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None
+    """Asks the Scrapyd nodes how they are."""
+
+    async def detailed(self, caller: Caller) -> Health:
+        demand(caller, Verb.READ, Thing.HOUSE)
+        own = await self.knowledge.own()
+        began, now = self.clock.monotonic(), self.clock.now()
+        try:
+            async with self.store.read() as tx:
+                nodes = [_node(row) for row in await SqlUpkeep(tx).nodes(now - SEEN)]
+                latency = (self.clock.monotonic() - began) * 1000
+                queues = await SqlUpkeep(tx).queues()
+                said = await SqlQueues(tx).said()
+                damaged = await SqlSchedules(tx).faults(MAX_FAULTS)
+                parked = await SqlUpkeep(tx).parked()
+                ahead = [(tenant, found) for tenant, found, _ in await SqlSchedules(tx).ahead(now + SKEW, MAX_FAULTS)]
+        except Unavailable as error:
+            own = self.knowledge.told(own, ())
+            told = [one.whole() for one in own if one.why is not Why.STORE]
+            return Health("down", [error.told, *told], error=str(error), standstills=own)
+        stands = self.knowledge.told(own, [(node.id, node.report) for node in nodes])
+        feed = self.reach() if self.reach else None
+        broker = _broker(nodes)
+        crawlers = await self.crawlers() if self.crawlers else ()
+        problems = [
+            *(f"{one.whole()}, for {one.seconds:.0f} s" for one in stands),
+            *_ahead(ahead),
+            *_missing(nodes, queues),
+            *_paused(said, queues),
+            *_stuck(broker),
+            *_unsunk(nodes),
+            *_damage(damaged),
+            *_overdue(parked, now),
+            *_away(feed),
+            *(f"the Scrapyd at {each.url} cannot be used: {each.error}" for each in crawlers if each.error),
+            *(self.remarks() if self.remarks else ()),
+        ]
+        return Health(
+            status="degraded" if problems else "ok",
+            problems=problems,
+            latency_ms=round(latency, 3),
+            nodes=nodes,
+            queues=queues,
+            damaged=damaged,
+            disk=None if self.disk is None else self.disk(),
+            feed=feed,
+            broker=broker,
+            crawlers=crawlers,
+            parked=parked,
+            standstills=stands,
+            ahead=ahead,
+            error=next((one.told for one in stands if one.why is Why.STORE), None),
+        )
+
+    async def numbers(self, caller: Caller) -> Numbers:
+        """Counts over all tenants, and what all nodes ever counted, added up."""
+        demand(caller, Verb.READ, Thing.HOUSE)
+        own = await self.knowledge.own()
+        now = self.clock.now()
+        async with self.store.read() as tx:
+            counts = await SqlUpkeep(tx).counts()
+            # Also those that are gone: what they counted has been counted.
+            nodes = [_node(row) for row in await SqlUpkeep(tx).nodes()]
+            gone = await SqlUpkeep(tx).gone()
+            in_flight = await SqlQueues(tx).in_flight()
+            said = await SqlQueues(tx).said()
+        reports = [*(node.report for node in nodes), gone]
+        live = [node for node in nodes if node.seen_at >= now - SEEN]
+        workers = [node for node in live if node.takes_runs]
+        lateness, duration = Histogram(LATENESS_BUCKETS), Histogram(DURATION_BUCKETS)
+        for report in reports:
+            lateness.add(report.get("lateness") or {})
+            duration.add(report.get("duration") or {})
+        cancelled = gone["runs"].get(CANCELLED, 0) + sum(int(report.get("replaced", 0)) for report in reports)
+        return Numbers(
+            schedules=counts["schedules"],
+            runs={**gone["runs"], CANCELLED: max(cancelled, 0), **counts["runs"]},
+            queues=counts["queues"],
+            lateness=lateness,
+            duration=duration,
+            stale_writes=sum(int(report.get("stale_writes", 0)) for report in reports),
+            workers=len(workers),
+            now=now,
+            schedulers=sum(node.role in SCHEDULERS for node in live),
+            slots=sum(int(node.report.get("slots") or 0) for node in workers),
+            free=sum(int(node.report.get("free") or 0) for node in workers),
+            in_flight=in_flight,
+            paused=frozenset(queue.name for queue in said if queue.paused_at is not None),
+            parked=counts["parked"]["count"],
+            outside=sum(int(node.report.get("outside") or 0) for node in workers),
+            breakers=sum(len(node.report.get(BREAKERS) or ()) for node in workers),
+            standstills=_seconds(self.knowledge.told(own, [(node.id, node.report) for node in live])),
+        )
+
+    async def silent(self, caller: Caller) -> Mapping[str, float]:
+        """What the metrics show when the store tells no numbers: how long work has stood still, by reason."""
+        demand(caller, Verb.READ, Thing.HOUSE)
+        return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
+
+
+def _node(row: Mapping[str, Any]) -> Node:
+    return Node(row["id"], row["role"], row["started_at"], row["seen_at"], row["report"] or {}, row["wish"])
+
+
+def _seconds(found: Sequence[Standstill]) -> dict[str, float]:
+    return {one.why.value: one.seconds for one in found}
+
+
+def _ahead(found: Sequence[tuple[str, str]]) -> list[str]:
+    if not found:
+        return []
+    count = f"at least {MAX_FAULTS}" if len(found) == MAX_FAULTS else str(len(found))
+    what = "schedules have" if len(found) > 1 else "schedule has"
+    named = ", ".join(schedule_id for _, schedule_id in found[:3])
+    return [f"{count} {what} a next instant that a wrong clock led ahead ({named}): run foliot schedule realign"]
+
+
+def _missing(nodes: Sequence[Node], queues: Mapping[str, Any]) -> list[str]:
+    missing = []
+    if not any(node.role in SCHEDULERS for node in nodes):
+        missing.append("no scheduler has been seen for 30 s: nothing fires")
+    workers = [node.queues for node in nodes if node.takes_runs]
+    if any(taken is None for taken in workers):
+        return missing
+    consumed = frozenset[str]().union(*(taken for taken in workers if taken is not None))
+    lonely = sorted(set(queues) - consumed)
+    if lonely:
+        missing.append(f"nobody takes runs from {', '.join(lonely)}")
+    return missing
+
+
+def _paused(said: Sequence[Queue], queues: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    waits = {queue.name: queues[queue.name]["depth"] for queue in said if queue.paused_at and queue.name in queues}
+    return [f"the queue {name} is paused, and {count} of its runs wait" for name, count in sorted(waits.items())]
+
+
+def _broker(nodes: Sequence[Node]) -> Carrier | None:
+    """One scheduler that cannot publish stands out, though others can."""
+    seen = [node.report for node in nodes if node.role in SCHEDULERS and node.report.get("broker")]
+    if not seen:
+        return None
+    worst = min(seen, key=lambda report: bool(report.get("publishing")))
+    return Carrier(str(worst["broker"]), bool(worst.get("publishing")), worst.get("trouble"))
+
+
+def _stuck(broker: Carrier | None) -> list[str]:
+    if broker is None or broker.publishing:
+        return []
+    return ["the broker does not take runs: they wait, and are handed over when it is back"]
+
+
+def _unsunk(nodes: Sequence[Node]) -> list[str]:
+    """A sink that takes nothing loses nothing, but whoever reads there waits."""
+    reports = [node.report.get(name) or {} for node in nodes for name in ("mongodb", "mongodb_jobs")]
+    said = {str(report["error"]) for report in reports if report.get("error")}
+    return [f"{why}: they are written there when it does; jobs are not touched" for why in sorted(said)]
+
+
+def _away(feed: Reach | None) -> list[str]:
+    if feed is None or feed.connected:
+        return []
+    return [f"the feed ({feed.kind}) is away: this process and the others see each other's changes up to 1 s late"]
+
+
+def _overdue(parked: Mapping[str, Any], now: datetime) -> list[str]:
+    oldest: datetime | None = parked["oldest"]
+    if oldest is None or now - oldest < OVERDUE:
+        return []
+    late = int((now - oldest).total_seconds())
+    return [f"nobody looks at a parked run: its look has been due for {late} s; is a worker for its queue running?"]
+
+
+def _damage(damaged: Sequence[tuple[str, str]]) -> list[str]:
+    if not damaged:
+        return []
+    count = f"at least {MAX_FAULTS}" if len(damaged) == MAX_FAULTS else str(len(damaged))
+    return [f"{count} damaged schedule{'s' if len(damaged) > 1 else ''} will not fire until mended"]

@@ -1,0 +1,324 @@
+"""What needs a person, in words: what happened, why, since when, and what can be done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from foliot.core.access import Thing, Verb
+from foliot.engine.model.run import RunState
+from foliot.features.schedules.model.health import SHOWN, Wellness
+
+CUT = 200
+"""Characters of an error that a reason repeats."""
+
+
+class Kind(StrEnum):
+    """What is the matter."""
+
+    FAILING = "failing"
+    LATE = "late"
+    MISSED = "missed"
+    DEAD_LETTERS = "dead_letters"
+    STALLED_QUEUE = "stalled_queue"
+    LOST_WORKER = "lost_worker"
+    DAMAGED = "damaged"
+    NO_WORKER = "no_worker"
+    AHEAD = "ahead"
+    STANDSTILL = "standstill"
+
+
+class Severity(StrEnum):
+    """How bad it is, worst first."""
+
+    FAILED = "failed"
+    DEAD = "dead"
+    ATTENTION = "attention"
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to be done about it, as a request; only for those who may."""
+
+    label: str
+    method: str
+    path: str
+    needs: tuple[Verb, Thing]
+    body: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that needs a person."""
+
+    kind: Kind
+    key: str
+    """Tells it from others of its kind; stays the same as long as the trouble does."""
+    severity: Severity
+    title: str
+    reason: str
+    since: datetime | None
+    count: int = 1
+    schedule_id: str | None = None
+    run_id: str | None = None
+    queue: str | None = None
+    worker: str | None = None
+    q: str | None = None
+    """The filter of runs that proves it."""
+    actions: Sequence[Action] = ()
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind.value}:{self.key}"
+
+
+def ranked(items: Sequence[Item]) -> list[Item]:
+    """Worst first, then what is most, then what is newest."""
+    order = list(Severity)
+    return sorted(items, key=lambda one: (order.index(one.severity), -one.count, _newest(one.since), one.id))
+
+
+def failing(name: str, wellness: Wellness) -> Item | None:
+    """A schedule whose last run failed; None when it did not, after all."""
+    failures = wellness.failures
+    if not failures:
+        return None
+    last, count = failures[-1], len(failures)
+    times = "failed" if count == 1 else f"failed {count} times in a row"
+    if count == SHOWN:
+        times = f"failed at least {count} times in a row"
+    return Item(
+        kind=Kind.FAILING,
+        key=wellness.schedule_id,
+        severity=Severity.FAILED,
+        title=name,
+        reason=f"{times}{_why(last.message)}",
+        since=failures[0].at,
+        count=count,
+        schedule_id=wellness.schedule_id,
+        run_id=last.run_id,
+        q=f"schedule:{wellness.schedule_id} state:failed,dead_letter",
+        actions=[_again(last.run_id, last.state), run_now(wellness.schedule_id), pause(wellness.schedule_id)],
+    )
+
+
+def more_failing(count: int) -> Item:
+    return Item(
+        kind=Kind.FAILING,
+        key="more",
+        severity=Severity.FAILED,
+        title=f"{_counted(count, 'more schedule')} {'fails' if count == 1 else 'fail'}",
+        reason="their newest run failed; the list of schedules shows them with failing:true",
+        since=None,
+        count=count,
+    )
+
+
+def late(name: str, schedule_id: str, due: datetime, now: datetime) -> Item:
+    return Item(
+        kind=Kind.LATE,
+        key=schedule_id,
+        severity=Severity.ATTENTION,
+        title=name,
+        reason=f"was due {_ago(now - due)} ago and has not fired: is a scheduler running, and does it keep up?",
+        since=due,
+        schedule_id=schedule_id,
+        actions=[run_now(schedule_id)],
+    )
+
+
+def all_late(count: int, due: datetime, now: datetime) -> Item:
+    """When very many are late, one thing is wrong and not many."""
+    return Item(
+        kind=Kind.LATE,
+        key="all",
+        severity=Severity.FAILED,
+        title=f"{_counted(count, 'schedule')} due and not fired",
+        reason=f"the first was due {_ago(now - due)} ago: is a scheduler running? Start one: foliot scheduler",
+        since=due,
+        count=count,
+    )
+
+
+def missed(name: str, schedule_id: str, count: int, first: datetime, reason: str) -> Item:
+    policy = _POLICY.get(reason, "its catch-up does not reach that far")
+    return Item(
+        kind=Kind.MISSED,
+        key=schedule_id,
+        severity=Severity.ATTENTION,
+        title=name,
+        reason=f"missed {_counted(count, 'instant')}: nobody was there to fire in time, and {policy}",
+        since=first,
+        count=count,
+        schedule_id=schedule_id,
+        actions=[run_now(schedule_id)],
+    )
+
+
+_POLICY = {
+    "catchup_none": "its catch-up is none",
+    "catchup_latest": "its catch-up runs only the newest",
+    "catchup_all": "they lie beyond the bounds of its catch-up",
+}
+
+
+def dead_letters(count: int, most: int, alike: int, message: str, oldest: datetime, newest_id: str) -> Item:
+    number = f"at least {count}" if count == most else str(count)
+    share = "" if count == 1 else "same error: " if alike == count else f"{alike} of them: "
+    return Item(
+        kind=Kind.DEAD_LETTERS,
+        key="all",
+        severity=Severity.DEAD,
+        title=f"{number} dead letter{'' if count == 1 else 's'}",
+        reason=f"{share}{message[:CUT] or 'given up after the last attempt'}",
+        since=oldest,
+        count=count,
+        run_id=newest_id,
+        q="state:dead_letter -resolved:true -muted:true",
+        actions=[Action("Review", "GET", "/api/dead-letters/groups", (Verb.READ, Thing.DEAD_LETTER))],
+    )
+
+
+def no_worker(queue: str, depth: int, oldest: datetime) -> Item:
+    return Item(
+        kind=Kind.NO_WORKER,
+        key=queue,
+        severity=Severity.FAILED,
+        title=f"No worker serves the queue {queue}",
+        reason=f"{_counted(depth, 'run')} {_waits(depth)}. Start one: foliot worker --queues {queue}",
+        since=oldest,
+        count=depth,
+        queue=queue,
+        q=f"queue:{queue} state:queued,retrying",
+    )
+
+
+def stalled(queue: str, depth: int, oldest: datetime, now: datetime, paused: str | None) -> Item:
+    """`paused`: why, or an empty text, when somebody paused it."""
+    held = paused is not None
+    waited = f"{_counted(depth, 'run')} {_waits(depth)}, the oldest for {_ago(now - oldest)}"
+    cause = f"it is paused{f' ({paused})' if paused else ''}" if held else "its workers do not keep up"
+    resume = Action("Resume", "POST", f"/api/queues/{queue}/resume", (Verb.WRITE, Thing.QUEUE))
+    return Item(
+        kind=Kind.STALLED_QUEUE,
+        key=queue,
+        severity=Severity.ATTENTION,
+        title=f"The queue {queue} stands still" if held else f"The queue {queue} grows old",
+        reason=f"{waited}: {cause}",
+        since=oldest,
+        count=depth,
+        queue=queue,
+        q=f"queue:{queue} state:queued,retrying",
+        actions=[resume] if held else [],
+    )
+
+
+def lost_worker(worker: str, seen_at: datetime, in_flight: int, now: datetime) -> Item:
+    had = f" It had {_counted(in_flight, 'run')}, which others take over." if in_flight else ""
+    return Item(
+        kind=Kind.LOST_WORKER,
+        key=worker,
+        severity=Severity.ATTENTION,
+        title=f"Worker {worker} is silent",
+        reason=f"it reported last {_ago(now - seen_at)} ago and did not say goodbye.{had}",
+        since=seen_at,
+        worker=worker,
+    )
+
+
+def damaged(name: str, schedule_id: str, fault: str, since: datetime | None) -> Item:
+    return Item(
+        kind=Kind.DAMAGED,
+        key=schedule_id,
+        severity=Severity.FAILED,
+        title=name,
+        reason=f"its row is damaged, so it will not fire until mended: {fault[:CUT]}",
+        since=since,
+        schedule_id=schedule_id,
+        actions=[Action("Mend", "POST", f"/api/schedules/{schedule_id}/resume", (Verb.WRITE, Thing.SCHEDULE))],
+    )
+
+
+def ahead(name: str, schedule_id: str) -> Item:
+    return Item(
+        kind=Kind.AHEAD,
+        key=schedule_id,
+        severity=Severity.FAILED,
+        title=name,
+        reason="a clock that was ahead has settled instants that have not come: it fires when it is set back",
+        since=None,
+        schedule_id=schedule_id,
+        actions=[
+            Action("Realign", "POST", f"/api/schedules/{schedule_id}/realign", (Verb.WRITE, Thing.SCHEDULE)),
+        ],
+    )
+
+
+def all_ahead(count: int) -> Item:
+    return Item(
+        kind=Kind.AHEAD,
+        key="all",
+        severity=Severity.FAILED,
+        title=f"more than {_counted(count, 'schedule')} ahead of time",
+        reason="a clock that was ahead has settled instants that have not come: they fire when they are set back",
+        since=None,
+        count=count,
+        actions=[Action("Realign all", "POST", "/api/schedules/realign", (Verb.WRITE, Thing.SCHEDULE))],
+    )
+
+
+_STANDING = {"store": "The database refuses", "clock": "The clock has jumped", "host": "A host holds the slots"}
+
+
+def standstill(why: str, told: str, seconds: float, now: datetime) -> Item:
+    """What a watchdog found; `told` is in words that the reader may read."""
+    return Item(
+        kind=Kind.STANDSTILL,
+        key=why,
+        severity=Severity.FAILED,
+        title=_STANDING.get(why, "Work stands still"),
+        reason=f"{told}, for {_ago(timedelta(seconds=seconds))}",
+        since=now - timedelta(seconds=seconds),
+    )
+
+
+def run_now(schedule_id: str) -> Action:
+    return Action("Run now", "POST", f"/api/schedules/{schedule_id}/run-now", (Verb.RUN, Thing.SCHEDULE))
+
+
+def pause(schedule_id: str) -> Action:
+    return Action("Pause", "POST", f"/api/schedules/{schedule_id}/pause", (Verb.WRITE, Thing.SCHEDULE))
+
+
+def _again(run_id: str, state: RunState) -> Action:
+    if state is RunState.DEAD_LETTER:
+        return Action("Replay", "POST", "/api/dead-letters/replay", (Verb.RUN, Thing.DEAD_LETTER), {"ids": [run_id]})
+    return Action("Retry", "POST", f"/api/runs/{run_id}/retry", (Verb.RUN, Thing.RUN))
+
+
+def _why(message: str) -> str:
+    return f": {message[:CUT]}" if message else ""
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _waits(count: int) -> str:
+    return "waits" if count == 1 else "wait"
+
+
+def _ago(length: timedelta) -> str:
+    """In the largest unit that tells something: 42 s, 7 min, 3 h, 2 d."""
+    seconds = max(int(length.total_seconds()), 0)
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _newest(moment: datetime | None) -> float:
+    return 0.0 if moment is None else -moment.timestamp()

@@ -1,0 +1,126 @@
+"""A strip of time: past runs and planned instants as marks, of which there are never too many.
+
+What is too dense to be drawn one by one is folded: marks of the same state that lie close together become one, with
+their count. Those groups are folded first that have the most, so that the frequent never hide the rare.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from foliot.engine.model.ledger import Fate
+from foliot.engine.model.run import FAILURES
+
+MOST_MARKS = 2000
+LEAST = 4
+"""Marks that every group may have."""
+PLANNED = "planned"
+UNMADE = frozenset({Fate.MISSED.value, Fate.SKIPPED.value})
+"""Marks of instants that made no run: a range of them is one mark from the beginning."""
+TROUBLE = frozenset({*(state.value for state in FAILURES), Fate.MISSED.value})
+WIDTHS = (1, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 604_800)
+
+
+class Grouping(StrEnum):
+    """What the rows of a timeline are."""
+
+    SCHEDULE = "schedule"
+    TAG = "tag"
+    QUEUE = "queue"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something at a time: a run, planned instants, instants that made no run; or `count` of the same."""
+
+    at: datetime
+    until: datetime | None
+    state: str
+    count: int = 1
+    run_id: str | None = None
+
+
+@dataclass(slots=True)
+class Group:
+    """One row."""
+
+    key: str
+    name: str
+    kind: str | None = None
+    schedule_id: str | None = None
+    summary: str | None = None
+    timezone: str | None = None
+    marks: list[Mark] = field(default_factory=list)
+    folded: bool = False
+    due: datetime | None = None
+    """When the first of what is planned is due; known before its marks are drawn."""
+
+    @property
+    def runs(self) -> int:
+        return sum(mark.count for mark in self.marks if mark.state not in {PLANNED, *UNMADE})
+
+    @property
+    def planned(self) -> int:
+        return sum(mark.count for mark in self.marks if mark.state == PLANNED)
+
+    @property
+    def troubled(self) -> bool:
+        return any(mark.state in TROUBLE for mark in self.marks)
+
+
+def width_of(span: timedelta, buckets: int) -> int:
+    """Seconds of a bucket that people can read, so that there are at most so many."""
+    seconds = span.total_seconds()
+    return next((width for width in WIDTHS if seconds / width <= buckets), 0) or int(seconds / buckets) + 1
+
+
+def chosen(groups: Iterable[Group], most: int) -> tuple[list[Group], int]:
+    """The groups that are shown, by name, and how many more there are: trouble first, then what is due next."""
+    there = [group for group in groups if group.marks or group.due is not None]
+    if len(there) > most:
+        there.sort(key=_rank)
+    shown = sorted(there[:most], key=lambda group: (group.name.casefold(), group.key))
+    return shown, len(there) - len(shown)
+
+
+def _rank(group: Group) -> tuple[bool, bool, datetime]:
+    return not group.troubled, group.due is None, group.due or group.marks[-1].at
+
+
+def fold(groups: Sequence[Group], width: int, room: int = MOST_MARKS) -> None:
+    """Fold the groups that have the most marks until all of them together have room."""
+    for place, group in enumerate(sorted(groups, key=lambda one: len(one.marks))):
+        share = max(room // (len(groups) - place), LEAST)
+        step = width
+        while len(group.marks) > share and step < width << 16:
+            group.marks = merged(group.marks, timedelta(seconds=step))
+            step *= 2
+        group.marks.sort(key=lambda mark: (mark.at, mark.state))
+        group.folded = any(mark.count > 1 for mark in group.marks if mark.state not in UNMADE)
+        room -= len(group.marks)
+
+
+def merged(marks: Iterable[Mark], width: timedelta) -> list[Mark]:
+    """Marks of one state that begin in the same stretch, as one."""
+    found: dict[tuple[str, int], Mark] = {}
+    for mark in marks:
+        place = mark.state, int(mark.at.timestamp() // width.total_seconds())
+        other = found.get(place)
+        found[place] = mark if other is None else _joined(other, mark)
+    return list(found.values())
+
+
+def _joined(one: Mark, other: Mark) -> Mark:
+    last = max(one.until or one.at, other.until or other.at)
+    return replace(one, at=min(one.at, other.at), until=last, count=one.count + other.count, run_id=None)
+
+
+def collisions(instants: Mapping[datetime, int] | Counter[datetime], most: int) -> list[tuple[datetime, int]]:
+    """The minutes at which several schedules begin, by time; of very many, the worst."""
+    several = [(at, count) for at, count in instants.items() if count > 1]
+    several.sort(key=lambda one: (-one[1], one[0]))
+    return sorted(several[:most])

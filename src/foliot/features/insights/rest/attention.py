@@ -1,0 +1,50 @@
+"""The route of what needs a person."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.core.document import rfc3339
+from foliot.features.insights import schema as models_time
+from foliot.features.insights.model.attention import Item
+from foliot.features.insights.usecases.attention import Attention
+from foliot.servers.http import encode
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases
+
+router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_time.AttentionList,
+    summary="What needs a person",
+)
+async def list_(cases: Cases, caller: Who) -> Response:
+    """Failing, late and missed schedules, dead letters, queues that stand still, and what can be done about each."""
+    found = await cases[Attention].check(caller)
+    return encode.answer({"checked_at": rfc3339(found.at), "items": [_item(one) for one in found.items]})
+
+
+def _item(one: Item) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "kind": one.kind.value,
+        "severity": one.severity.value,
+        "title": one.title,
+        "reason": one.reason,
+        "since": rfc3339(one.since),
+        "count": one.count,
+        "schedule_id": one.schedule_id,
+        "run_id": one.run_id,
+        "queue": one.queue,
+        "worker": one.worker,
+        "q": one.q,
+        "actions": [
+            {"label": each.label, "method": each.method, "path": each.path, "body": each.body} for each in one.actions
+        ],
+    }

@@ -1,0 +1,134 @@
+"""Routes of time: the strip of runs and planned instants, and the calendar."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.core.document import moment, rfc3339
+from foliot.core.time.calendar_cells import Granularity
+from foliot.features.filters.usecases import Searching
+from foliot.features.insights import schema as models_time
+from foliot.features.insights.model.timeline import Group, Grouping
+from foliot.features.insights.usecases.calendar import Asked, Calendars, Cell
+from foliot.features.insights.usecases.timeline import Timelines
+from foliot.servers.http import encode
+from foliot.servers.http.models import UNKNOWN
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, Text, plain_texts
+
+router = APIRouter(tags=["Dashboard"])
+
+
+def _moment(name: str, text: str | None) -> datetime | None:
+    # A plus that was not escaped arrives as a space.
+    return None if not text else moment(name, text.replace(" ", "+"))
+
+
+async def _window(
+    from_: Annotated[str | None, Query(alias="from", max_length=64, description="RFC 3339.")] = None,
+    to: Annotated[str | None, Query(max_length=64, description="RFC 3339, exclusive.")] = None,
+) -> tuple[datetime | None, datetime | None]:
+    return _moment("from", from_), _moment("to", to)
+
+
+Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
+
+
+@router.get(
+    "/api/timeline",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_time.TimelineModel,
+    summary="What ran and what is planned, as marks on a strip of time",
+)
+async def timeline(
+    cases: Cases,
+    caller: Who,
+    window: Window,
+    group_by: Annotated[Grouping, Query(description="What the rows are.")] = Grouping.SCHEDULE,
+    q: Annotated[str | None, Query(max_length=1000, description="A filter of schedules, as in their list.")] = None,
+) -> Response:
+    """A day back and a day ahead unless said. What is too dense is folded, the most frequent first."""
+    plain_texts(q=q)
+    found = await cases[Timelines].strip(caller, cases[Searching].read_schedules(q), *window, group_by)
+    return encode.answer(
+        {
+            "from": rfc3339(found.start),
+            "to": rfc3339(found.end),
+            "now": rfc3339(found.now),
+            "bucket_seconds": found.width,
+            "groups": [_group(one) for one in found.groups],
+            "collisions": [{"at": rfc3339(at), "count": count} for at, count in found.collisions],
+            "marks": found.marks,
+            "dropped_groups": found.dropped,
+            "complete": found.complete,
+        }
+    )
+
+
+def _group(one: Group) -> dict[str, Any]:
+    return {
+        "key": one.key,
+        "name": one.name,
+        "kind": one.kind,
+        "schedule_id": one.schedule_id,
+        "summary": one.summary,
+        "timezone": one.timezone,
+        "runs": one.runs,
+        "planned": one.planned,
+        "folded": one.folded,
+        "marks": [
+            {
+                "at": rfc3339(mark.at),
+                "until": rfc3339(mark.until),
+                "state": mark.state,
+                "count": mark.count,
+                "run_id": mark.run_id,
+            }
+            for mark in one.marks
+        ],
+    }
+
+
+@router.get(
+    "/api/calendar",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_time.CalendarModel,
+    responses=UNKNOWN,
+    summary="What ran and what is planned, by hour or day",
+)
+async def calendar(
+    cases: Cases,
+    caller: Who,
+    window: Window,
+    granularity: Granularity = Granularity.DAY,
+    timezone: Annotated[str | None, Query(max_length=64, description="Whose hours and days.")] = None,
+    schedule_id: Text = None,
+) -> Response:
+    """Of one schedule, or of all; this month unless said. Hours and days are those of the zone's clock."""
+    plain_texts(timezone=timezone, schedule_id=schedule_id)
+    asked = Asked(*window, granularity, timezone or None, schedule_id or None)
+    found = await cases[Calendars].cells(caller, asked)
+    return encode.answer(
+        {
+            "timezone": found.zone,
+            "granularity": found.granularity.value,
+            "exact": found.exact,
+            "items": [_cell(one) for one in found.cells],
+        }
+    )
+
+
+def _cell(one: Cell) -> dict[str, Any]:
+    return {
+        "at": rfc3339(one.at),
+        "local": one.local,
+        "counts": dict(one.counts),
+        "total": one.total,
+        "planned": one.planned,
+        "missed": one.missed,
+        "skipped": one.skipped,
+    }

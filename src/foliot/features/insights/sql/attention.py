@@ -1,0 +1,118 @@
+"""What may need a person, found through the indexes of what is open, cold or wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, or_, select
+
+from foliot.db.transaction import Statements
+from foliot.engine.model.ledger import Fate
+from foliot.engine.model.run import FAILURES, RunState
+from foliot.engine.model.schedule import Status
+from foliot.engine.sql.tables import ledger, runs, schedules
+from foliot.features.filters.sql.schedules import last_state
+from foliot.features.insights.model.troubles import Letters, Missed, Named
+from foliot.features.mutes.sql import muted
+
+
+@dataclass(frozen=True, slots=True)
+class SqlTroubles(Statements):
+    """What is wrong for one tenant."""
+
+    async def failing(self, tenant_id: str, since: datetime, limit: int) -> list[Named]:
+        # The status goes into a list: with the index of each, only those that can fire are asked for their last run.
+        """Active schedules whose newest ended run failed, and those that completed so since this moment."""
+        alive = or_(
+            schedules.c.status == Status.ACTIVE,
+            (schedules.c.status == Status.COMPLETED) & (schedules.c.last_run_at >= since),
+        )
+        query = (
+            select(schedules.c.id, schedules.c.name, schedules.c.last_run_at)
+            .where(schedules.c.tenant_id == tenant_id, alive, schedules.c.last_run_at.is_not(None))
+            .where(last_state().in_(sorted(FAILURES)))
+            .order_by(schedules.c.last_run_at.desc(), schedules.c.id)
+            .limit(limit)
+        )
+        return [Named(row.id, row.name, row.last_run_at) for row in await self.conn.execute(query)]
+
+    async def overdue(self, tenant_id: str, before: datetime, limit: int) -> tuple[int, list[Named]]:
+        """How many active schedules had an instant before this moment that is not settled, and the first of them."""
+        late = (schedules.c.next_at < before, schedules.c.next_at.is_not(None), schedules.c.tenant_id == tenant_id)
+        query = select(schedules.c.id, schedules.c.name, schedules.c.next_at).where(*late)
+        query = query.order_by(schedules.c.next_at, schedules.c.id).limit(limit)
+        found = [Named(row.id, row.name, row.next_at) for row in await self.conn.execute(query)]
+        if len(found) < limit:
+            return len(found), found
+        return await self.conn.scalar(select(func.count()).select_from(schedules).where(*late)) or 0, found
+
+    async def missed(self, tenant_id: str, since: datetime, until: datetime, limit: int) -> list[Missed]:
+        """Those whose last missed instant lies in this stretch."""
+        last = func.max(ledger.c.last_at).label("last")
+        query = (
+            select(
+                ledger.c.schedule_id,
+                schedules.c.name,
+                func.sum(ledger.c["count"]).label("instants"),
+                func.min(ledger.c.first_at).label("first"),
+                last,
+                func.max(ledger.c.reason).label("reason"),
+            )
+            .join(schedules, schedules.c.id == ledger.c.schedule_id)
+            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= since, ledger.c.last_at <= until)
+            .where(ledger.c.fate == Fate.MISSED)
+            .where(schedules.c.status != Status.DELETED)
+            .group_by(ledger.c.schedule_id, schedules.c.name)
+            .order_by(last.desc(), ledger.c.schedule_id)
+            .limit(limit)
+        )
+        return [
+            Missed(row.schedule_id, row.name, int(row.instants), row.first, row.last, row.reason)
+            for row in await self.conn.execute(query)
+        ]
+
+    async def letters(self, tenant_id: str, most: int, now: datetime) -> Letters | None:
+        """Those of groups that nobody has muted."""
+        unanswered = (
+            runs.c.tenant_id == tenant_id,
+            runs.c.state == RunState.DEAD_LETTER,
+            runs.c.resolved_by.is_(None),
+        )
+        query = select(runs.c.id, runs.c.fingerprint, runs.c.finished_at).where(*unanswered)
+        if silent := await muted(self.conn, tenant_id, now):
+            heard = ~self.dialect.among(runs.c.fingerprint, silent)
+            query = query.where(or_(runs.c.fingerprint.is_(None), heard))
+        found = (await self.conn.execute(query.order_by(runs.c.id.desc()).limit(most))).all()
+        if not found:
+            return None
+        ((common, alike),) = Counter(row.fingerprint for row in found).most_common(1)
+        sample = next(row.id for row in found if row.fingerprint == common)
+        error = await self.conn.scalar(select(runs.c.error).where(runs.c.id == sample))
+        oldest = min(row.finished_at for row in found)
+        return Letters(len(found), oldest, found[0].id, alike, message_of(error))
+
+    async def damaged(self, tenant_id: str, limit: int) -> list[Named]:
+        query = (
+            select(schedules.c.id, schedules.c.name, schedules.c.fault_next_at, schedules.c.fault)
+            .where(schedules.c.fault_next_at.is_not(None), schedules.c.tenant_id == tenant_id)
+            .order_by(schedules.c.fault_next_at, schedules.c.id)
+            .limit(limit)
+        )
+        return [Named(row.id, row.name, row.fault_next_at, row.fault or "") for row in await self.conn.execute(query)]
+
+    async def waiting(self, tenant_id: str) -> dict[str, tuple[int, datetime]]:
+        # SQLite, which keeps no statistics, must not begin with the tenant: it would read everything that ever ended.
+        """How many runs wait in each queue, and since when the oldest could start."""
+        mine = func.coalesce(runs.c.tenant_id, "") == tenant_id
+        query = select(runs.c.lane, func.count(), func.min(runs.c.ready_at)).where(runs.c.lane.is_not(None), mine)
+        query = query.group_by(runs.c.lane)
+        return {lane: (count, oldest) for lane, count, oldest in await self.conn.execute(query)}
+
+
+def message_of(error: Any) -> str:
+    """Why, whatever somebody made of the stored error."""
+    return str(error.get("message") or error.get("code") or "") if isinstance(error, Mapping) else ""

@@ -1,0 +1,241 @@
+"""What the pictures of a dashboard are drawn from, read through the indexes of runs and ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, func, literal, null, select, type_coerce, union_all
+
+from foliot.db.columns import Document, Moment
+from foliot.db.elapsed import Elapsed
+from foliot.db.transaction import Statements
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.run import FAILURES, OPEN, RunState
+from foliot.engine.model.schedule import Status
+from foliot.engine.sql.tables import ledger, runs, schedules
+from foliot.features.bulk.model.bulk import Act
+from foliot.features.bulk.tables import bulks
+from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.sql import counts as counting
+from foliot.features.filters.sql.runs import Sieve
+from foliot.features.insights.model.history import Bar, Stir, Stretch, Unmade
+from foliot.features.insights.model.timeline import Grouping
+from foliot.features.insights.sql.attention import message_of
+from foliot.features.mutes.tables import mutes
+from foliot.features.schedules.model.health import Ended
+from foliot.features.schedules.model.ranking import Record
+from foliot.features.schedules.sql import health as faring
+
+MOST_ENTRIES = 5000
+"""Entries of the ledger in one picture."""
+MOST_ROWS = 400
+"""Schedules of one picture whose runs are found through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlHistory(Statements):
+    """Pictures of the past."""
+
+    async def names(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, str]:
+        """What the tenant's schedules among these are called, deleted ones too."""
+        query = select(schedules.c.id, schedules.c.name).where(
+            self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
+        )
+        return {row.id: row.name for row in await self.conn.execute(query)} if schedule_ids else {}
+
+    async def outcomes(
+        self, tenant_id: str, schedule_ids: Sequence[str], each: int, *, why: bool = False
+    ) -> dict[str, list[Ended]]:
+        """The last ended runs of each of these schedules, oldest first; `why` they failed only if asked for.
+
+        One statement that goes down the index of each schedule as far as it must, and no further.
+        """
+        if not schedule_ids:
+            return {}
+        error = type_coerce(runs.c.error if why else null(), Document).label("error")
+        columns = (runs.c.id, runs.c.schedule_id, runs.c.state, runs.c.started_at, runs.c.finished_at, error)
+        # SQLite, which keeps no statistics, must not begin with the tenant.
+        mine = (func.coalesce(runs.c.tenant_id, literal("")) == tenant_id, runs.c.finished_at.is_not(None))
+        parts = [
+            select(
+                select(*columns)
+                .where(runs.c.schedule_id == schedule_id, *mine)
+                .order_by(runs.c.id.desc())
+                .limit(each)
+                .subquery()
+            )
+            for schedule_id in schedule_ids
+        ]
+        found: dict[str, list[Ended]] = {}
+        for row in await self.conn.execute(union_all(*parts)):
+            found.setdefault(row.schedule_id, []).append(_ended(row))
+        return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
+
+    async def stir(self, tenant_id: str, now: datetime) -> Stir:
+        """Reads the open runs through their index."""
+        waiting = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(OPEN)))
+        query = select(runs.c.state, func.count(), func.sum(runs.c.epoch)).where(*waiting).group_by(runs.c.state)
+        found = [(RunState(state).value, count, int(claims or 0)) for state, count, claims in await self._all(query)]
+        newest = await self.conn.scalar(select(func.max(runs.c.id)).where(runs.c.tenant_id == tenant_id))
+        counts = {state: count for state, count, _ in sorted(found)}
+        return Stir(counts, newest, sum(claims for *_, claims in found), await self._settled(tenant_id, now))
+
+    async def _settled(self, tenant_id: str, now: datetime) -> tuple[object, ...]:
+        """Letters have no moment of their own at which somebody discarded them; whoever did it has."""
+        discards = (bulks.c.tenant_id == tenant_id, bulks.c.action == Act.DISCARD)
+        discarded = await self.conn.scalar(select(func.max(bulks.c.updated_at)).where(*discards))
+        silent = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
+        muted = (await self.conn.execute(select(func.count(), func.max(mutes.c.muted_at)).where(*silent))).one()
+        return (str(discarded), *map(str, muted))
+
+    async def revision(self, tenant_id: str) -> tuple[object, ...]:
+        """Another than before when one of the tenant's schedules was made, changed or deleted."""
+        columns = (schedules.c.status, func.count(), func.max(schedules.c.updated_at), func.sum(schedules.c.version))
+        query = select(*columns).where(schedules.c.tenant_id == tenant_id).group_by(schedules.c.status)
+        return tuple(
+            sorted((str(status), count, str(at), int(sum_)) for status, count, at, sum_ in await self._all(query))
+        )
+
+    async def bars(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None) -> list[Bar]:
+        """The runs made in the stretch, folded by what they belong to, bucket and state; `only` these schedules'."""
+        began = func.coalesce(runs.c.started_at, runs.c.created_at, type_=Moment())
+        key = {Grouping.SCHEDULE: runs.c.schedule_id, Grouping.QUEUE: runs.c.queue, Grouping.TAG: schedules.c.tags}
+        columns = (
+            key[stretch.by].label("key"),
+            bucket(stretch).label("bucket"),
+            runs.c.state.label("state"),
+            began.label("began"),
+            runs.c.finished_at.label("finished"),
+            runs.c.id.label("id"),
+        )
+        sieve = await self._sieve(tenant_id, stretch, only)
+        sieve.few = MOST_ROWS
+        wanted = select(*columns).where(*sieve.where())
+        if stretch.by is Grouping.TAG:
+            wanted = wanted.join(schedules, schedules.c.id == runs.c.schedule_id).where(schedules.c.tags != "")
+        # Named once in a subquery: no database is left to find out that what is grouped by is what is shown.
+        cut = wanted.subquery()
+        query = select(
+            cut.c.key,
+            cut.c.state,
+            func.count().label("runs"),
+            func.min(cut.c.began).label("began"),
+            func.max(cut.c.finished).label("finished"),
+            func.count(cut.c.finished).label("ended"),
+            func.min(cut.c.id).label("id"),
+        ).group_by(cut.c.key, cut.c.bucket, cut.c.state)
+        return [
+            Bar(row.key, RunState(row.state), row.runs, row.began, _end(row), row.id) for row in await self._all(query)
+        ]
+
+    async def failing(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None, limit: int) -> list[str]:
+        """The schedules whose runs of the stretch failed, the worst first; `only` among these."""
+        bad = Term("state", tuple(sorted(FAILURES)))
+        query = (
+            select(runs.c.schedule_id)
+            .where(*(await self._sieve(tenant_id, stretch, only, bad)).where(), runs.c.schedule_id.is_not(None))
+            .group_by(runs.c.schedule_id)
+            .order_by(func.count().desc(), runs.c.schedule_id)
+            .limit(limit)
+        )
+        return [row.schedule_id for row in await self._all(query)]
+
+    async def rare(self, tenant_id: str, stretch: Stretch, limit: int, among: int) -> list[str]:
+        # Their ids tell near enough when runs were made, and an index of them holds nothing else.
+        """Of so many schedules, the newest, those with the fewest runs in the stretch, but with one."""
+        sieve = await self._sieve(tenant_id, stretch)
+        made = (runs.c.schedule_id == schedules.c.id, *sieve.near())
+        number = select(func.count()).select_from(runs).where(*made).scalar_subquery()
+        there = (schedules.c.tenant_id == tenant_id, schedules.c.status != Status.DELETED)
+        query = select(schedules.c.id, number.label("runs")).where(*there).order_by(schedules.c.id.desc()).limit(among)
+        found = sorted((row.runs, row.id) for row in await self._all(query) if row.runs)
+        return [schedule_id for _, schedule_id in found[:limit]]
+
+    async def counts(
+        self, tenant_id: str, stretch: Stretch, schedule_id: str | None = None
+    ) -> list[tuple[int, RunState, int]]:
+        """How many runs of each state were made in each bucket."""
+        if schedule_id is not None:
+            return await self._counted(await self._sieve(tenant_id, stretch, [schedule_id]), stretch)
+        # Open runs are few, and found by their states; of those that have ended, entries of an index are counted.
+        still = await self._sieve(tenant_id, stretch, None, Term("state", tuple(sorted(OPEN))))
+        tiles = counting.cut(stretch.start, stretch.end, timedelta(seconds=stretch.width))
+        ended = await counting.by_tile(self.conn, self.dialect, tenant_id, tiles)
+        return [*ended, *await self._counted(still, stretch)]
+
+    async def _counted(self, sieve: Sieve, stretch: Stretch) -> list[tuple[int, RunState, int]]:
+        cut = select(bucket(stretch).label("bucket"), runs.c.state.label("state")).where(*sieve.where()).subquery()
+        query = select(cut.c.bucket, cut.c.state, func.count().label("runs")).group_by(cut.c.bucket, cut.c.state)
+        return [(int(row.bucket), RunState(row.state), row.runs) for row in await self._all(query)]
+
+    async def missing(self, tenant_id: str, start: datetime, end: datetime, limit: int) -> list[str]:
+        """The schedules that missed instants of [start, end), the latest first."""
+        query = (
+            select(ledger.c.schedule_id)
+            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
+            .where(ledger.c.fate == Fate.MISSED)
+            .group_by(ledger.c.schedule_id)
+            .order_by(func.max(ledger.c.last_at).desc(), ledger.c.schedule_id)
+            .limit(limit)
+        )
+        return [row.schedule_id for row in await self._all(query)]
+
+    async def unmade_counts(
+        self, tenant_id: str, tiles: Sequence[tuple[datetime, datetime]]
+    ) -> list[tuple[int, Fate, int]]:
+        """How many were missed or skipped in each tile [start, end); without ranges that lie in more than one."""
+        return await counting.unmade(self.conn, self.dialect, tenant_id, tiles)
+
+    async def fared(self, tenant_id: str, since: datetime, most: int) -> list[Record]:
+        """How the newest `most` runs of schedules ended that were made since then; one for each schedule."""
+        within = Query((Term("since", at=since),))
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, within, since)
+        return await faring.fared(self.conn, sieve.where(), most)
+
+    async def unmade(
+        self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
+    ) -> Unmade:
+        """Instants of [start, end) that were missed or skipped: `only` of these schedules, or `long` ranges alone."""
+        query = (
+            select(ledger, ledger.c["count"].label("instants"))
+            .where(ledger.c.tenant_id == tenant_id, ledger.c.last_at >= start, ledger.c.first_at < end)
+            .where(ledger.c.fate.in_([Fate.MISSED, Fate.SKIPPED]))
+        )
+        if only is not None:
+            query = query.where(self.dialect.among(ledger.c.schedule_id, only))
+        if long:
+            query = query.where(ledger.c.first_at < ledger.c.last_at)
+        found = await self._all(query.order_by(ledger.c.last_at.desc()).limit(MOST_ENTRIES + 1))
+        more = len(found) > MOST_ENTRIES
+        entries = [
+            (row.schedule_id, Entry(row.first_at, row.last_at, row.instants, Fate(row.fate), Reason(row.reason)))
+            for row in found
+        ]
+        return Unmade(entries[:MOST_ENTRIES], more)
+
+    async def _sieve(self, tenant_id: str, stretch: Stretch, only: Sequence[str] | None = None, *terms: Term) -> Sieve:
+        """Runs that were made in the stretch, found by their ids where those tell the time."""
+        within = Query((Term("since", at=stretch.start), Term("until", at=stretch.end), *terms))
+        if only is not None:
+            within = within.also(Term("schedule", tuple(only)))
+        return await Sieve.of(self.conn, self.dialect, tenant_id, within, stretch.end)
+
+    async def _all(self, query: Select[Any]) -> Sequence[Any]:
+        return list((await self.conn.execute(query)).all())
+
+
+def bucket(stretch: Stretch) -> ColumnElement[int]:
+    """Which bucket of the stretch a run was made in."""
+    return Elapsed(literal(stretch.start, Moment()), runs.c.created_at) // (stretch.width * 1000)
+
+
+def _end(row: Any) -> datetime | None:
+    return row.finished if row.ended == row.runs else None
+
+
+def _ended(row: Any) -> Ended:
+    took = None if row.started_at is None else round((row.finished_at - row.started_at).total_seconds() * 1000, 3)
+    return Ended(row.id, RunState(row.state), row.finished_at, took, message_of(row.error))

@@ -1,0 +1,164 @@
+"""What needs a person now. Empty means that all is well."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.errors import Unavailable
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.node import SEEN, NodeState
+from foliot.engine.model.queue import Queue
+from foliot.engine.model.stall import PATIENCE, Standstill, Why
+from foliot.engine.sql.queues import SqlQueues
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.insights.model import attention
+from foliot.features.insights.model.attention import Item, Kind
+from foliot.features.insights.sql.attention import SqlTroubles
+from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.usecases.change import SKEW
+from foliot.features.workers.usecases import Worker, read_worker
+
+WINDOW = timedelta(hours=24)
+OVERDUE = timedelta(seconds=60)
+"""Later than that is late, for an instant and for a run in a paused queue."""
+SLOW = timedelta(minutes=5)
+"""So long may a run wait though workers serve its queue."""
+EACH = 20
+"""Of one kind; more of them is one thing more."""
+LETTERS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """When somebody looked, and what was found, worst first."""
+
+    at: datetime
+    items: Sequence[Item]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attention:
+    """Looks at what is wrong and hardly at anything else: how much is stored does not matter."""
+
+    store: Database
+    clock: Clock
+    knowledge: Knowledge
+
+    async def check(self, caller: Caller) -> Checked:
+        """Actions that the caller may not take are left out, and processes of the house for all but its keepers.
+
+        When the store tells nothing, this process tells what it knows by itself.
+        """
+        demand(caller, Verb.READ, Thing.RUN)
+        now = self.clock.now()
+        own = await self.knowledge.own()
+        try:
+            items = await self._found(caller, own, now)
+        except Unavailable:
+            items = _standing(self.knowledge.told(own, ()), caller, now, waits=False)
+            if not items:
+                raise
+        return Checked(now, [_allowed(one, caller) for one in attention.ranked(items)])
+
+    async def _found(self, caller: Caller, own: Sequence[Standstill], now: datetime) -> list[Item]:
+        async with self.store.read(caller.tenant_id) as tx:
+            items = await self._troubles(tx, caller, now)
+            waiting = await SqlTroubles(tx).waiting(caller.tenant_id)
+        # Queues and processes are the house's: a transaction that sees one tenant alone would not see them.
+        async with self.store.read() as tx:
+            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
+            rows = await SqlUpkeep(tx).nodes(now - WINDOW)
+        workers = [read_worker(row, now) for row in rows]
+        items += _queues(waiting, said, workers, now)
+        if may(caller, Verb.READ, Thing.HOUSE):
+            items += _lost(workers, now)
+        late = now - timedelta(seconds=PATIENCE)
+        waits = any(oldest < late for _, oldest in waiting.values()) or any(one.kind is Kind.LATE for one in items)
+        stands = self.knowledge.told(
+            own, [(row["id"], row["report"] or {}) for row in rows if row["seen_at"] > now - SEEN]
+        )
+        return items + _standing(stands, caller, now, waits=waits)
+
+    async def _troubles(self, tx: Transaction, caller: Caller, now: datetime) -> list[Item]:
+        tenant_id, found = caller.tenant_id, SqlTroubles(tx)
+        items = await self._failing(tx, tenant_id, now)
+        late, first = await found.overdue(tenant_id, now - OVERDUE, EACH + 1)
+        dues = [(one.name, one.schedule_id, one.at) for one in first if one.at is not None]
+        if late > EACH:
+            items.append(attention.all_late(late, dues[0][2], now))
+        else:
+            items += [attention.late(name, schedule_id, due, now) for name, schedule_id, due in dues]
+        items += [
+            attention.missed(one.name, one.schedule_id, one.count, one.first, one.reason)
+            for one in await found.missed(tenant_id, now - WINDOW, now + SKEW, EACH)
+        ]
+        items += [
+            attention.damaged(one.name, one.schedule_id, one.why, one.at)
+            for one in await found.damaged(tenant_id, EACH)
+        ]
+        led = await SqlSchedules(tx).ahead(now + SKEW, EACH + 1, tenant_id)
+        if len(led) > EACH:
+            items.append(attention.all_ahead(EACH))
+        else:
+            items += [attention.ahead(name, schedule_id) for _, schedule_id, name in led]
+        if may(caller, Verb.READ, Thing.DEAD_LETTER) and (dead := await found.letters(tenant_id, LETTERS, now)):
+            items.append(
+                attention.dead_letters(dead.count, LETTERS, dead.alike, dead.message, dead.oldest, dead.newest_id)
+            )
+        return items
+
+    async def _failing(self, tx: Transaction, tenant_id: str, now: datetime) -> list[Item]:
+        named = await SqlTroubles(tx).failing(tenant_id, now - WINDOW, EACH * 10 + 1)
+        shown = named[:EACH]
+        outcomes = await SqlHistory(tx).outcomes(tenant_id, [one.schedule_id for one in shown], SHOWN, why=True)
+        wells = [(one.name, Wellness(one.schedule_id, outcomes.get(one.schedule_id, ()))) for one in shown]
+        items = [item for name, wellness in wells if (item := attention.failing(name, wellness))]
+        return [*items, attention.more_failing(len(named) - EACH)] if len(named) > EACH else items
+
+
+def _queues(
+    waiting: Mapping[str, tuple[int, datetime]],
+    said: Mapping[str, Queue],
+    workers: Sequence[Worker],
+    now: datetime,
+) -> list[Item]:
+    items = []
+    alive = [one for one in workers if one.state is not NodeState.STALE]
+    for queue, (depth, oldest) in sorted(waiting.items()):
+        paused = said.get(queue, Queue(queue)).paused_at is not None
+        if paused and now - oldest > OVERDUE:
+            items.append(attention.stalled(queue, depth, oldest, now, said[queue].reason))
+        elif not paused and now - oldest > OVERDUE and not any(one.takes(queue) for one in alive):
+            items.append(attention.no_worker(queue, depth, oldest))
+        elif not paused and now - oldest > SLOW:
+            items.append(attention.stalled(queue, depth, oldest, now, None))
+    return items
+
+
+def _standing(found: Sequence[Standstill], caller: Caller, now: datetime, *, waits: bool) -> list[Item]:
+    """Whoever keeps the house reads all of it; a tenant what concerns everybody, and, while its own work waits, why."""
+    if may(caller, Verb.READ, Thing.HOUSE):
+        return [attention.standstill(one.why.value, one.whole(), one.seconds, now) for one in found]
+    return [
+        attention.standstill(one.why.value, one.seen_by(caller.tenant_id), one.seconds, now)
+        for one in found
+        if waits or one.why in {Why.STORE, Why.CLOCK}
+    ]
+
+
+def _lost(workers: Sequence[Worker], now: datetime) -> list[Item]:
+    silent = [one for one in workers if one.state is NodeState.STALE and one.takes_runs]
+    silent.sort(key=lambda one: one.seen_at, reverse=True)
+    return [attention.lost_worker(one.id, one.seen_at, one.in_flight, now) for one in silent[:EACH]]
+
+
+def _allowed(item: Item, caller: Caller) -> Item:
+    return replace(item, actions=[action for action in item.actions if may(caller, *action.needs)])

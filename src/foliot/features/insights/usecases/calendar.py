@@ -1,0 +1,235 @@
+"""Hours or days as people count them in their zone: what ran in each, what did not, and what is planned."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Invalid
+from foliot.core.ports import Clock
+from foliot.core.threads import REQUESTS
+from foliot.core.time.calendar_cells import Granularity, Tile, tiles
+from foliot.core.time.zone import zone_info
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.ledger import Entry, Fate
+from foliot.engine.model.planned_counts import Ahead, Budget, Foresight, skipped
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.insights.model.history import Stretch
+from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.schedules.usecases.schedules import find_schedule
+
+MOST_TILES = 800
+MOST_SCHEDULES = 5000
+STEPS = 30_000
+"""Instants found and tiles counted for one answer; beyond them planned instants are spread evenly."""
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(slots=True)
+class Cell:
+    """One hour or day."""
+
+    at: datetime
+    local: str
+    counts: Counter[str] = field(default_factory=Counter)
+    planned: int = 0
+    missed: int = 0
+    skipped: int = 0
+
+    @property
+    def total(self) -> int:
+        """Runs that were made in it."""
+        return sum(self.counts.values())
+
+    def unmake(self, fate: Fate, count: int) -> None:
+        """Instants of it that made no run."""
+        if fate is Fate.MISSED:
+            self.missed += count
+        else:
+            self.skipped += count
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """The cells of a stretch of time; `exact` unless there was so much that some of it is spread evenly or left out."""
+
+    zone: str
+    granularity: Granularity
+    cells: Sequence[Cell]
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which part of the calendar is wanted."""
+
+    start: datetime | None
+    end: datetime | None
+    granularity: Granularity
+    zone: str | None
+    schedule_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calendars:
+    """Counts the past in the database, and the future by triggers."""
+
+    store: Database
+    clock: Clock
+    default_zone: str = "UTC"
+
+    async def cells(self, caller: Caller, asked: Asked) -> Month:
+        """Of one schedule, or of all; without bounds, this month as it is in the zone."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        demand(caller, Verb.READ, Thing.RUN)
+        zone = asked.zone or self.default_zone
+        info, now = zone_info(zone), self.clock.now()
+        start, end = _bounds(asked, info, now)
+        found = tiles(start, end, asked.granularity, zone)
+        if len(found) > MOST_TILES:
+            told = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
+            raise Invalid("to", told, got=end.isoformat())
+        async with self.store.read(caller.tenant_id) as tx:
+            made = await _made(tx, caller.tenant_id, found, asked.schedule_id)
+            unmade = await _unmade(tx, caller.tenant_id, found, asked.schedule_id)
+            if asked.schedule_id is not None:
+                schedules: Sequence[Schedule] = [await find_schedule(tx, caller, asked.schedule_id)]
+            else:
+                schedules = await SqlSearching(tx).schedules(caller.tenant_id, Query(), Page(MOST_SCHEDULES))
+        # Thousands of triggers take a while, and others must not wait for them.
+        return await REQUESTS.run(_draw, _Sheet(found, zone, asked.granularity), made, unmade, schedules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """What the cells are drawn on."""
+
+    tiles: Sequence[Tile]
+    zone: str
+    granularity: Granularity
+
+
+@dataclass(frozen=True, slots=True)
+class _Unmade:
+    """Instants that made no run: counted by cell, and ranges that are not counted there."""
+
+    counts: Sequence[tuple[int, Fate, int]]
+    entries: Sequence[tuple[str, Entry]]
+    complete: bool
+
+
+def _bounds(asked: Asked, zone: ZoneInfo, now: datetime) -> tuple[datetime, datetime]:
+    local = now.astimezone(zone)
+    month = datetime(local.year, local.month, 1, tzinfo=zone)
+    start = asked.start or month.astimezone(UTC)
+    following = datetime(month.year + month.month // 12, month.month % 12 + 1, 1, tzinfo=zone).astimezone(UTC)
+    end = asked.end or (following if asked.start is None else start + (following - month))
+    if end <= start:
+        raise Invalid("to", "must be later than 'from'", got=end.isoformat())
+    return start, end
+
+
+async def _made(
+    tx: Transaction, tenant_id: str, found: Sequence[Tile], schedule_id: str | None
+) -> list[tuple[datetime, RunState, int]]:
+    """(a moment within the tile, state, count); one question for each stretch without a change of the clock."""
+    counted = []
+    for stretch in _stretches(found):
+        for place, state, count in await SqlHistory(tx).counts(tenant_id, stretch, schedule_id):
+            counted.append((stretch.start + place * timedelta(seconds=stretch.width), state, count))
+    return counted
+
+
+async def _unmade(tx: Transaction, tenant_id: str, found: Sequence[Tile], schedule_id: str | None) -> _Unmade:
+    start, end = found[0].start, found[-1].end
+    if schedule_id is not None:
+        its = await SqlHistory(tx).unmade(tenant_id, start, end, [schedule_id])
+        return _Unmade((), its.entries, not its.more)
+    # What lies within one tile is counted by the database; only ranges over several are taken apart here.
+    counts = await SqlHistory(tx).unmade_counts(tenant_id, [(tile.start, tile.end) for tile in found])
+    ranges = await SqlHistory(tx).unmade(tenant_id, start, end, long=True)
+    edges = _edges(found)
+    across = [(whose, entry) for whose, entry in ranges.entries if not _within(entry, edges)]
+    return _Unmade(counts, across, not ranges.more)
+
+
+def _edges(found: Sequence[Tile]) -> list[datetime]:
+    return [*(tile.start for tile in found), found[-1].end]
+
+
+def _within(entry: Entry, edges: Sequence[datetime]) -> bool:
+    """Whether one tile holds the whole range."""
+    inside = edges[0] <= entry.first and entry.last < edges[-1]
+    return inside and bisect_right(edges, entry.first) == bisect_right(edges, entry.last)
+
+
+def _stretches(found: Sequence[Tile]) -> Iterable[Stretch]:
+    """Neighbouring tiles of the same length, as stretches that the database can cut by itself."""
+    first = 0
+    for place in range(1, len(found) + 1):
+        # A stretch may end within its last tile, and a first one may begin within its own.
+        if place == len(found) or found[place].length != found[first].length:
+            width = int(found[first].length.total_seconds())
+            yield Stretch(found[first].start, found[place - 1].end, max(width, 1))
+            first = place
+
+
+def _draw(
+    sheet: _Sheet,
+    made: Iterable[tuple[datetime, RunState, int]],
+    unmade: _Unmade,
+    schedules: Sequence[Schedule],
+) -> Month:
+    edges = _edges(sheet.tiles)
+    cells = [Cell(tile.start, tile.local) for tile in sheet.tiles]
+    for at, state, count in made:
+        cells[bisect_right(edges, at) - 1].counts[state.value] += count
+    known = {one.id: one for one in schedules}
+    exact, budget, behind = unmade.complete, Budget(STEPS), Budget(STEPS)
+    foresight, plans = Foresight(edges[0], edges[-1]), Counter[Ahead]()
+    for cell, fate, count in unmade.counts:
+        cells[cell].unmake(fate, count)
+    for schedule_id, entry in unmade.entries:
+        found, sure = _spread(entry, known.get(schedule_id), edges, behind)
+        exact &= sure
+        for cell, count in found.items():
+            cells[cell].unmake(entry.fate, count)
+    for schedule in schedules:
+        if (skip := skipped(schedule, edges[0], edges[-1])) is not None:
+            cells[bisect_right(edges, skip) - 1].skipped += 1
+        if (plan := foresight.of(schedule)) is not None:
+            plans[plan] += 1
+    # Many schedules share a trigger, and what it does is asked once.
+    for plan, number in plans.items():
+        spread, sure = plan.spread(edges, budget)
+        exact &= sure
+        for cell, count in spread.items():
+            cells[cell].planned += count * number
+    return Month(sheet.zone, sheet.granularity, cells, exact)
+
+
+def _spread(
+    entry: Entry, schedule: Schedule | None, edges: Sequence[datetime], budget: Budget
+) -> tuple[dict[int, int], bool]:
+    """How many of a range of the ledger lie in which cell, and whether that is exact."""
+    low, high = max(entry.first, edges[0]), min(entry.last, edges[-1] - _TICK)
+    first, last = bisect_right(edges, low) - 1, bisect_right(edges, high) - 1
+    whole = (low, high) == (entry.first, entry.last)
+    if first == last and whole:
+        return {first: entry.count}, True
+    if schedule is None:
+        return dict.fromkeys(range(first, last + 1), 1), False
+    trigger, end = schedule.spec.trigger, high + _TICK
+    count = entry.count if whole else min(trigger.count(low, end), entry.count)
+    found, sure = Ahead(trigger, low, end, count).spread(edges[first : last + 2], budget)
+    return {first + cell: number for cell, number in found.items()}, sure

@@ -1,0 +1,277 @@
+"""The strip of time: what ran, what made no run, and what is planned, folded so that it can be drawn."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Invalid
+from foliot.core.ports import Clock
+from foliot.core.threads import REQUESTS
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.ledger import Entry, Fate, Reason
+from foliot.engine.model.planned_counts import Ahead, Budget, Foresight, skipped
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.insights.model.history import Bar, Stretch
+from foliot.features.insights.model.timeline import PLANNED, Group, Grouping, Mark, chosen, collisions, fold, width_of
+from foliot.features.insights.sql.history import SqlHistory
+
+PAST = FUTURE = timedelta(hours=24)
+LONGEST = timedelta(days=366)
+BUCKETS = 96
+MOST_GROUPS = 80
+MOST_SCHEDULES = 5000
+"""Schedules that are looked at; of more, the newest."""
+SINGLE = 48
+"""So many instants of one schedule are marked one by one; more are counted bucket by bucket."""
+STEPS = 30_000
+"""Instants found and buckets counted for one answer; beyond them planned instants are spread evenly."""
+MOST_COLLISIONS = 100
+LOOSE = ""
+"""The key of runs without a schedule."""
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A timeline."""
+
+    start: datetime
+    end: datetime
+    now: datetime
+    width: int
+    groups: Sequence[Group]
+    collisions: Sequence[tuple[datetime, int]]
+    dropped: int
+    """Groups for which there was no room."""
+    complete: bool
+    """Whether every range of instants that made no run is drawn; of very many, only the newest are."""
+
+    @property
+    def marks(self) -> int:
+        return sum(len(group.marks) for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """What the store knows of the stretch."""
+
+    schedules: Sequence[Schedule]
+    bars: Sequence[Bar]
+    unmade: Sequence[tuple[str, Entry]]
+    names: Mapping[str, str]
+    """Of schedules that are no longer there, or were not looked at."""
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timelines:
+    """Draws the past from runs and ledger, the future from triggers."""
+
+    store: Database
+    clock: Clock
+
+    async def strip(
+        self,
+        caller: Caller,
+        query: Query,
+        start: datetime | None = None,
+        end: datetime | None = None,
+        by: Grouping = Grouping.SCHEDULE,
+    ) -> Strip:
+        """`query` narrows it to some schedules; without bounds, a day back and a day ahead."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        demand(caller, Verb.READ, Thing.RUN)
+        now = self.clock.now()
+        start, end = window(start, end, now)
+        stretch = Stretch(start, end, width_of(end - start, BUCKETS), by)
+        async with self.store.read(caller.tenant_id) as tx:
+            past = await _read(tx, caller.tenant_id, query, stretch)
+        # Thousands of triggers take a while, and others must not wait for them.
+        return await REQUESTS.run(_draw, past, stretch, now)
+
+
+def window(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:
+    """A stretch with two ends, of a length that can be answered."""
+    start = start or (now if end is None else min(end, now)) - PAST
+    end = end or max(start, now) + FUTURE
+    if end <= start:
+        raise Invalid("to", "must be later than 'from'", got=end.isoformat())
+    if end - start > LONGEST:
+        raise Invalid("to", f"must be at most {LONGEST.days} days after 'from'", got=end.isoformat())
+    return start, end
+
+
+async def _read(tx: Transaction, tenant_id: str, query: Query, stretch: Stretch) -> _Past:
+    schedules = await SqlSearching(tx).schedules(tenant_id, query, Page(MOST_SCHEDULES))
+    mine = {one.id for one in schedules}
+    only = sorted(mine) if query else None
+    if stretch.by is Grouping.SCHEDULE and len(schedules) > MOST_GROUPS:
+        only = await _candidates(tx, tenant_id, schedules, stretch, only)
+    bars = await SqlHistory(tx).bars(tenant_id, stretch, only)
+    found = await SqlHistory(tx).unmade(tenant_id, stretch.start, stretch.end, only)
+    unmade = found.entries
+    keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is Grouping.SCHEDULE else set()
+    strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
+    return _Past(schedules, bars, unmade, await SqlHistory(tx).names(tenant_id, sorted(strangers)), not found.more)
+
+
+async def _candidates(
+    tx: Transaction, tenant_id: str, schedules: Sequence[Schedule], stretch: Stretch, only: Sequence[str] | None
+) -> list[str]:
+    """Those among which `chosen` will choose: the past of others need not be read."""
+    mine = {one.id for one in schedules}
+    due = [one for one in schedules if one.next_at is not None and one.next_at < stretch.end]
+    due.sort(key=lambda one: (one.next_at, one.id))
+    found = {one.id for one in due[:MOST_GROUPS]}
+    found |= set(await SqlHistory(tx).failing(tenant_id, stretch, only, MOST_GROUPS))
+    missing = await SqlHistory(tx).missing(tenant_id, stretch.start, stretch.end, MOST_SCHEDULES)
+    found |= set([one for one in missing if only is None or one in mine][:MOST_GROUPS])
+    if len(due) < MOST_GROUPS:
+        rare = await SqlHistory(tx).rare(tenant_id, stretch, MOST_SCHEDULES, MOST_SCHEDULES)
+        found |= set([one for one in rare if only is None or one in mine][:MOST_GROUPS])
+    return sorted(found)
+
+
+def _draw(past: _Past, stretch: Stretch, now: datetime) -> Strip:
+    rows = _Rows(stretch.by, {one.id: one for one in past.schedules}, past.names, {})
+    for bar in past.bars:
+        # What waits has no length, what runs has it up to now.
+        until = None if bar.state is RunState.QUEUED else bar.until if bar.state.final else now
+        single = bar.run_id if bar.count == 1 else None
+        for group in rows.of_bar(bar):
+            group.marks.append(Mark(bar.at, until, bar.state.value, bar.count, single))
+    for schedule_id, entry in [*past.unmade, *_wished(past.schedules, stretch)]:
+        mark = _unmade(entry, rows.known.get(schedule_id), stretch)
+        for group in rows.of_schedule(schedule_id):
+            group.marks.append(mark)
+    # Many schedules share a trigger: what it will do is asked once, and in a row of many schedules counted at once.
+    plans: dict[str, Counter[Ahead]] = {}
+    every: Counter[Ahead] = Counter()
+    foresight = Foresight(stretch.start, stretch.end)
+    for schedule in past.schedules:
+        if plan := foresight.of(schedule):
+            every[plan] += 1
+            for group in rows.of_schedule(schedule.id):
+                group.due = min(group.due or plan.start, plan.start)
+                plans.setdefault(group.key, Counter())[plan] += 1
+    # Only what is shown is drawn.
+    shown, dropped = chosen(rows.made.values(), MOST_GROUPS)
+    pencil = _Pencil.on(stretch)
+    for group in shown:
+        group.marks += pencil.planned(plans.get(group.key, Counter()))
+        rows.describe(group)
+    fold(shown, stretch.width)
+    meetings = collisions(_starts(every), MOST_COLLISIONS)
+    return Strip(stretch.start, stretch.end, now, stretch.width, shown, meetings, dropped, past.complete)
+
+
+def _wished(schedules: Sequence[Schedule], stretch: Stretch) -> Iterator[tuple[str, Entry]]:
+    """Planned instants that somebody wants skipped, as the ledger will have them."""
+    for one in schedules:
+        if (skip := skipped(one, stretch.start, stretch.end)) is not None:
+            yield one.id, Entry(skip, skip, 1, Fate.SKIPPED, Reason.REQUESTED, one.skip_by)
+
+
+def _starts(plans: Mapping[Ahead, int]) -> Counter[datetime]:
+    """How many schedules begin at which minute, of those that are not due all the time."""
+    budget, starts = Budget(STEPS), Counter[datetime]()
+    for plan, number in plans.items():
+        if plan.count <= SINGLE and budget.take(plan.count):
+            for minute in {at.replace(second=0, microsecond=0) for at in plan.instants()}:
+                starts[minute] += number
+    return starts
+
+
+@dataclass(frozen=True, slots=True)
+class _Pencil:
+    """Draws what is planned, as long as there is something left to draw with."""
+
+    edges: Sequence[datetime]
+    budget: Budget
+
+    @classmethod
+    def on(cls, stretch: Stretch) -> _Pencil:
+        step = timedelta(seconds=stretch.width)
+        count = -((stretch.start - stretch.end) // step)
+        return cls([*(stretch.start + place * step for place in range(count)), stretch.end], Budget(STEPS))
+
+    def planned(self, plans: Mapping[Ahead, int]) -> list[Mark]:
+        """Of a few instants, each; of many, how many there are between two edges."""
+        if sum(plan.count for plan in plans) <= SINGLE and self.budget.take(SINGLE):
+            return [Mark(at, None, PLANNED, number) for plan, number in plans.items() for at in plan.instants()]
+        counts, first = Counter[int](), min((plan.start for plan in plans), default=self.edges[0])
+        for plan, number in plans.items():
+            for cell, count in plan.spread(self.edges, self.budget)[0].items():
+                counts[cell] += count * number
+        return [
+            Mark(max(self.edges[cell], first), self.edges[cell + 1], PLANNED, count)
+            for cell, count in sorted(counts.items())
+        ]
+
+
+def _unmade(entry: Entry, schedule: Schedule | None, stretch: Stretch) -> Mark:
+    """A range of the ledger, cut to the stretch."""
+    first, last = max(entry.first, stretch.start), min(entry.last, stretch.end)
+    count = entry.count
+    if schedule is not None and (first, last) != (entry.first, entry.last):
+        count = max(min(schedule.spec.trigger.count(first, last + _TICK), count), 1)
+    return Mark(first, last, entry.fate.value, count)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The groups, made as they are needed."""
+
+    by: Grouping
+    known: Mapping[str, Schedule]
+    names: Mapping[str, str]
+    made: dict[str, Group]
+
+    def of_bar(self, bar: Bar) -> list[Group]:
+        match self.by:
+            case Grouping.SCHEDULE:
+                return self.of_schedule(bar.key or LOOSE)
+            case Grouping.QUEUE:
+                return [self._group(bar.key or "")]
+            case Grouping.TAG:
+                return [self._group(tag) for tag in (bar.key or "").split("\n") if tag]
+
+    def of_schedule(self, schedule_id: str) -> list[Group]:
+        schedule = self.known.get(schedule_id)
+        match self.by:
+            case Grouping.SCHEDULE:
+                return [self._row(schedule_id, schedule)]
+            case Grouping.QUEUE:
+                return [] if schedule is None else [self._group(schedule.spec.queue)]
+            case Grouping.TAG:
+                return [] if schedule is None else [self._group(tag) for tag in schedule.tags]
+
+    def _group(self, key: str) -> Group:
+        return self.made.setdefault(key, Group(key, key))
+
+    def _row(self, schedule_id: str, schedule: Schedule | None) -> Group:
+        if schedule_id not in self.made:
+            self.made[schedule_id] = self._new(schedule_id, schedule)
+        return self.made[schedule_id]
+
+    def _new(self, schedule_id: str, schedule: Schedule | None) -> Group:
+        if schedule is not None:
+            return Group(schedule_id, schedule.name, schedule.spec.kind, schedule_id)
+        if schedule_id == LOOSE:
+            return Group(LOOSE, "Without a schedule")
+        return Group(schedule_id, self.names.get(schedule_id, schedule_id), schedule_id=schedule_id)
+
+    def describe(self, group: Group) -> None:
+        """What takes its time to say, said of those that are shown."""
+        schedule = self.known.get(group.schedule_id or "")
+        if schedule is not None:
+            group.summary, group.timezone = schedule.spec.trigger.summary, schedule.spec.trigger.rule.zone

@@ -1,0 +1,138 @@
+"""Copies jobs, and what crawls brought home, to a sink: new ones by their ids, open ones until they have ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from foliot.core.ids import RUN, floor_id
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.mongo_copier import Copied
+from foliot.features.crawls.model.crawl import CRAWL
+from foliot.features.crawls.model.job import JobView
+from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.jobs import mongo_documents
+from foliot.features.pipelines.mongo import SinkAway
+
+PERIOD = 2.0
+LOOK = 500
+"""Jobs that are looked at at once."""
+ITEMS = 500
+OVERLAP = timedelta(seconds=30)
+"""An id is made before its run is committed, and may show up behind a younger one: so far we look back each time."""
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class JobSink(Protocol):
+    """Takes documents of jobs and of items."""
+
+    async def mark(self) -> datetime | None: ...
+
+    async def remember(self, at: datetime) -> None: ...
+
+    async def write_jobs(self, documents: Sequence[Mapping[str, Any]]) -> int: ...
+
+    async def write_items(self, documents: Sequence[Mapping[str, Any]]) -> int: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class JobCopier:
+    """Any number is harmless: each writes the same documents under the same ids."""
+
+    clock: Clock
+    store: Database
+    sink: JobSink
+    name: str = "job_copier"
+    topics: Sequence[str] = ()
+    period: float = PERIOD
+    overlap: timedelta = OVERLAP
+    written: int = 0
+    refused: int = 0
+    away: str | None = None
+    _from: datetime | None = None
+    _open: dict[str, datetime] = field(default_factory=dict)
+    """Jobs that have not ended, by when they were made: they are looked at in every round."""
+    _known: dict[str, int] = field(default_factory=dict)
+    """The number of the last event of each job that was written and may be come across again."""
+
+    async def run_once(self) -> Copied:
+        try:
+            copied = await self._copy()
+        except SinkAway as away:
+            self.away = away.told
+            raise
+        self.away = None
+        return copied
+
+    def report(self) -> Mapping[str, Any]:
+        return {"mongodb_jobs": {"written": self.written, "refused": self.refused, "error": self.away}}
+
+    async def _copy(self) -> Copied:
+        if self._from is None:
+            self._from = await self.sink.mark() or BEGINNING
+        began = self.clock.now()
+        count = 0
+        for run_ids in _groups(sorted(self._open)):
+            count += await self._write(run_ids)
+        after = floor_id(RUN, self._from)
+        while new := await self._new(after):
+            count += await self._write([run_id for run_id in new if run_id not in self._open])
+            after = new[-1]
+        await self._go_on(began)
+        return Copied(count, self.period)
+
+    async def _new(self, after: str) -> Sequence[str]:
+        async with self.store.read() as tx:
+            return await SqlCrawls(tx).all_jobs_after((CRAWL, ARTICLES), after, LOOK)
+
+    async def _write(self, run_ids: Sequence[str]) -> int:
+        if not run_ids:
+            return 0
+        async with self.store.read() as tx:
+            views = await SqlCrawls(tx).job_views(run_ids)
+        for gone in set(run_ids) - {view.id for view in views}:
+            self._open.pop(gone, None)
+        changed = [view for view in views if self._known.get(view.id) != view.event_seq]
+        for view in changed:
+            if view.kind == CRAWL and view.state.final:
+                await self._write_items(view)
+        if changed:
+            self._count(len(changed), await self.sink.write_jobs([mongo_documents.job(view) for view in changed]))
+        for view in views:
+            self._known[view.id] = view.event_seq
+            if view.state.final:
+                self._open.pop(view.id, None)
+            else:
+                self._open[view.id] = view.created_at
+        return len(changed)
+
+    async def _write_items(self, view: JobView) -> None:
+        skip = 0
+        while found := await self._items(view, skip):
+            documents = mongo_documents.items(view, found, skip)
+            self._count(len(documents), await self.sink.write_items(documents))
+            skip += len(found)
+
+    async def _items(self, view: JobView, skip: int) -> Sequence[Any]:
+        async with self.store.read() as tx:
+            return (await SqlCrawls(tx).items(view.tenant_id, view.id, view.attempt, skip, ITEMS)).items
+
+    def _count(self, many: int, refused: int) -> None:
+        self.refused += refused
+        self.written += many - refused
+
+    async def _go_on(self, began: datetime) -> None:
+        """Whoever begins anew must come across everything that is open, and the last of what is not."""
+        before = min([began - self.overlap, *self._open.values()])
+        self._from = began - self.overlap
+        await self.sink.remember(before)
+        floor = floor_id(RUN, self._from)
+        self._known = {run_id: seq for run_id, seq in self._known.items() if run_id >= floor or run_id in self._open}
+
+
+def _groups(ids: Sequence[str]) -> list[Sequence[str]]:
+    return [ids[start : start + LOOK] for start in range(0, len(ids), LOOK)]

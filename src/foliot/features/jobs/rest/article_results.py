@@ -1,0 +1,118 @@
+"""What came of a job's articles: a page of JSON, a document per line, or a table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller
+from foliot.core.document import rfc3339
+from foliot.features.articles.model.article import Counts, ItemState
+from foliot.features.articles.model.fetch import ItemView, Previous
+from foliot.features.articles.usecases import Articles
+from foliot.features.jobs.rest.results import cell, table
+from foliot.features.jobs.usecases import Job
+from foliot.servers.http import encode
+
+BATCH = 100
+"""Articles read at once: each can be as long as a book."""
+COLUMNS = (
+    "article_id", "url", "source", "category", "title", "content", "author", "published_at", "language",
+    "canonical_url", "image", "scraped_at", "cached", "error", "previous_scraped_at",
+    "reference_count", "retry_count",
+)  # fmt: skip
+
+
+async def page(cases: UseCases, caller: Caller, job: Job, skip: int, limit: int) -> dict[str, Any]:
+    """So many of those that were read, after so many; and of those that could not be read, likewise."""
+    counts = job.counts or Counts()
+    read: Sequence[ItemView] = ()
+    failed: Sequence[ItemView] = ()
+    if job.run is not None and job.counts is not None:
+        read = await cases[Articles].page(caller, job.run.id, skip=skip, limit=limit, failed=False)
+        failed = await cases[Articles].page(caller, job.run.id, skip=skip, limit=limit, failed=True)
+    return {
+        "job_id": job.id,
+        "status": job.word,
+        "total_articles": counts.total,
+        "successful": counts.completed,
+        "failed": counts.failed,
+        "cancelled": counts.cancelled,
+        "results": [result(one) for one in read],
+        "failed_articles": [missed(one) for one in failed],
+    }
+
+
+def result(one: ItemView) -> dict[str, Any]:
+    """A page that was read."""
+    page = one.page
+    return {
+        "article_id": one.article_id,
+        "url": one.url,
+        "source": one.source,
+        "category": one.category,
+        "title": page.title,
+        "content": page.content,
+        "author": page.author,
+        "published_at": page.published_at,
+        "language": page.language,
+        "canonical_url": page.canonical_url,
+        "image": page.image,
+        "scraped_at": rfc3339(one.scraped_at),
+        "cached": one.state is ItemState.CACHED,
+        "reference_count": one.reference_count,
+        "retry_count": one.retry_count,
+        "previous_scraped_at": rfc3339(one.previous_scraped_at),
+    }
+
+
+def whole(one: ItemView, before: Previous | None) -> dict[str, Any]:
+    """A page with what it said before it changed."""
+    previous = before and {
+        "title": before.title,
+        "content": before.content,
+        "scraped_at": rfc3339(before.scraped_at),
+    }
+    return result(one) | {"previous": previous}
+
+
+def missed(one: ItemView) -> dict[str, Any]:
+    """A page that could not be read."""
+    error = one.error or {}
+    return {
+        "article_id": one.article_id,
+        "url": one.url,
+        "error": error.get("message", "unknown"),
+        "code": error.get("code"),
+        "attempted_at": rfc3339(one.at),
+        "reference_count": one.reference_count,
+        "retry_count": one.retry_count,
+    }
+
+
+def _told(one: ItemView) -> dict[str, Any]:
+    return result(one) | {"error": None if one.error is None else one.error.get("message")}
+
+
+async def as_ndjson(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
+    async for items in _all(cases, caller, job):
+        yield b"".join(encode.dumps(_told(one)) + b"\n" for one in items)
+
+
+async def as_csv(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
+    yield table([COLUMNS])
+    async for items in _all(cases, caller, job):
+        told = [_told(one) for one in items]
+        yield table([[cell(one[name]) for name in COLUMNS] for one in told])
+
+
+async def _all(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[Sequence[ItemView]]:
+    """Everything that is settled now, in the order it was asked for."""
+    after = 0
+    while job.run is not None and job.counts is not None:
+        found = await cases[Articles].items(caller, job.run.id, after=after, limit=BATCH)
+        if not found:
+            return
+        after = found[-1].position
+        yield [one for one in found if one.state not in {ItemState.PENDING, ItemState.CANCELLED}]

@@ -1,0 +1,292 @@
+"""Routes of jobs: crawls, as those who ask for them know them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Thing, Verb
+from foliot.core.document import rfc3339
+from foliot.core.errors import Conflict, Invalid, NotFound
+from foliot.engine.model.views import RunView
+from foliot.features.articles import schema as models_articles
+from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.usecases import Articles
+from foliot.features.jobs import schema as models_jobs
+from foliot.features.jobs.rest import article_results
+from foliot.features.jobs.rest import logs as job_logs
+from foliot.features.jobs.rest import results as job_results
+from foliot.features.jobs.usecases import Job, Jobs
+from foliot.servers.http import encode, sse
+from foliot.servers.http.models import UNKNOWN
+from foliot.servers.http.models import problem as problem_model
+from foliot.servers.http.permission import Follower, Who, identify_follower, permits
+from foliot.servers.http.problems import problem
+from foliot.servers.http.request import MAX_LIMIT, Cases
+from foliot.servers.http.sse import Followed
+
+router = APIRouter(prefix="/jobs", tags=["Jobs"])
+
+MAX_SKIP = 100_000
+NDJSON = "application/x-ndjson"
+CSV = "text/csv"
+
+_JOB_ID = re.compile(r"(?:run|sch)_[0-9a-f]{32}")
+_ARTICLE_ID = re.compile(r"art_[0-9a-f]{32}")
+_SEEN = re.compile(r"(?:(run_[0-9a-f]{32}):)?([0-9]{1,15})", re.ASCII)
+
+
+async def _job_id(job_id: Annotated[str, Path(description="What `POST /crawl` answered: `run_…` or `sch_…`.")]) -> str:
+    if not _JOB_ID.fullmatch(job_id):
+        raise NotFound("job", job_id[:64])
+    return job_id
+
+
+async def _article_id(article_id: Annotated[str, Path(description="As the results name it: `art_…`.")]) -> str:
+    if not _ARTICLE_ID.fullmatch(article_id):
+        raise NotFound("article", article_id[:64])
+    return article_id
+
+
+JobId = Annotated[str, Depends(_job_id)]
+ArticleId = Annotated[str, Depends(_article_id)]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")]
+Skip = Annotated[int, Query(ge=0, le=MAX_SKIP, description="How many to leave out first.")]
+StatusFilter = Annotated[
+    str | None,
+    Query(max_length=200, description="pending, running, finished, error or cancelled, in any case; or a run's state."),
+]
+
+
+@router.get("", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=models_jobs.Jobs, summary="List jobs")
+@router.get(
+    "/",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_jobs.Jobs,
+    summary="List jobs, newest first",
+)
+async def list_(
+    cases: Cases,
+    caller: Who,
+    status_filter: StatusFilter = None,
+    kind: Annotated[Literal["crawl", "articles"] | None, Query(description="Only jobs of this kind.")] = None,
+    limit: Limit = 50,
+    skip: Skip = 0,
+) -> Response:
+    """Those that run, did or will at once. What is planned is in `GET /api/schedules?kind=crawl`."""
+    found, total = await cases[Jobs].list(caller, status_filter, kind=kind, limit=limit, skip=skip)
+    return encode.answer({"jobs": [job(one) for one in found], "total": total})
+
+
+@router.get(
+    "/{job_id}/status",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_jobs.WholeJob,
+    responses=UNKNOWN,
+    summary="Where a job stands",
+)
+async def status(cases: Cases, caller: Who, job_id: JobId) -> Response:
+    """A schedule's id answers with its newest run's state, and when the next one is due."""
+    found, article_ids = await cases[Jobs].whole(caller, job_id)
+    return encode.answer(job(found) | {"article_ids": article_ids})
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which of the items are wanted, and how."""
+
+    format: str
+    limit: int
+    skip: int
+
+
+async def _part(
+    request: Request,
+    limit: Limit = 50,
+    skip: Skip = 0,
+    format: Annotated[  # noqa: A002 -- the contract's word
+        Literal["json", "ndjson", "csv"] | None, Query(description="Instead of `Accept`.")
+    ] = None,
+) -> Part:
+    accepted = request.headers.get("accept", "").lower()
+    asked = "ndjson" if NDJSON in accepted else "csv" if CSV in accepted else "json"
+    return Part(format or asked, limit, skip)
+
+
+@router.get(
+    "/{job_id}/results",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_jobs.Results | models_articles.ArticleResults,
+    responses={
+        **UNKNOWN,
+        200: {"content": {NDJSON: {"schema": {"type": "string"}}, CSV: {"schema": {"type": "string"}}}},
+    },
+    summary="What a crawl has brought home",
+)
+async def results(
+    request: Request,
+    cases: Cases,
+    caller: Who,
+    job_id: JobId,
+    part: Annotated[Part, Depends(_part)],
+) -> Response:
+    """A page; all of it with `Accept: application/x-ndjson` or `text/csv`. While the crawl runs, what there is so far.
+
+    A page of large items has fewer of them than was asked for: go on with `skip` where it ended.
+    """
+    job_ = await cases[Jobs].get(caller, job_id)
+    if job_.kind == ARTICLES:
+        return await _articles(request, cases, caller, job_, part)
+    if part.format == "json":
+        found, items = await cases[Jobs].results(caller, job_id, part.skip, part.limit)
+        told = {"job_id": job_id, "status": found.status.value, "total": items.total, "not_kept": items.not_kept}
+        return encode.answer({**told, "items": items.items})
+    found = await cases[Jobs].get(caller, job_id)
+    if part.format == "csv":
+        told_csv = job_results.as_csv(cases, caller, found)
+        return await sse.download(request.app, cases, caller, told_csv, sse.Named(CSV, f"{job_id}.csv"))
+    lines = job_results.as_ndjson(cases, caller, found)
+    return await sse.download(request.app, cases, caller, lines, sse.Named(NDJSON, f"{job_id}.ndjson"))
+
+
+@router.get(
+    "/{job_id}/results/{article_id}",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_articles.WholeArticle,
+    responses=UNKNOWN,
+    summary="One article, and what it said before",
+)
+async def article(cases: Cases, caller: Who, job_id: JobId, article_id: ArticleId) -> Response:
+    """Of a job of articles. `previous` is what the page said before it last changed; null when it was never seen to."""
+    job_ = await cases[Jobs].get(caller, job_id)
+    if job_.run is None:
+        raise NotFound("article", article_id)
+    return encode.answer(article_results.whole(*await cases[Articles].item(caller, job_.run.id, article_id)))
+
+
+async def _articles(request: Request, cases: UseCases, caller: Caller, found: Job, part: Part) -> Response:
+    if part.format == "json":
+        return encode.answer(await article_results.page(cases, caller, found, part.skip, part.limit))
+    if part.format == "csv":
+        rows = article_results.as_csv(cases, caller, found)
+        return await sse.download(request.app, cases, caller, rows, sse.Named(CSV, f"{found.id}.csv"))
+    lines = article_results.as_ndjson(cases, caller, found)
+    return await sse.download(request.app, cases, caller, lines, sse.Named(NDJSON, f"{found.id}.ndjson"))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Where a reader stopped: a line's number and, as the ids of a schedule's log say, whose line it was."""
+
+    run_id: str | None = None
+    number: int = 0
+
+    def of(self, found: Job) -> int:
+        """The number, if it was of this very run; of a schedule, a bare number says nothing."""
+        whose = found.id if self.run_id is None else self.run_id
+        return self.number if found.run is not None and whose == found.run.id else 0
+
+
+async def _seen(
+    last_event_id: Annotated[str | None, Header(description="The id of the last line that was read.")] = None,
+) -> Seen:
+    if not last_event_id:
+        return Seen()
+    found = _SEEN.fullmatch(last_event_id)
+    if found is None:
+        raise Invalid("Last-Event-ID", "must be the id of a line", got=last_event_id)
+    return Seen(found[1], int(found[2]))
+
+
+@router.get(
+    "/{job_id}/logs",
+    dependencies=[permits(Verb.READ, Thing.RUN, identify_follower)],
+    response_class=Response,
+    responses={
+        **UNKNOWN,
+        200: {
+            "description": "Lines as they come, then `end`",
+            "content": {
+                "text/event-stream": {"schema": {"type": "string"}},
+                "text/plain": {"schema": {"type": "string"}},
+            },
+        },
+    },
+    summary="The log of a crawl, as a stream",
+)
+async def logs(
+    request: Request,
+    cases: Cases,
+    caller: Follower,
+    job_id: JobId,
+    seen: Annotated[Seen, Depends(_seen)],
+    format: Annotated[  # noqa: A002 -- the contract's word
+        Literal["sse", "text"], Query(description="`text`: the whole log so far, as a file.")
+    ] = "sse",
+) -> Response:
+    """Server-sent events: `log` with `{"ts","level","msg"}` for each line, then `end` with
+    `{"status","spider_job_id"}`. `Last-Event-ID` goes on exactly where a reader stopped, also after the end.
+    """
+    found = await cases[Jobs].get(caller, job_id)
+    if seen.run_id is not None and found.schedule is not None:
+        # The schedule may have a newer run by now: first the rest of the one that was being read.
+        found = await cases[Jobs].of_schedule(caller, found, seen.run_id)
+    if format == "text":
+        lines = job_logs.as_text(cases, caller, found.run)
+        return await sse.download(request.app, cases, caller, lines, sse.Named("text/plain", f"{job_id}.log"))
+    if found.run is None:
+        return Response(job_logs.last_word(found.status, None), media_type="text/event-stream")
+    view = job_logs.LOGS if found.schedule is None else job_logs.logs_of_schedule(found.run)
+    followed = Followed(found.run, seen.of(found), view)
+    return await sse.follow(request.app, cases, caller, followed)
+
+
+@router.delete(
+    "/{job_id}",
+    dependencies=[permits(Verb.WRITE, Thing.RUN)],
+    response_model=models_jobs.CancelledJob,
+    responses={**UNKNOWN, **problem_model(400, "It is over already")},
+    summary="Cancel a job",
+)
+async def cancel(cases: Cases, caller: Who, job_id: JobId) -> Response:
+    """What waits ends now; a crawl that runs is told to stop, also where it runs. A schedule is deleted."""
+    try:
+        stopped = await cases[Jobs].cancel(caller, job_id)
+    except Conflict as over:
+        return problem("conflict", str(over), status=400)
+    message = f"Job cancelled. Removed {stopped.removed} pending tasks."
+    if stopped.stopping:
+        message += f" Told {stopped.stopping} running to stop."
+    return encode.answer({"job_id": job_id, "status": "CANCELLED", "message": message})
+
+
+def job(one: Job) -> dict[str, Any]:
+    """A job as JSON."""
+    run: RunView | None = one.run
+    return {
+        "job_id": one.id,
+        "kind": one.kind,
+        "status": one.word,
+        "state": None if run is None else run.state.value,
+        "run_id": None if run is None else run.id,
+        "created_at": rfc3339(one.created_at),
+        "updated_at": rfc3339(one.updated_at),
+        "started_at": None if run is None else rfc3339(run.started_at),
+        "finished_at": None if run is None else rfc3339(run.finished_at),
+        "completed_at": None if run is None else rfc3339(run.finished_at),
+        "spider_job_id": one.spider_job_id,
+        "scrapyd_job_id": one.spider_job_id,
+        "next_run": rfc3339(one.next_run),
+        "total_articles": None if one.counts is None else one.counts.total,
+        "completed": None if one.counts is None else one.counts.completed,
+        "cached": None if one.counts is None else one.counts.cached,
+        "failed": None if one.counts is None else one.counts.failed,
+        "pending": None if one.counts is None else one.counts.pending,
+        "cancelled": None if one.counts is None else one.counts.cancelled,
+        "progress": one.progress,
+        "error": None if run is None else run.error,
+    }

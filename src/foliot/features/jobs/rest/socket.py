@@ -1,0 +1,319 @@
+"""WebSockets of jobs: where one stands, or all of the tenant's, told as they move.
+
+Everything told is read from the store at the reader's own pace: a reader that stalls is closed, and costs nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketState
+
+from foliot.auth.identity_port import Identity
+from foliot.commands.limits import Limiter
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Caller, Thing, Verb, demand
+from foliot.core.errors import FoliotError, NotFound, Unauthenticated, Unavailable
+from foliot.core.ids import RUN, earlier_id
+from foliot.engine.model.event import Event, EventType
+from foliot.features.jobs.usecases import Job, Jobs
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.servers.http import encode, session_cookie
+from foliot.servers.http.permission import MAX_TOKEN, by_bearer
+from foliot.servers.http.same_site import same_origin
+from foliot.servers.http.sse import MOST, Reader, Streams
+from foliot.wakeups.feed import RUNS_TOPIC, run_topic
+
+router = APIRouter()
+
+BATCH = 500
+LOOK = 1.0
+"""How long a lost wake-up can delay news, and how often it is asked whether the reader still counts."""
+STALL = 10.0
+"""Seconds that a message may wait for its reader."""
+SNAPSHOT = 100
+"""Active jobs that `/ws` begins with, and follows at once."""
+OVERLAP = 5000
+"""Milliseconds by which two looks at the newest jobs overlap."""
+OVER = 1000
+PERMISSION = (Verb.READ, Thing.RUN)
+
+REFUSED, TOO_MANY, TOO_SLOW, GOING_AWAY, GONE = 1008, 1013, 1013, 1001, 4404
+_RUN_ID = re.compile(r"run_[0-9a-f]{32}")
+
+
+@dataclass(slots=True)
+class Told:
+    """How far the reader knows one job."""
+
+    seq: int
+    final: bool = False
+    behind: bool = False
+    """There is more than was read last."""
+
+
+@dataclass(slots=True)
+class Socket:
+    """One open connection."""
+
+    socket: WebSocket
+    cases: UseCases
+    reader: Reader
+    told: dict[str, Told] = field(default_factory=dict)
+
+    async def send(self, message: dict[str, Any]) -> None:
+        await self.send_text(encode.dumps(message).decode())
+
+    async def send_text(self, text: str) -> None:
+        """Wait for the reader, but not for ever."""
+        async with asyncio.timeout(STALL):
+            await self.socket.send_text(text)
+
+    async def begin(self, job: Job, after: int | None) -> None:
+        """The job as it stands; what comes after that number, or from now on, follows."""
+        run = job.run
+        seq = run.event_seq if run is not None and after is None else after or 0
+        self.told[job.id] = Told(seq)
+        # Whoever is behind is told the news first, and how it ended last.
+        behind = run is not None and seq < run.event_seq
+        await self.send(update(job, seq) | ({"status": job.moving} if behind else {}))
+
+    async def go_on(self, job_id: str) -> bool:
+        """Tell what is new of a job; true when there is more to tell at once."""
+        known = self.told[job_id]
+        caller = self.reader.caller
+        async with self.cases[Runs].backlog.turn(needed=known.behind):
+            run, events = await self.cases[Runs].events(caller, job_id, known.seq, BATCH)
+        job = await self.cases[Jobs].get(caller, job_id)
+        for event in events:
+            known.seq = event.seq
+            if (message := news(job, event)) is not None:
+                await self.send(message)
+        more = known.behind = known.seq < run.event_seq
+        if run.state.final and not more and not known.final:
+            known.final = True
+            await self.send(update(job, known.seq))
+        return more
+
+
+Hear = Callable[[Socket], Coroutine[Any, Any, None]]
+
+
+@router.websocket("/ws/jobs/{job_id}")
+async def job(socket: WebSocket, job_id: str, after: int | None = None) -> None:
+    """One job: how it stands, each of its news, and how it ended; then the socket is closed."""
+    async with opened(socket) as one:
+        if one is None:
+            return
+        if not _RUN_ID.fullmatch(job_id) or (after is not None and not 0 <= after < 2**53):
+            await socket.close(GONE, "no such job")
+            return
+        try:
+            await _follow(one, job_id, after)
+        except NotFound:
+            await socket.close(GONE, "no such job")
+
+
+async def _follow(one: Socket, job_id: str, after: int | None) -> None:
+    # Listen first, then read: what happens in between wakes us.
+    async with one.cases.feed.listen(run_topic(job_id)) as waiter:
+        await one.begin(await one.cases[Jobs].get(one.reader.caller, job_id), after)
+        while await still(one):
+            with suppress(Unavailable):
+                if await one.go_on(job_id):
+                    continue
+            if one.told[job_id].final:
+                await one.socket.close(1000, "the job has ended")
+                return
+            await waiter.wait(LOOK)
+
+
+@router.websocket("/ws")
+async def jobs(socket: WebSocket) -> None:
+    """All of the tenant's jobs: those that are active now, then everything new."""
+    async with opened(socket) as one:
+        if one is None:
+            return
+        async with one.cases.feed.listen(RUNS_TOPIC) as waiter:
+            looks: Looks | None = None
+            while await still(one):
+                with suppress(Unavailable):
+                    looks = looks or await Looks.first(one)
+                    await _tell_all(one, looks)
+                await waiter.wait(LOOK / 2)
+
+
+@dataclass(slots=True)
+class Looks:
+    """How far the reader of all jobs knows which there are."""
+
+    newest: str
+    over: deque[str] = field(default_factory=lambda: deque(maxlen=OVER))
+    """Those whose end was told lately, and is not told again."""
+
+    @classmethod
+    async def first(cls, one: Socket) -> Looks:
+        """What ended before the reader came is none of its news."""
+        newest, _ = await one.cases[Jobs].list(one.reader.caller, limit=1)
+        looks = cls(newest[0].id if newest else f"{RUN}_")
+        looks.over += [found.id for found in await looks.made(one) if found.run and found.run.state.final]
+        return looks
+
+    async def made(self, one: Socket) -> Sequence[Job]:
+        """Jobs made since the last look. Clocks differ a little, and a commit takes its time: looks overlap."""
+        found = await one.cases[Jobs].after(one.reader.caller, earlier_id(self.newest, OVERLAP), SNAPSHOT)
+        self.newest = max([self.newest, *(job.id for job in found)])
+        return found
+
+
+async def _tell_all(one: Socket, looks: Looks) -> None:
+    """Everything that moves, and what came and went since the last look."""
+    active = {found.id: found for found in await one.cases[Jobs].active(one.reader.caller, SNAPSHOT)}
+    for found in active.values():
+        if found.id not in one.told:
+            await one.begin(found, None)
+    for found in await looks.made(one):
+        if found.id not in one.told and found.id not in looks.over:
+            await one.begin(found, 0)
+    for job_id, known in list(one.told.items()):
+        run = active[job_id].run if job_id in active else None
+        if run is not None and run.event_seq == known.seq:
+            continue
+        try:
+            while await one.go_on(job_id):
+                pass
+        except NotFound:
+            known.final = True
+        if known.final:
+            del one.told[job_id]
+            looks.over.append(job_id)
+
+
+@asynccontextmanager
+async def opened(socket: WebSocket, hear: Hear | None = None) -> AsyncIterator[Socket | None]:
+    """The connection, once we know who it is, None when it was refused; closed in the end, whatever happens.
+
+    What the reader says goes to `hear`, as long as the connection lasts.
+    """
+    streams: Streams = socket.app.state.streams
+    cases: UseCases = socket.app.state.cases
+    try:
+        caller = await _identify(socket, cases)
+        demand(caller, *PERMISSION)
+        limits = await cases[Limiter].of(caller.tenant_id)
+        cases[Limiter].stream(limits, streams.of[caller.tenant_id])
+    except FoliotError as refusal:
+        told = refusal.told if isinstance(refusal, Unavailable) else str(refusal)
+        await socket.close(REFUSED, told[:100])
+        yield None
+        return
+    if streams.open >= MOST:
+        await socket.close(TOO_MANY, f"this process has {MOST} streams open")
+        yield None
+        return
+    await socket.accept()
+    with streams.counted(caller.tenant_id):
+        one = Socket(socket, cases, Reader(socket.app.state.identity, caller))
+        hearing = asyncio.create_task(_hear(one) if hear is None else hear(one))
+        try:
+            yield one
+        except TimeoutError:
+            await close(socket, TOO_SLOW, "you read too slowly; come back with ?after=")
+        except WebSocketDisconnect:
+            pass
+        except RuntimeError:
+            # The reader left while we were telling.
+            if socket.client_state is WebSocketState.CONNECTED:
+                raise
+        finally:
+            hearing.cancel()
+            await close(socket, GOING_AWAY, "the server is stopping; come back with ?after=")
+
+
+async def close(socket: WebSocket, code: int, reason: str) -> None:
+    connected = WebSocketState.CONNECTED
+    if socket.application_state is connected and socket.client_state is connected:
+        with suppress(RuntimeError, TimeoutError):
+            async with asyncio.timeout(1):
+                await socket.close(code, reason)
+
+
+async def _hear(one: Socket) -> None:
+    """Nothing that a reader says matters, but that it left does."""
+    with suppress(WebSocketDisconnect, RuntimeError):
+        while (await one.socket.receive())["type"] != "websocket.disconnect":
+            pass
+
+
+async def still(one: Socket) -> bool:
+    """Whether there is somebody to tell, who still counts."""
+    streams: Streams = one.socket.app.state.streams
+    if streams.stopping.is_set() or one.socket.client_state is not WebSocketState.CONNECTED:
+        return False
+    if not await one.reader.counts():
+        await close(one.socket, REFUSED, "what you showed no longer counts")
+        return False
+    return True
+
+
+async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
+    """By `Authorization`, by a ticket, or by the dashboard's cookie; a page of another site is nobody."""
+    identity: Identity | None = socket.app.state.identity
+    if identity is None:
+        return LOCAL
+    origin = socket.headers.get("origin")
+    if origin is not None and not same_origin(origin, socket.headers.get("host", "")):
+        raise Unauthenticated
+    shown = socket.headers.getlist("authorization")
+    if shown:
+        scheme, _, bearer = (shown[0] if len(shown) == 1 else "").partition(" ")
+        if scheme.lower() != "bearer" or not 0 < len(bearer) <= MAX_TOKEN:
+            raise Unauthenticated
+        return await by_bearer(socket, identity, bearer)
+    ticket = socket.query_params.get("ticket")
+    if ticket is None:
+        session = session_cookie.shown(socket)
+        # Browsers say where a socket is opened from; whoever does not is no page of ours.
+        if session is None or origin is None:
+            raise Unauthenticated
+        return await session_cookie.caller_of(identity, cases[Sessions], session)
+    caller = await cases[Tickets].take(ticket)
+    if not await identity.still(caller):
+        raise Unauthenticated
+    return caller
+
+
+def update(found: Job, seq: int, article_id: str | None = None) -> dict[str, Any]:
+    """One message: where the job stands."""
+    counts = found.counts
+    return {
+        "type": "job_update",
+        "job_id": found.id,
+        "article_id": article_id,
+        "status": found.word,
+        "completed": None if counts is None else counts.completed,
+        "failed": None if counts is None else counts.failed,
+        "total": None if counts is None else counts.total,
+        "seq": seq,
+    }
+
+
+def news(found: Job, event: Event) -> dict[str, Any] | None:
+    """The message that an event makes; None for one that says nothing of the job."""
+    data = event.data or {}
+    if event.type is EventType.PROGRESS and "article_id" in data:
+        counted = {name: data.get(name) for name in ("completed", "failed", "total")}
+        # The last word is the job's own: until then it goes on.
+        return update(found, event.seq, data["article_id"]) | {"status": found.moving} | counted
+    if event.type is EventType.PROGRESS:
+        return update(found, event.seq) | {"status": found.moving, "progress": dict(data)}
+    return None

@@ -1,0 +1,340 @@
+"""Jobs: runs and schedules of some kinds, in the words of those who ask for crawls."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Conflict, Invalid, NotFound
+from foliot.core.ids import SCHEDULE
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.model.article import Counts
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.crawls.model.crawl import CRAWL
+from foliot.features.crawls.model.job import Items
+from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.schedules import Schedules
+
+T = TypeVar("T")
+
+KINDS = frozenset({CRAWL, ARTICLES})
+"""Kinds of actions whose runs are jobs."""
+
+
+class JobStatus(StrEnum):
+    """Where a job stands, in the words of whoever asked for it."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    FINISHED = "finished"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+
+
+STATUS: Mapping[RunState, JobStatus] = {
+    RunState.QUEUED: JobStatus.PENDING,
+    RunState.RETRYING: JobStatus.PENDING,
+    RunState.RUNNING: JobStatus.RUNNING,
+    RunState.SUCCESS: JobStatus.FINISHED,
+    RunState.PARTIAL: JobStatus.FINISHED,
+    RunState.FAILED: JobStatus.ERROR,
+    RunState.DEAD_LETTER: JobStatus.ERROR,
+    RunState.CANCELLED: JobStatus.CANCELLED,
+}
+"""What each state of a run is called here."""
+
+
+class ArticleJobStatus(StrEnum):
+    """The same for a job of articles, in the words of those who ask for them."""
+
+    PENDING = "PENDING"
+    IN_PROGRESS = "IN_PROGRESS"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+ARTICLE_STATUS: Mapping[JobStatus, ArticleJobStatus] = {
+    JobStatus.PENDING: ArticleJobStatus.PENDING,
+    JobStatus.RUNNING: ArticleJobStatus.IN_PROGRESS,
+    JobStatus.FINISHED: ArticleJobStatus.COMPLETED,
+    JobStatus.ERROR: ArticleJobStatus.FAILED,
+    JobStatus.CANCELLED: ArticleJobStatus.CANCELLED,
+}
+
+
+_ALIASES = {"in_progress": JobStatus.RUNNING, "completed": JobStatus.FINISHED, "failed": JobStatus.ERROR}
+"""Words that other schedulers have for the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What stands behind a job's id: a run, or a schedule with its newest run."""
+
+    id: str
+    run: RunView | None
+    schedule: Schedule | None = None
+    counts: Counts | None = None
+    """How far a job of articles has come."""
+
+    @property
+    def word(self) -> str:
+        """Its status, in the words of whoever asked for it."""
+        return ARTICLE_STATUS[self.status].value if self.kind == ARTICLES else self.status.value
+
+    @property
+    def moving(self) -> str:
+        """What its status is called while it goes on."""
+        return (ArticleJobStatus.IN_PROGRESS if self.kind == ARTICLES else JobStatus.RUNNING).value
+
+    @property
+    def kind(self) -> str:
+        return self.run.kind if self.run is not None else self.schedule.spec.kind if self.schedule is not None else ""
+
+    @property
+    def status(self) -> JobStatus:
+        """The newest run's. A schedule that never ran is pending; one that is deleted, cancelled, if nothing runs."""
+        runs = self.run is not None and not self.run.state.final
+        if self.schedule is not None and self.schedule.status is Status.DELETED and not runs:
+            return JobStatus.CANCELLED
+        if runs and self.counts is not None:
+            return _under_way(self.counts)
+        return JobStatus.PENDING if self.run is None else STATUS[self.run.state]
+
+    @property
+    def next_run(self) -> datetime | None:
+        """When its schedule fires next, or its run is tried again."""
+        if self.schedule is not None:
+            return self.schedule.next_run_at
+        waits = self.run is not None and self.run.state is RunState.RETRYING
+        return self.run.ready_at if self.run is not None and waits else None
+
+    @property
+    def created_at(self) -> datetime | None:
+        found = self.schedule or self.run
+        return None if found is None else found.created_at
+
+    @property
+    def updated_at(self) -> datetime | None:
+        """The last moment at which something happened to it."""
+        run, schedule = self.run, self.schedule
+        moments = [] if run is None else [run.created_at, run.started_at, run.finished_at]
+        moments += [] if schedule is None else [schedule.updated_at]
+        return max((moment for moment in moments if moment is not None), default=None)
+
+    @property
+    def spider_job_id(self) -> str | None:
+        return None if self.run is None else spider_job_id(self.run)
+
+    @property
+    def progress(self) -> Mapping[str, Any] | None:
+        """How far the newest run's effect has come, where it says so."""
+        if self.counts is not None:
+            counts = self.counts
+            told = {"total": counts.total, "completed": counts.completed, "failed": counts.failed}
+            return told | {"cancelled": counts.cancelled}
+        return _inside(self.run, "progress", dict)
+
+
+def _under_way(counts: Counts) -> JobStatus:
+    """Of a job whose articles are noted: they are fetched whether or not somebody has looked at its run yet."""
+    return JobStatus.FINISHED if counts.completed == counts.total else JobStatus.RUNNING
+
+
+def spider_job_id(run: RunView) -> str | None:
+    """What the crawl is called where it runs."""
+    return _inside(run, "jobid", str)
+
+
+def _inside(run: RunView | None, name: str, kind: type[T]) -> T | None:
+    handle = None if run is None else run.handle
+    found = handle.get(name) if isinstance(handle, Mapping) else None
+    return found if isinstance(found, kind) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """A job that was cancelled: how much of it was waiting, and how much is being stopped."""
+
+    job_id: str
+    removed: int
+    stopping: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """Look, list, read what came home, cancel."""
+
+    store: Database
+    runs: Runs
+    schedules: Schedules
+
+    async def get(self, caller: Caller, job_id: str) -> Job:
+        """A run's id, or a schedule's with its newest run."""
+        _may_read(caller, job_id)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await _find(tx, caller, job_id)
+
+    async def whole(self, caller: Caller, job_id: str) -> tuple[Job, Sequence[str] | None]:
+        """The same with the ids of its articles, in the order they were asked for; None of a job of another kind."""
+        _may_read(caller, job_id)
+        async with self.store.read(caller.tenant_id) as tx:
+            job = await _find(tx, caller, job_id)
+            if job.kind != ARTICLES:
+                return job, None
+            return job, [] if job.run is None else await SqlArticles(tx).ids(job.run.id)
+
+    async def list(
+        self, caller: Caller, status: str | None = None, *, kind: str | None = None, limit: int = 50, skip: int = 0
+    ) -> tuple[Sequence[Job], int]:
+        """Runs, newest first, and how many there are. What is planned is in the list of schedules."""
+        demand(caller, Verb.READ, Thing.RUN)
+        states = states_of(status)
+        async with self.store.read(caller.tenant_id) as tx:
+            kinds = KINDS if kind is None else {kind}
+            ids, total = await SqlCrawls(tx).jobs(caller.tenant_id, kinds, states, limit, skip, noted=_noted(status))
+            found = await SqlRuns(tx).several(caller.tenant_id, ids)
+            counts = await _counts(tx, found)
+        return [Job(run.id, run, counts=counts.get(run.id)) for run in found], total
+
+    async def active(self, caller: Caller, limit: int) -> Sequence[Job]:
+        """Runs that have not ended, newest first."""
+        found, _ = await self.list(caller, ",".join(sorted(OPEN)), limit=limit)
+        return found
+
+    async def after(self, caller: Caller, job_id: str, limit: int) -> Sequence[Job]:
+        """Runs that were made after this one, the oldest first; also those that have ended meanwhile."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            ids = await SqlCrawls(tx).jobs_after(caller.tenant_id, KINDS, job_id, limit)
+            found = await SqlRuns(tx).several(caller.tenant_id, ids) if ids else []
+            counts = await _counts(tx, found)
+        return [Job(run.id, run, counts=counts.get(run.id)) for run in found]
+
+    async def results(self, caller: Caller, job_id: str, skip: int, limit: int) -> tuple[Job, Items]:
+        """What the newest attempt of the job's newest run has brought home so far."""
+        _may_read(caller, job_id)
+        async with self.store.read(caller.tenant_id) as tx:
+            job = await _find(tx, caller, job_id)
+            return job, await _items(tx, caller, job, skip, limit)
+
+    async def items(self, caller: Caller, job: Job, skip: int, limit: int) -> Items:
+        """The same of a job that was looked at before: whoever reads page by page is told of one attempt alone."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await _items(tx, caller, job, skip, limit)
+
+    async def of_schedule(self, caller: Caller, job: Job, run_id: str) -> Job:
+        """The schedule's job with another of its runs in place of the newest; as it was when there is no such run."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            run = await SqlRuns(tx).get(caller.tenant_id, run_id)
+        return job if run is None or run.schedule_id != job.id else replace(job, run=run)
+
+    async def cancel(self, caller: Caller, job_id: str) -> Stopped:
+        """What waits ends now, what runs is told to stop; a schedule is deleted. `Conflict` when it is over."""
+        demand(caller, Verb.WRITE, Thing.RUN)
+        job = await self.get(caller, job_id)
+        if job.schedule is not None:
+            return await self._cancel_schedule(caller, job.schedule)
+        run = job.run
+        if run is None or run.state.final:
+            raise Conflict(f"job {job_id} is over: {job.status.value}")
+        run = await self.runs.cancel(caller, run.id)
+        if run.kind == ARTICLES:
+            async with self.store.read(caller.tenant_id) as tx:
+                counts = await SqlArticles(tx).counts([run.id])
+            return Stopped(job_id, counts[run.id].cancelled if run.id in counts else 1, 0)
+        return Stopped(job_id, int(run.state.final), int(not run.state.final))
+
+    async def _cancel_schedule(self, caller: Caller, schedule: Schedule) -> Stopped:
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        open_runs = await self._open_runs(caller, schedule.id)
+        if schedule.status in {Status.DELETED, Status.COMPLETED} and not open_runs:
+            raise Conflict(f"job {schedule.id} is over: its schedule is {schedule.status.value}")
+        # First no more of them, then those there are.
+        await self.schedules.delete(caller, schedule.id)
+        for run in open_runs:
+            if run.state not in CLAIMABLE:
+                with suppress(Conflict):
+                    await self.runs.cancel(caller, run.id)
+        waiting = sum(run.state in CLAIMABLE for run in open_runs)
+        return Stopped(schedule.id, waiting, len(open_runs) - waiting)
+
+    async def _open_runs(self, caller: Caller, schedule_id: str) -> Sequence[RunView]:
+        async with self.store.read(caller.tenant_id) as tx:
+            ids = await SqlRuns(tx).open_ids(schedule_id, waiting_only=False)
+            return await SqlRuns(tx).several(caller.tenant_id, ids)
+
+
+def _may_read(caller: Caller, job_id: str) -> None:
+    demand(caller, Verb.READ, Thing.RUN)
+    if _is_schedule(job_id):
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+
+
+def _is_schedule(job_id: str) -> bool:
+    return job_id.startswith(f"{SCHEDULE}_")
+
+
+async def _items(tx: Transaction, caller: Caller, job: Job, skip: int, limit: int) -> Items:
+    if job.run is None:
+        return Items((), 0)
+    return await SqlCrawls(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
+
+
+async def _counts(tx: Transaction, runs: Sequence[RunView]) -> Mapping[str, Counts]:
+    """How far the jobs of articles among these have come."""
+    ids = [run.id for run in runs if run.kind == ARTICLES]
+    return await SqlArticles(tx).counts(ids) if ids else {}
+
+
+async def _find(tx: Transaction, caller: Caller, job_id: str) -> Job:
+    if _is_schedule(job_id):
+        schedule = await SqlSchedules(tx).get(caller.tenant_id, job_id)
+        if schedule is not None and schedule.spec.kind in KINDS:
+            newest = await SqlRuns(tx).find(caller.tenant_id, Page(1), schedule_id=job_id)
+            counts = await _counts(tx, newest)
+            run = newest[0] if newest else None
+            return Job(job_id, run, schedule, counts=None if run is None else counts.get(run.id))
+    else:
+        run = await SqlRuns(tx).get(caller.tenant_id, job_id)
+        if run is not None and run.kind in KINDS:
+            return Job(job_id, run, counts=(await _counts(tx, [run])).get(job_id))
+    raise NotFound("job", job_id)
+
+
+def _noted(status: str | None) -> bool | None:
+    """Whether runs that wait are meant whose articles are noted, which are under way, or only the others."""
+    wanted = None if status is None else _ALIASES.get(status.lower(), status.lower())
+    return {JobStatus.RUNNING.value: True, JobStatus.PENDING.value: False}.get(wanted or "")
+
+
+def states_of(status: str | None) -> Collection[RunState]:
+    """The states that a filter means: a status, in any case, or a state of runs; all of them when there is none."""
+    if not status:
+        return frozenset(RunState)
+    if "," in status:
+        return {state for part in status.split(",") for state in states_of(part)}
+    word = status.lower()
+    if word in set(RunState) - {RunState.FAILED}:
+        return {RunState(word)}
+    wanted = _ALIASES.get(word, word)
+    found = {state for state, called in STATUS.items() if called == wanted}
+    if not found:
+        known = dict.fromkeys([*map(str, JobStatus), *_ALIASES, *map(str, RunState)])
+        raise Invalid("status_filter", f"must be one of {', '.join(known)}", got=status)
+    return found

@@ -1,0 +1,228 @@
+"""Proves the ledger: for every schedule and active span, runs + ledger counts = instants the trigger names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.document import rfc3339
+from foliot.core.time.trigger import Trigger
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.ledger import Entry, Span
+from foliot.engine.model.schedule import Schedule, Spec, Status
+from foliot.engine.sql.schedules import SqlSchedules
+
+TICK = timedelta(microseconds=1)
+PAGE = 2000
+_OPEN_SPAN = {Status.ACTIVE: True, Status.PAUSED: False, Status.COMPLETED: None, Status.DELETED: None}
+"""Whether the open span of a schedule is active; None when there is none."""
+FIRST, LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """Where a schedule's account does not add up, in words."""
+
+    tenant_id: str
+    schedule_id: str
+    name: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the audit saw."""
+
+    schedules: int
+    instants: int
+    holes: Sequence[Hole]
+
+
+class _Found(Exception):
+    """The first hole of a schedule."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Reads each schedule at one moment, so a running engine does not disturb the proof."""
+
+    store: Database
+
+    async def prove(
+        self,
+        caller: Caller,
+        *,
+        progress: Callable[[int], None] | None = None,
+        first_only: bool = False,
+        most: int = 100,
+    ) -> Proof:
+        """Every schedule, deleted ones too, of all tenants or of the caller's; at most `most` holes are kept."""
+        everywhere = may(caller, Verb.READ, Thing.HOUSE)
+        if not everywhere:
+            demand(caller, Verb.READ, Thing.SCHEDULE)
+        holes: list[Hole] = []
+        schedules = instants = 0
+        async for tenant_id, schedule_id in self._all(None if everywhere else caller.tenant_id):
+            count, hole = await self._prove(tenant_id, schedule_id)
+            schedules, instants = schedules + 1, instants + count
+            if hole is not None and len(holes) < most:
+                holes.append(hole)
+            if progress is not None:
+                progress(schedules)
+            if hole is not None and first_only:
+                break
+        return Proof(schedules, instants, holes)
+
+    async def _all(self, tenant_id: str | None) -> AsyncIterator[tuple[str, str]]:
+        after = ""
+        while page := await self._page(after, tenant_id):
+            for one in page:
+                yield one
+            after = page[-1][1]
+
+    async def _page(self, after: str, tenant_id: str | None) -> list[tuple[str, str]]:
+        async with self.store.read() as tx:
+            return await SqlSchedules(tx).ids(after, PAGE, tenant_id)
+
+    async def _prove(self, tenant_id: str, schedule_id: str) -> tuple[int, Hole | None]:
+        async with self.store.read() as tx:
+            schedule = await SqlSchedules(tx).get(tenant_id, schedule_id)
+            if schedule is None:
+                return 0, None
+            prover = _Prover(tx, schedule)
+            try:
+                await prover.prove()
+            except _Found as found:
+                return prover.instants, Hole(tenant_id, schedule_id, schedule.name, str(found))
+            return prover.instants, None
+
+
+@dataclass(slots=True)
+class _Prover:
+    """One schedule's account."""
+
+    tx: Transaction
+    schedule: Schedule
+    instants: int = 0
+
+    async def prove(self) -> None:
+        if self.schedule.fault is not None:
+            raise _Found(f"it is damaged and silent: {self.schedule.fault}")
+        specs = await SqlSchedules(self.tx).specs(self.schedule.id)
+        spans = await SqlSchedules(self.tx).spans(self.schedule.id)
+        self._check_spans(spans)
+        done = FIRST
+        for span in spans:
+            await self._nothing_between(done, span.start)
+            if span.active:
+                spec = specs.get(span.version)
+                if not isinstance(spec, Spec):
+                    raise _Found(f"version {span.version} is damaged or gone, so its instants cannot be named: {spec}")
+                await self._prove_span(span, spec.trigger)
+                done = LAST if span.end is None else span.end
+            else:
+                done = span.start
+        await self._nothing_between(done, LAST)
+
+    def _check_spans(self, spans: Sequence[Span]) -> None:
+        """The spans say what the status says, and never overlap."""
+        for before, after in pairwise(spans):
+            if before.end is None or before.end > after.start:
+                raise _Found(
+                    f"the span from {_at(before.start)} does not end before the next begins, {_at(after.start)}"
+                )
+        open_span = spans[-1] if spans and spans[-1].end is None else None
+        says = None if open_span is None else open_span.active
+        if says is not _OPEN_SPAN[self.schedule.status]:
+            raise _Found(f"it is {self.schedule.status.value}, but its spans say otherwise")
+        if open_span is not None and open_span.version != self.schedule.version:
+            raise _Found(f"its version is {self.schedule.version}, but its open span follows {open_span.version}")
+
+    async def _prove_span(self, span: Span, trigger: Trigger) -> None:
+        """Walk runs and ledger entries in order: each must stand exactly where the next instant is expected."""
+        until = self._settled_until(span, trigger)
+        expected = trigger.next_after(span.start)
+        async for first, last, count, what in self._accounts(
+            span.start + TICK, LAST if span.end is None else span.end + TICK
+        ):
+            if first >= until:
+                raise _Found(
+                    f"{what} lies at or beyond the cursor, {_at(until)}: the cursor was moved back or the run forward"
+                )
+            if trigger.next_after(first - TICK) != first:
+                raise _Found(
+                    f"{what} is not at an instant of its trigger ({trigger.summary}); {_expecting(expected, until)}"
+                )
+            if expected is None or first < expected:
+                raise _Found(f"{what} accounts for an instant that is accounted for already")
+            if first > expected:
+                raise _Found(_missing(trigger, expected, first))
+            named = trigger.count(first, last + TICK)
+            if named != count:
+                raise _Found(f"{what} counts {count}, but the trigger names {named} instants there")
+            self.instants += count
+            expected = trigger.next_after(last)
+        if expected is not None and expected < until:
+            raise _Found(_missing(trigger, expected, until))
+
+    def _settled_until(self, span: Span, trigger: Trigger) -> datetime:
+        """Up to where, exclusively, everything must be accounted for; the cursor itself must be an instant."""
+        if span.end is not None:
+            return span.end + TICK
+        cursor = self.schedule.next_at
+        if cursor is None:
+            raise _Found("it is active, but has no cursor: it will never fire")
+        if trigger.next_after(cursor - TICK) != cursor:
+            raise _Found(
+                f"its cursor, {_at(cursor)}, is not at an instant of its trigger ({trigger.summary}): it was shifted"
+            )
+        if cursor <= span.start:
+            raise _Found(f"its cursor, {_at(cursor)}, lies before its span, which began {_at(span.start)}")
+        return cursor
+
+    async def _accounts(self, start: datetime, end: datetime) -> AsyncIterator[tuple[datetime, datetime, int, str]]:
+        """Runs and ledger entries that begin in [start, end), in order: first, last, count, in words."""
+        while start < end:
+            runs = await SqlSchedules(self.tx).instants(self.schedule.id, start, end, PAGE)
+            upto = runs[-1][0] + TICK if len(runs) == PAGE else end
+            entries = [entry for _, entry in await SqlSchedules(self.tx).ledger(self.schedule.id, start, upto)]
+            accounts = [(at, at, 1, f"run {run_id} for {_at(at)}") for at, run_id, _ in runs]
+            accounts += [
+                (entry.first, entry.last, entry.count, _line(entry)) for entry in entries if entry.first >= start
+            ]
+            for account in sorted(accounts):
+                yield account
+            start = upto
+
+    async def _nothing_between(self, start: datetime, end: datetime) -> None:
+        """No run and no entry for (start, end], where the schedule was not active."""
+        if start >= end:
+            return
+        async for _, _, _, what in self._accounts(start + TICK, min(end + TICK, LAST)):
+            raise _Found(f"{what} lies where the schedule was not active")
+
+
+def _line(entry: Entry) -> str:
+    return f"the {entry.fate.value} line ({entry.reason.value}) from {_at(entry.first)} to {_at(entry.last)}"
+
+
+def _missing(trigger: Trigger, first: datetime, end: datetime) -> str:
+    count = trigger.count(first, end)
+    if count == 1:
+        return f"the instant {_at(first)} has neither a run nor a line in the ledger"
+    last = trigger.newest(first, end, 1)[0]
+    return f"{count} instants from {_at(first)} to {_at(last)} have neither a run nor a line in the ledger"
+
+
+def _expecting(expected: datetime | None, until: datetime) -> str:
+    if expected is None or expected >= until:
+        return "no instant is missing before it"
+    return f"{_at(expected)} was expected"
+
+
+def _at(moment: datetime) -> str:
+    return rfc3339(moment) or ""

@@ -1,0 +1,112 @@
+"""What a socket of the dashboard can watch, by the name of its topic."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Thing, Verb, may
+from foliot.engine.model.run import OPEN
+from foliot.features.bulk import rest as bulks
+from foliot.features.bulk.model.bulk import OVER
+from foliot.features.bulk.model.item import bulk_topic
+from foliot.features.bulk.usecases.bulk import Bulks
+from foliot.features.insights.usecases.attention import Attention
+from foliot.features.live.usecases import Glimpses
+from foliot.features.queues.usecases import Queues
+from foliot.features.runs.usecases.runs import Runs
+from foliot.servers.http import encode
+from foliot.servers.http.shared_reader import Seen, Sight
+from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, run_topic
+
+ATTENTIVE = 5.0
+"""Seconds between two looks at everything that may be wrong, when nobody wakes."""
+RUN_ID = re.compile(r"run_[0-9a-f]{32}")
+NEEDS = {
+    "runs": (Verb.READ, Thing.RUN),
+    "schedules": (Verb.READ, Thing.SCHEDULE),
+    "queues": (Verb.READ, Thing.QUEUE),
+    "attention": (Verb.READ, Thing.RUN),
+    "bulk": (Verb.READ, Thing.BULK),
+    "run": (Verb.READ, Thing.RUN),
+    "log": (Verb.READ, Thing.RUN),
+    "job": (Verb.READ, Thing.RUN),
+}
+"""What each topic asks of whoever subscribes to it."""
+KEYS = {"bulk": re.compile(r"blk_[0-9a-f]{32}"), "run": RUN_ID, "log": RUN_ID, "job": RUN_ID}
+"""How that which stands behind the colon of a topic is written."""
+
+
+def sight_of(cases: UseCases, caller: Caller, topic: str) -> Sight:
+    """How to watch this topic: the same for everybody of a tenant who sees as much of the house."""
+    kind, _, key = topic.partition(":")
+    rank = "house" if may(caller, Verb.READ, Thing.HOUSE) else "tenant"
+    name = caller.tenant_id, rank, topic
+    match kind:
+        case "runs":
+            return Sight(name, _runs(cases, caller), (RUNS_TOPIC,))
+        case "schedules":
+            return Sight(name, _schedules(cases, caller), (SCHEDULES_TOPIC,))
+        case "queues":
+            return Sight(name, _queues(cases, caller), (QUEUES_TOPIC, RUNS_TOPIC))
+        case "attention":
+            return Sight(name, _attention(cases, caller), (RUNS_TOPIC, SCHEDULES_TOPIC, QUEUES_TOPIC), ATTENTIVE)
+        case "bulk":
+            return Sight(name, _bulk(cases, caller, key), (bulk_topic(key),))
+        case _:
+            return Sight(name, _run(cases, caller, key), (run_topic(key),))
+
+
+Look = Callable[[], Awaitable[Seen]]
+
+
+def _runs(cases: UseCases, caller: Caller) -> Look:
+    async def look() -> Seen:
+        stir = await cases[Glimpses].runs(caller)
+        return Seen(stir, {"by_state": dict(stir.by_state), "newest_id": stir.newest_id})
+
+    return look
+
+
+def _schedules(cases: UseCases, caller: Caller) -> Look:
+    async def look() -> Seen:
+        return Seen(await cases[Glimpses].schedules(caller))
+
+    return look
+
+
+def _queues(cases: UseCases, caller: Caller) -> Look:
+    async def look() -> Seen:
+        found = await cases[Queues].list(caller)
+        return Seen([(one.name, one.depth, one.in_flight, one.paused_at, one.workers) for one in found])
+
+    return look
+
+
+def _attention(cases: UseCases, caller: Caller) -> Look:
+    async def look() -> Seen:
+        found = (await cases[Attention].check(caller)).items
+        return Seen([(one.id, one.severity, one.count, one.since, one.run_id) for one in found])
+
+    return look
+
+
+def _bulk(cases: UseCases, caller: Caller, bulk_id: str) -> Look:
+    async def look() -> Seen:
+        found = await cases[Bulks].get(caller, bulk_id)
+        told = bulks.view(found)
+        # Its runs go on after it.
+        return Seen(told, told, over=found.bulk.state in OVER and not OPEN & set(found.outcomes))
+
+    return look
+
+
+def _run(cases: UseCases, caller: Caller, run_id: str) -> Look:
+    async def look() -> Seen:
+        run = await cases[Runs].get(caller, run_id)
+        # Its log grows without changing what is told of it.
+        told = encode.run(run)
+        return Seen(told, told, over=run.state.final)
+
+    return look

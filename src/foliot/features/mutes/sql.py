@@ -1,0 +1,65 @@
+"""Which groups of dead letters somebody wants to hear nothing of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.tables import runs
+from foliot.features.mutes.model import Mute
+from foliot.features.mutes.tables import mutes
+
+
+@dataclass(frozen=True, slots=True)
+class SqlMutes(Statements):
+    """What is said about groups of letters."""
+
+    async def put(self, tenant_id: str, mute: Mute) -> None:
+        """Instead of the one that is there. Those of the tenant that are over go with it."""
+        over = (mutes.c.tenant_id == tenant_id, mutes.c.muted_until <= mute.at)
+        await self.conn.execute(delete(mutes).where(*over))
+        key = {"tenant_id": [tenant_id], "fingerprint": [mute.fingerprint]}
+        said = {"user_id": mute.user_id, "muted_at": mute.at, "muted_until": mute.until, "reason": mute.reason}
+        row = {**key, **{name: [value] for name, value in said.items()}}
+        await self.dialect.insert(self.conn, mutes, row, conflict="ignore")
+        this = (mutes.c.tenant_id == tenant_id, mutes.c.fingerprint == mute.fingerprint)
+        await self.conn.execute(update(mutes).where(*this).values(**said))
+
+    async def drop(self, tenant_id: str, fingerprint: str) -> None:
+        this = (mutes.c.tenant_id == tenant_id, mutes.c.fingerprint == fingerprint)
+        await self.conn.execute(delete(mutes).where(*this))
+
+    async def standing(self, tenant_id: str, now: datetime) -> dict[str, Mute]:
+        """Those that hold now, by fingerprint."""
+        query = select(mutes).where(mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
+        return {
+            row.fingerprint: Mute(
+                fingerprint=row.fingerprint,
+                user_id=row.user_id,
+                at=row.muted_at,
+                until=row.muted_until,
+                reason=row.reason,
+            )
+            for row in await self.conn.execute(query)
+        }
+
+    async def known(self, tenant_id: str, fingerprint: str) -> bool:
+        """Whether there is a letter without an answer in this group."""
+        unanswered = (
+            runs.c.tenant_id == tenant_id,
+            runs.c.state == RunState.DEAD_LETTER,
+            runs.c.resolved_by.is_(None),
+        )
+        query = select(runs.c.id).where(*unanswered, runs.c.fingerprint == fingerprint).limit(1)
+        return (await self.conn.execute(query)).first() is not None
+
+
+async def muted(conn: AsyncConnection, tenant_id: str, now: datetime) -> list[str]:
+    """The fingerprints of the groups that nobody wants to hear of now."""
+    query = select(mutes.c.fingerprint).where(mutes.c.tenant_id == tenant_id, mutes.c.muted_until > now)
+    return list((await conn.execute(query)).scalars())

@@ -1,0 +1,160 @@
+"""The action `pipeline`: finds the definition, makes its steps, and lets every item through them."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import traceback
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid, InvalidMany, Unavailable
+from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
+from foliot.engine.ports import Context, Target
+from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.check import build_steps
+from foliot.features.pipelines.chain.context import StepContext, StepFailed, Tally
+from foliot.features.pipelines.chain.fetch import FetchFailed
+from foliot.features.pipelines.chain.run import Chain, ChainFailed, is_permanent, told
+from foliot.features.pipelines.model.definition import PIPELINE, Definition
+from foliot.features.pipelines.model.ports import Definitions, Outside, Unreadable
+
+SOFT = 1500 / 1620
+"""The share of its time after which a chain is stopped: 25 of 30 minutes."""
+LONGEST_NAME = 200
+LONGEST_TRACE = 16_000
+LONGEST = 1000
+MOST_NAMED = 50
+
+
+class RunPipeline:
+    """Runs a pipeline of the tenant."""
+
+    kind = PIPELINE
+    timeout = timedelta(minutes=30)
+
+    def __init__(self, *, definitions: Definitions, catalogue: Catalogue, outside: Outside) -> None:
+        self._definitions = definitions
+        self._catalogue = catalogue
+        self._outside = outside
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration in its stored form, or `Invalid` naming the field."""
+        fields = Fields.of("", config)
+        name = fields.value("pipeline")
+        fields.finish()
+        if name is None:
+            raise Invalid("pipeline", "is required")
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or "\x00" in name:
+            raise Invalid("pipeline", "must be the name of a pipeline", got=name if isinstance(name, str) else None)
+        return {"pipeline": name}
+
+    async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
+        """`Invalid` when the tenant has no pipeline of this name; the answer names those that it has."""
+        name = str(config.get("pipeline"))
+        names = await self._definitions.names(tenant_id)
+        if name in names:
+            return None
+        if not names:
+            raise Invalid("pipeline", "is not defined: no pipeline is, see PIPELINES_CONFIG", got=name)
+        close = difflib.get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}? Known are" if close else "known are"
+        listed = ", ".join(names[:MOST_NAMED]) + (" and others" if len(names) > MOST_NAMED else "")
+        raise Invalid("pipeline", f"is not defined; {hint} {listed}", got=name)
+
+    def target(self, config: Mapping[str, Any]) -> Target:
+        """The pipeline itself: whatever it waits for, it is known by its name."""
+        return Target(f"pipeline:{config.get('pipeline')}")
+
+    async def perform(self, ctx: Context) -> Outcome:
+        """Run it once, from the start to its end."""
+        name = str(ctx.config.get("pipeline"))
+        definition = await self._definitions.find(ctx.tenant_id, name)
+        if definition is None:
+            said = f"there is no pipeline {name!r} any more: its file does not define it"
+            return Failed(Problem("unknown_pipeline", said), permanent=True)
+        return await self.perform_definition(ctx, definition)
+
+    async def perform_definition(self, ctx: Context, definition: Definition) -> Outcome:
+        """Run this one, wherever it comes from."""
+        try:
+            steps = build_steps(definition.steps, self._catalogue)
+        except InvalidMany as wrong:
+            # Another worker may have them: this one was started without a module, or with a broken one.
+            listed = "; ".join(str(one) for one in wrong.errors)[:LONGEST]
+            return Failed(Problem("bad_pipeline", f"this worker cannot make the steps of {definition.name}: {listed}"))
+        chain = Chain(
+            steps=[(step, self._context(ctx, definition, at)) for at, step in enumerate(steps)],
+            tell=lambda tallies: _tell(ctx, tallies),
+        )
+        ctx.log(f"{definition.name}, revision {definition.revision}: {_drawn(definition)}")
+        patience = ctx.timeout * SOFT
+        limit = asyncio.timeout(patience.total_seconds())
+        try:
+            async with limit:
+                count = await chain.run()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            return Failed(Problem("timeout", f"did not finish within {patience.total_seconds():g} s"))
+        except ChainFailed as failed:
+            return _failure(ctx, failed)
+        return _success(ctx, definition, chain, count)
+
+    def _context(self, ctx: Context, definition: Definition, at: int) -> StepContext:
+        spec = definition.steps[at]
+        return StepContext(
+            pipeline=definition.name,
+            step=spec.name,
+            run_id=ctx.run_id,
+            tenant_id=ctx.tenant_id,
+            attempt=ctx.attempt,
+            now=ctx.now,
+            on_error=spec.on_error,
+            outside=self._outside,
+            tally=Tally(spec.name),
+            say=ctx.log,
+            hide=ctx.hide,
+        )
+
+
+def _drawn(definition: Definition) -> str:
+    return " → ".join(step.name for step in definition.steps)
+
+
+def _tell(ctx: Context, tallies: Sequence[Mapping[str, Any]]) -> None:
+    if ctx.progress is not None:
+        ctx.progress(steps=list(tallies))
+
+
+def _success(ctx: Context, definition: Definition, chain: Chain, count: int) -> Succeeded:
+    tallies = chain.tallies
+    failed = sum(tally.failed for tally in tallies)
+    for tally in tallies:
+        left_out = f", {tally.failed:,} left out" if tally.failed else ""
+        ctx.log(f"{tally.name}: {tally.taken:,} in, {tally.given:,} out{left_out}, {tally.seconds:.2f} s")
+    result = {
+        "pipeline": definition.name,
+        "revision": definition.revision,
+        "items": count,
+        "failed": failed,
+        "steps": [tally.as_dict() for tally in tallies],
+    }
+    return Succeeded(result=result, partial=failed > 0)
+
+
+def _failure(ctx: Context, failed: ChainFailed) -> Failed:
+    cause = failed.cause
+    said = f"{failed.step}: {told(cause)}".encode("utf-8", "replace").decode()[:LONGEST]
+    if not isinstance(cause, StepFailed | FetchFailed | Unreadable | Invalid | Unavailable):
+        # Of those everything is said; and what is away has an address that nobody here should read.
+        trace = "".join(traceback.format_exception(cause))[-LONGEST_TRACE:]
+        ctx.log(trace.encode("utf-8", "replace").decode().rstrip(), level="error")
+    after = cause.retry_after if isinstance(cause, StepFailed) else None
+    return Failed(
+        Problem("step_failed", said),
+        permanent=is_permanent(cause),
+        retry_after=None if after is None else timedelta(seconds=max(after, 0.001)),
+    )

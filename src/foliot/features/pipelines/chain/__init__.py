@@ -1,0 +1,1 @@
+"""Runs a pipeline when a schedule fires."""

@@ -1,0 +1,134 @@
+"""Makes the steps of a definition out of the catalogue, and says everything that is wrong with them at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from foliot.core.document import MOST_COMPLAINTS
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.context import SecretRef
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.model.definition import StepSpec
+
+HIDDEN = "***"
+MOST_STEPS = 100
+_BRANCH = re.compile(r"str|int|float|bool|none|text|reference|list\[.*\]|function-.*|constrained-.*")
+
+
+def check_steps(steps: Sequence[StepSpec], catalogue: Catalogue) -> None:
+    """`InvalidMany` whose fields are places such as `chain[1].kwargs.urls`."""
+    build_steps(steps, catalogue)
+
+
+def build_steps(steps: Sequence[StepSpec], catalogue: Catalogue) -> list[Transform]:
+    """The transforms of a chain, each with its kwargs; raises as `check_steps` does."""
+    if not 0 < len(steps) <= MOST_STEPS:
+        raise InvalidMany([Invalid("chain", f"must have from 1 to {MOST_STEPS} steps", got=len(steps))])
+    made: list[Transform] = []
+    wrong: list[Invalid] = []
+    for at, spec in enumerate(steps):
+        try:
+            made.append(_build(spec, catalogue))
+        except _Wrong as told:
+            wrong += [Invalid(f"chain[{at}].{one.field}", one.message, got=one.got) for one in told.errors]
+    if wrong:
+        raise InvalidMany(wrong[:MOST_COMPLAINTS])
+    return made
+
+
+def shown(spec: StepSpec, catalogue: Catalogue) -> dict[str, Any]:
+    """The kwargs of a step as they may be shown: what may be a secret, and is written out, is hidden."""
+    if catalogue.get(spec.cls) is None:
+        return dict.fromkeys(spec.kwargs, HIDDEN)
+    return {
+        name: _hidden(value) if confides(spec.cls, name, catalogue) else value for name, value in spec.kwargs.items()
+    }
+
+
+def confides(cls: str, name: str, catalogue: Catalogue) -> bool:
+    """Whether what a step takes by this name may be a secret; of one that nobody knows, everything may."""
+    known = catalogue.get(cls)
+    if known is None or name not in known.model_fields:
+        return True
+    return _confides(known.model_fields[name].annotation)
+
+
+class _Wrong(Exception):
+    """What is wrong with one step."""
+
+    def __init__(self, *errors: Invalid) -> None:
+        super().__init__(len(errors))
+        self.errors = errors
+
+
+def _build(spec: StepSpec, catalogue: Catalogue) -> Transform:
+    known = catalogue.get(spec.cls)
+    if known is None:
+        raise _Wrong(Invalid("class", _unknown(spec.cls, catalogue), got=spec.cls[:200]))
+    try:
+        return known.model_validate(dict(spec.kwargs))
+    except ValidationError as wrong:
+        raise _Wrong(*_complaints(wrong, known)) from None
+    except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as wrong:
+        # A stranger's validator may raise anything of this kind.
+        raise _Wrong(Invalid("kwargs", f"cannot be read: {type(wrong).__name__}: {wrong}"[:500])) from None
+
+
+def _unknown(name: str, catalogue: Catalogue) -> str:
+    close = catalogue.suggestion(name)
+    hint = f"did you mean {close!r}? Known are" if close else "known are"
+    return (
+        f"is not a registered transform; {hint} {', '.join(catalogue.names())}, and those of modules that "
+        "FOLIOT_TRANSFORMS names"
+    )
+
+
+def _complaints(wrong: ValidationError, known: type[Transform]) -> Iterator[Invalid]:
+    fields = sorted(known.model_fields)
+    listed = f"known are {', '.join(fields)}" if fields else "it takes none"
+    seen: set[str] = set()
+    for one in wrong.errors(include_url=False, include_context=False, include_input=False)[:MOST_COMPLAINTS]:
+        place = "kwargs" + "".join(_part(part) for part in one["loc"] if not _noise(part, known))
+        if place in seen:
+            continue
+        seen.add(place)
+        if one["type"] == "extra_forbidden" and len(one["loc"]) == 1:
+            yield Invalid(place, f"is not a parameter of {known.__name__}; {listed}")
+        else:
+            yield Invalid(place, _said(one["msg"]))
+
+
+def _part(part: int | str) -> str:
+    return f"[{part}]" if isinstance(part, int) else f".{part}"[:200]
+
+
+def _noise(part: int | str, known: type[Transform]) -> bool:
+    """Which branch of a union was tried says nothing to whoever wrote the value."""
+    return isinstance(part, str) and _BRANCH.fullmatch(part) is not None and part not in known.model_fields
+
+
+def _said(message: str) -> str:
+    """Pydantic's sentence as the rest of one that begins with the field."""
+    if message == "Field required":
+        return "is required"
+    message = message.removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]
+
+
+def _confides(annotation: Any) -> bool:
+    """Whether a value of this type may be a secret."""
+    return annotation is SecretRef or any(_confides(inner) for inner in getattr(annotation, "__args__", ()))
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, str):
+        return HIDDEN
+    if isinstance(value, Mapping):
+        named = set(value) == {"secret"}
+        return dict(value) if named else {name: _hidden(inner) for name, inner in value.items()}
+    return [_hidden(inner) for inner in value] if isinstance(value, list | tuple) else value

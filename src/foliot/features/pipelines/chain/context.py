@@ -1,0 +1,189 @@
+"""What a step is given besides its items: who it is, how it tells what failed, and its ways out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated, Any, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+
+from foliot.core.errors import Unavailable
+from foliot.core.vault import CannotOpen
+from foliot.engine.ports import Hide, Log
+from foliot.features.pipelines.chain.fetch import LARGEST, Ask, Fetched, fetch
+from foliot.features.pipelines.model.definition import Item, OnError
+from foliot.features.pipelines.model.ports import Files, Outside, Shelf
+
+SAID = 20
+"""Failed items of a step that the log names; the others are counted."""
+
+
+class SecretRef(BaseModel):
+    """Names a secret of the tenant instead of writing it down: `{secret: shop-token}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    secret: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def _which(given: Any) -> str:
+    return "text" if isinstance(given, str) else "reference"
+
+
+Confidential = Annotated[
+    Annotated[str, Tag("text")] | Annotated[SecretRef, Tag("reference")],
+    Discriminator(_which),
+]
+"""A text that may be a secret: given as it is, or as `{secret: name}`. A step reads it with `ctx.reveal`."""
+
+
+class StepFailed(Exception):
+    """The run cannot go on. `permanent` when trying again would not help."""
+
+    def __init__(self, message: str, *, permanent: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.permanent = permanent
+        self.retry_after = retry_after
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of one step so far."""
+
+    name: str
+    state: str = "waiting"
+    """waiting, running, done, failed or stopped."""
+    taken: int = 0
+    given: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "state": self.state,
+            "in": self.taken,
+            "out": self.given,
+            "failed": self.failed,
+            "seconds": round(max(self.seconds, 0.0), 3),
+        }
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class StepContext:
+    """One step of one attempt, as its transform sees it."""
+
+    pipeline: str
+    step: str
+    run_id: str
+    """Stays the same for every attempt: give it to whatever must not happen twice."""
+    tenant_id: str
+    attempt: int
+    """1 is the first."""
+    now: datetime
+    """When the attempt began."""
+    on_error: OnError
+    outside: Outside = field(repr=False)
+    tally: Tally = field(repr=False)
+    say: Log = field(repr=False)
+    hide: Hide = field(repr=False)
+    cancelled: bool = False
+    """Whether the chain is being closed: a step that does much between two items looks here, and leaves."""
+
+    def log(self, message: str, level: str = "info") -> None:
+        """A line in the log of the run, under the step's name."""
+        self.say(f"{self.step}: {message}".encode("utf-8", "replace").decode(), level=level)
+
+    def fail(self, item: Item | None, why: str, *, permanent: bool = False) -> None:
+        """This item cannot be handled: it is counted and left out, or ends the run, as `on_error` says."""
+        self.tally.failed += 1
+        shown = _shown(item)
+        if self.on_error == "fail":
+            raise StepFailed(f"{shown}{why}", permanent=permanent)
+        if self.tally.failed <= SAID:
+            self.log(f"left out: {shown}{why}", "warning")
+        elif self.tally.failed == SAID + 1:
+            self.log("More items are left out; they are counted, not named.", "warning")
+
+    def give_up(self, why: str) -> NoReturn:
+        """End the run as failed, whatever attempts are left."""
+        raise StepFailed(why, permanent=True)
+
+    def retry(self, why: str, after: float | None = None) -> NoReturn:
+        """End this attempt; the next begins from the start, after so many seconds or as the retry policy says."""
+        raise StepFailed(why, retry_after=after)
+
+    async def fetch(  # noqa: PLR0913 -- each is a word of HTTP
+        self,
+        url: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        timeout: float = 30.0,
+        most: int = LARGEST,
+        follow: bool = True,
+    ) -> Fetched:
+        """Ask the network, through the guarded way out; any answer is one. `FetchFailed` when none came."""
+        ask = Ask(
+            url=url,
+            method=method,
+            headers=headers or {},
+            body=body,
+            timeout=timedelta(seconds=timeout),
+            most=most,
+            follow=follow,
+        )
+        return await fetch(self.outside.egress, self.tenant_id, ask)
+
+    async def secret(self, name: str) -> str:
+        """The value of a secret, which no line or result of this run will show."""
+        try:
+            found = await self.outside.wallet.named(self.tenant_id, {name})
+        except (CannotOpen, Unavailable):
+            raise StepFailed(f"the secret {name!r} cannot be opened") from None
+        if name not in found:
+            self.give_up(f"there is no secret {name!r}: set it with foliot secret set {name}")
+        self.hide(found[name])
+        return found[name]
+
+    async def reveal(self, value: Confidential) -> str:
+        """The text itself, wherever it is kept."""
+        return await self.secret(value.secret) if isinstance(value, SecretRef) else value
+
+    async def apart(self, function: Callable[..., Any], body: bytes, **parameters: Any) -> Any:
+        """Call `function(body=…, …)`, one at the top of a module, in a process of its own; it answers JSON.
+
+        For what strangers wrote and takes its time to read. `Unreadable` when no answer came.
+        """
+        return await self.outside.apart(function, body, parameters, self.tenant_id)
+
+    async def extract(self, body: bytes, content_type: str, url: str) -> dict[str, Any]:
+        """The article on a page; `missing` in it says why there is none. `Unreadable` as with `apart`."""
+        read = await self.apart(self.outside.article, body, content_type=content_type, url=url)
+        return dict(read)
+
+    @property
+    def files(self) -> Files:
+        """The directories that pipelines may write to."""
+        return self.outside.files
+
+    @property
+    def sql(self) -> Shelf:
+        """Tables in databases of SQL."""
+        return self.outside.tables
+
+    @property
+    def mongo(self) -> Shelf:
+        """Collections in MongoDB."""
+        return self.outside.collections
+
+
+def _shown(item: Item | None) -> str:
+    """What people know an item by."""
+    if item is None:
+        return ""
+    known = next((item[name] for name in ("url", "id", "_id", "title", "name") if item.get(name)), None)
+    return "" if known is None else f"{str(known)[:200]}: "

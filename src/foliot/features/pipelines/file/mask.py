@@ -1,0 +1,137 @@
+"""The text of a pipeline without its secrets, for whoever may look at it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from foliot.core.mask import HIDDEN
+from foliot.features.pipelines.file.parse import Entry, Node
+from foliot.features.pipelines.file.secret_lines import SECRET
+
+_USER_INFO = re.compile(r"(?<=://)[^/@\s\"']+@")
+_IN_QUERY = re.compile(r"([?&][^=&\s]*(?:pass|secret|token|key|auth|sig)[^=&\s]*=)[^&\s\"']+", re.IGNORECASE)
+_HOOK = re.compile(r"(/webhooks/\d+/)[\w-]+")
+_COMMENT = re.compile(r"(^|\s)#.*(?:pass|secret|token|key|auth|://[^/\s]*@).*$", re.IGNORECASE | re.MULTILINE)
+_SPOKEN = frozenset({"secret", "env"})
+"""Of a mapping that only names a secret which is kept elsewhere."""
+
+_SAFE = frozenset({"schedule", "on_error"})
+_SAFE_OF_STEP = frozenset({"class", "name", "on_error"})
+_CONFIDED = "secret"
+
+Place = tuple[int, int, int, int]
+"""Line and column of a beginning and of an end."""
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """A value of a step as people may see it."""
+    match value:
+        case Mapping():
+            if set(value) <= _SPOKEN:
+                return dict(value)
+            return {key: masked(inner, name if SECRET.search(name) else str(key)) for key, inner in value.items()}
+        case list():
+            return [masked(inner, name) for inner in value]
+        case _ if SECRET.search(name) and value not in (None, "", True, False):
+            return HIDDEN
+        case str():
+            return _without_passwords(value)
+        case _:
+            return value
+
+
+def excerpt(lines: list[str], entry: Entry, confides: Callable[[str, str], bool]) -> str:
+    """A pipeline's own lines, from its key to its end, without secrets and without comments that may hold some.
+
+    `confides` says whether a class takes something by this name that may be a secret. One that is not in order is shown
+    with the same care: what stands where nobody expects it may have been meant for a step.
+    """
+    node, start = entry.node, entry.line
+    last_line, last_column = node.end
+    # A block ends where the next thing begins, which is none of its own.
+    end = last_line - 1 if last_column <= entry.column else last_line
+    mine = lines[start - 1 : max(end, start)]
+    places = {*_hidden(node, "", set()), *_confided(node, confides)}
+    # From the end on, so that what is replaced moves nothing that is still to be found.
+    for place in sorted(places, reverse=True):
+        _replace(mine, start, *place)
+    while mine and (not mine[-1].strip() or _is_for_the_next(mine[-1], entry.column)):
+        mine.pop()
+    indent = min((len(line) - len(line.lstrip()) for line in mine if line.strip()), default=0)
+    text = "\n".join(line[indent:] for line in mine)
+    return _COMMENT.sub(rf"\1# {HIDDEN}", _without_passwords(text))
+
+
+def _is_for_the_next(line: str, column: int) -> bool:
+    """A comment that stands as far out as the name of a pipeline is about the one below it."""
+    return line.lstrip().startswith("#") and len(line) - len(line.lstrip()) < column
+
+
+def _confided(node: Node, confides: Callable[[str, str], bool]) -> Iterator[Place]:
+    """Where texts stand that are not shown, because of the step that takes them."""
+    for key, inner in _inside(node):
+        if key == "chain" and isinstance(inner.value, list):
+            for step in inner.value:
+                yield from _of_step(step, confides)
+        elif key not in _SAFE:
+            yield from _hidden(inner, _CONFIDED, set())
+
+
+def _of_step(step: Node, confides: Callable[[str, str], bool]) -> Iterator[Place]:
+    entries = dict(_inside(step))
+    known = entries.get("class")
+    cls = known.value if known is not None and isinstance(known.value, str) else ""
+    for key, inner in entries.items():
+        if key == "kwargs" and isinstance(inner.value, dict):
+            for name, given in _inside(inner):
+                if confides(cls, name):
+                    yield from _hidden(given, _CONFIDED, set())
+        elif key not in _SAFE_OF_STEP:
+            yield from _hidden(inner, _CONFIDED, set())
+
+
+def _inside(node: Node) -> Iterator[tuple[str, Node]]:
+    """Of a mapping, what it has by name; anything else is something without a name."""
+    if not isinstance(node.value, dict):
+        yield "", node
+        return
+    for name, entry in node.value.items():
+        yield name, entry.node
+
+
+def _without_passwords(text: str) -> str:
+    text = _USER_INFO.sub(lambda found: HIDDEN + "@" if ":" in found[0] else found[0], text)
+    return _HOOK.sub(rf"\1{HIDDEN}", _IN_QUERY.sub(rf"\1{HIDDEN}", text))
+
+
+def _hidden(node: Node, name: str, seen: set[tuple[int, bool]]) -> Iterator[Place]:
+    """Where texts stand that are secret by the name of what they are given as; what aliases repeat, once."""
+    secret = bool(SECRET.search(name))
+    if (id(node), secret) in seen:
+        return
+    seen.add((id(node), secret))
+    match node.value:
+        case dict():
+            if set(node.value) <= _SPOKEN:
+                return
+            for key, entry in node.value.items():
+                yield from _hidden(entry.node, name if secret else key, seen)
+        case list():
+            for child in node.value:
+                yield from _hidden(child, name, seen)
+        case value if secret and value not in (None, "", True, False):
+            yield node.line, node.column, *node.end
+
+
+def _replace(lines: list[str], start: int, *place: int) -> None:
+    line, column, last, end = place
+    first, final = line - start, last - start
+    whole = end == 1 and final > first
+    if whole:
+        # A text of several lines ends before the first character of the line that follows it.
+        final -= 1
+    if 0 <= first <= final:
+        tail = "" if whole or final >= len(lines) else lines[final][end - 1 :]
+        lines[first : final + 1] = [lines[first][: column - 1] + HIDDEN + tail]

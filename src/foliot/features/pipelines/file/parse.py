@@ -1,0 +1,325 @@
+"""Turns the text of a YAML file into nodes that know their places; it makes nothing but words, numbers and lists.
+
+Of PyYAML it uses the parser alone: no tag is looked at, so there is nothing that a file could construct. What is wrong
+with one node is noted on it and on all that hold it, and the rest is read on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import yaml
+
+from foliot.features.pipelines.file.scalars import Ambiguous, meaning
+from foliot.features.pipelines.file.secret_lines import discreet
+from foliot.features.pipelines.model.file import Fault
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 32
+MAX_NODES = 50_000
+"""What a file may hold, and what one of its nodes may come to with every alias written out."""
+MOST_FAULTS = 20
+
+_MERGE = "<<"
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a file may hold, and how deep."""
+
+    nodes: int = MAX_NODES
+    depth: int = MAX_DEPTH
+
+
+USUAL = Room()
+
+
+class Unreadable(Exception):
+    """The file as a whole cannot be read."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(str(fault))
+        self.fault = fault
+
+
+@dataclass(slots=True)
+class Node:
+    """A value and where it stands; lines and columns count from 1."""
+
+    line: int
+    column: int
+    end: tuple[int, int] = (0, 0)
+    value: Any = None
+    """A scalar, a list of nodes, or a mapping of text to `Entry`."""
+    size: int = 1
+    """How many values it holds with every alias written out."""
+    faults: list[Fault] = field(default_factory=list)
+    """What is wrong with it or anything in it."""
+
+    def plain(self) -> Any:
+        """The value alone. Only of what is in order, for then its size is bounded."""
+        match self.value:
+            case dict():
+                return {name: entry.node.plain() for name, entry in self.value.items()}
+            case list():
+                return [node.plain() for node in self.value]
+            case _:
+                return self.value
+
+    def blame(self, faults: list[Fault]) -> None:
+        # What aliases repeat is wrong once.
+        new = [fault for fault in faults if fault not in self.faults]
+        self.faults += new[: max(0, MOST_FAULTS - len(self.faults))]
+
+    def adopt(self, child: Node) -> None:
+        self.size += child.size
+        self.blame(child.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key of a mapping, with its place, and what it leads to."""
+
+    line: int
+    column: int
+    node: Node
+
+
+def compose(text: str, file: str, room: Room = USUAL) -> Node | None:
+    """The one document of a file; None when there is nothing in it. `Unreadable` when its syntax is broken."""
+    return _Composer(text, file, room).document()
+
+
+class _Composer:
+    def __init__(self, text: str, file: str, room: Room) -> None:
+        self.text = text
+        self.room = room
+        self.lines = text.split("\n")
+        self.file = file
+        self.events: Iterator[Any] = iter(())
+        self.anchors: dict[str, Node | None] = {}
+        self.nodes = 0
+        self.copied = 0
+        """Entries that `<<` has brought in: each of them costs memory, in every mapping anew."""
+
+    def document(self) -> Node | None:
+        try:
+            self.events = iter(yaml.parse(self.text, Loader=_LOADER))
+            return self._document()
+        except yaml.reader.ReaderError as broken:
+            raise Unreadable(self._unprintable(broken)) from None
+        except yaml.MarkedYAMLError as broken:
+            raise Unreadable(self._syntax(broken)) from None
+
+    def _document(self) -> Node | None:
+        root: Node | None = None
+        for event in self.events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    line, column = _place(event)
+                    raise Unreadable(self._fault(line, column, "a second document begins here", "keep one of them"))
+                root = self._node(next(self.events), 0)
+        return root if root is not None and (root.value is not None or root.faults) else None
+
+    def _node(self, event: Any, depth: int) -> Node:
+        self.nodes += 1
+        line, column = _place(event)
+        if self.nodes > self.room.nodes:
+            message = f"a file may hold {self.room.nodes} values, and this one holds more"
+            raise Unreadable(self._fault(line, column, message, "split it"))
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event)
+        node = Node(line, column, _end(event))
+        if event.anchor is not None:
+            # Until it is complete, an alias to it would make it contain itself.
+            self.anchors[event.anchor] = None
+        if event.tag is not None:
+            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            self._blame(node, event, f"{tag[:100]} is a tag: a file of pipelines has none", "take the tag away")
+        self._fill(node, event, depth)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = node
+        return node
+
+    def _fill(self, node: Node, event: Any, depth: int) -> None:
+        if isinstance(event, yaml.ScalarEvent):
+            self._scalar(node, event)
+        elif depth >= self.room.depth:
+            self._blame(node, event, f"nests deeper than {self.room.depth} levels", None)
+            self._skip()
+        elif isinstance(event, yaml.SequenceStartEvent):
+            self._sequence(node, depth)
+        else:
+            self._mapping(node, depth)
+
+    def _scalar(self, node: Node, event: Any) -> None:
+        node.value = event.value
+        if event.implicit[0]:
+            try:
+                node.value = meaning(event.value)
+            except Ambiguous as unclear:
+                self._blame(node, event, str(unclear), unclear.suggestion)
+        elif "\x00" in event.value:
+            self._blame(node, event, "must not contain the character U+0000", None)
+
+    def _sequence(self, node: Node, depth: int) -> None:
+        node.value = []
+        for event in self.events:
+            if isinstance(event, yaml.SequenceEndEvent):
+                node.end = _place(event)
+                return
+            child = self._node(event, depth + 1)
+            node.value.append(child)
+            self._hold(node, child)
+
+    def _mapping(self, node: Node, depth: int) -> None:
+        node.value = {}
+        merged: list[Node] = []
+        for event in self.events:
+            if isinstance(event, yaml.MappingEndEvent):
+                node.end = _place(event)
+                break
+            key = self._node(event, depth + 1)
+            node.blame(key.faults)
+            child = self._node(next(self.events), depth + 1)
+            if key.value == _MERGE and isinstance(event, yaml.ScalarEvent) and event.implicit[0]:
+                merged += self._merged(node, child)
+                continue
+            self._hold(node, child)
+            self._enter(node, key, child)
+        for other in merged:
+            self._hold(node, other)
+            self.copied += len(other.value)
+            if self.copied > self.room.nodes:
+                self._too_large(node)
+                break
+            node.value = {**other.value, **node.value}
+
+    def _enter(self, node: Node, key: Node, child: Node) -> None:
+        if not isinstance(key.value, str):
+            self._blame_at(key, key, "a key must be a word", "put it into quotes")
+            node.blame(key.faults)
+            if not isinstance(key.value, int | float):
+                return
+            key.value = str(key.value)
+        if key.faults:
+            # What is wrong with a name is wrong with what it names, wherever else that stands.
+            child = replace(child, faults=[*child.faults])
+            child.blame(key.faults)
+        before = node.value.get(key.value)
+        if before is not None:
+            message = f"{key.value[:100]} stands here a second time, first in line {before.line}"
+            self._blame_at(node, key, message, "keep one of them")
+        node.value[key.value] = Entry(key.line, key.column, child)
+
+    def _merged(self, node: Node, child: Node) -> list[Node]:
+        """What `<<` brings in: a mapping, or several, of which the first counts most."""
+        several = child.value if isinstance(child.value, list) else [child]
+        if child.faults:
+            node.blame(child.faults)
+        elif not all(isinstance(each.value, dict) for each in several):
+            self._blame_at(node, child, "<< must lead to a mapping, or to a list of them", None)
+            return []
+        return [each for each in reversed(several) if isinstance(each.value, dict)]
+
+    def _alias(self, event: Any) -> Node:
+        line, column = _place(event)
+        known = self.anchors.get(event.anchor)
+        if known is not None:
+            return known
+        node = Node(line, column, _end(event))
+        if event.anchor in self.anchors:
+            self._blame(node, event, f"*{event.anchor} stands inside what it names: it would never end", None)
+        else:
+            self._blame(node, event, f"*{event.anchor} names nothing above it", "put it into quotes if it is no alias")
+        return node
+
+    def _hold(self, node: Node, child: Node) -> None:
+        if node.size + child.size <= self.room.nodes:
+            node.adopt(child)
+            return
+        self._too_large(node)
+        node.blame(child.faults)
+
+    def _too_large(self, node: Node) -> None:
+        if not any("written out" in fault.message for fault in node.faults):
+            message = f"with every alias written out, this would hold more than {self.room.nodes} values"
+            self._blame_at(node, node, message, "use fewer aliases")
+
+    def _skip(self) -> None:
+        """Past the end of a node that nobody wants."""
+        open_ = 1
+        while open_:
+            event = next(self.events)
+            self.nodes += 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                open_ += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                open_ -= 1
+
+    def _blame(self, node: Node, event: Any, message: str, suggestion: str | None) -> None:
+        line, column = _place(event)
+        node.blame([self._fault(line, column, message, suggestion)])
+
+    def _blame_at(self, node: Node, where: Node, message: str, suggestion: str | None) -> None:
+        node.blame([self._fault(where.line, where.column, message, suggestion)])
+
+    def _fault(self, line: int | None, column: int | None, message: str, suggestion: str | None = None) -> Fault:
+        here = "" if line is None or line > len(self.lines) else self.lines[line - 1]
+        hide = discreet(here, column or 1)
+        return Fault(
+            file=self.file,
+            line=line,
+            column=column,
+            message=hide(message),
+            suggestion=None if suggestion is None else hide(suggestion),
+        )
+
+    def _unprintable(self, broken: Any) -> Fault:
+        """The parser names a place in the text, people look for lines."""
+        found = re.search(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", self.text)
+        at = broken.position if found is None else found.start()
+        before = self.text[:at]
+        line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+        code = ord(self.text[at]) if at < len(self.text) else 0
+        return self._fault(line, column, f"the character U+{code:04X} may not stand in YAML", "take it away")
+
+    def _syntax(self, broken: yaml.MarkedYAMLError) -> Fault:
+        mark = broken.problem_mark or broken.context_mark
+        line, column = (None, None) if mark is None else (mark.line + 1, mark.column + 1)
+        told = " ".join(part for part in (broken.context, broken.problem) if part) or "is no YAML"
+        return self._fault(line, column, told, _hint(self.text, line, column, told))
+
+
+def _hint(text: str, line: int | None, column: int | None, told: str) -> str | None:
+    """What people mostly meant where the parser stops."""
+    if line is None or column is None:
+        return None
+    lines = text.splitlines()
+    here = lines[line - 1] if line <= len(lines) else ""
+    rest = here[max(0, column - 2) :].lstrip()
+    if "alias" in told or rest.startswith(("*", "@", "`", "%", "&", "!")):
+        start = re.search(r"[*@`%&!]", here)
+        value = here[start.start() :].strip() if start else rest
+        if start and re.search(r"[{\[]", here[: start.start()]):
+            value = re.split(r"[,}\]]", value, maxsplit=1)[0].strip()
+        return f'put it into quotes: "{value}"'
+    if here[: len(here) - len(here.lstrip())].count("\t") or rest.startswith("\t"):
+        return "indent with spaces: YAML allows no tabs"
+    if "mapping values" in told:
+        return "put a text with a colon into quotes, or begin a new line"
+    if "quoted scalar" in told:
+        return "close the quotes"
+    return None
+
+
+def _place(event: Any) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
+
+
+def _end(event: Any) -> tuple[int, int]:
+    return event.end_mark.line + 1, event.end_mark.column + 1

@@ -1,0 +1,24 @@
+"""Finds where in a file a field stands of which somebody complains."""
+
+from __future__ import annotations
+
+import re
+
+from foliot.features.pipelines.file.parse import Node
+
+_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+
+
+def place_of(node: Node, field: str, key: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Line and column of `chain[1].kwargs.urls`, or of the nearest thing around it that is there."""
+    place = key or (node.line, node.column)
+    for name, number in _PART.findall(field):
+        if number and isinstance(node.value, list) and int(number) < len(node.value):
+            node = node.value[int(number)]
+            place = node.line, node.column
+        elif name and isinstance(node.value, dict) and name in node.value:
+            entry = node.value[name]
+            node, place = entry.node, (entry.line, entry.column)
+        else:
+            break
+    return place

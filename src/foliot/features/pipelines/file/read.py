@@ -1,0 +1,320 @@
+"""Reads a file of pipelines: each one that is in order becomes a definition, each other one says what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from foliot.core.errors import Invalid, InvalidMany
+from foliot.core.json_limits import check_plain
+from foliot.engine.model.trigger_document import Standing
+from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.check import check_steps, confides, shown
+from foliot.features.pipelines.file.mask import excerpt, masked
+from foliot.features.pipelines.file.parse import MAX_BYTES, MAX_NODES, MOST_FAULTS, Entry, Node, Unreadable, compose
+from foliot.features.pipelines.file.positions import place_of
+from foliot.features.pipelines.file.recover import Piece, pieces
+from foliot.features.pipelines.model.definition import PIPELINE, Definition, OnError, StepSpec, revision_of
+from foliot.features.pipelines.model.file import NAME, Fault, Sheet, Written
+from foliot.features.schedules.model.document import read_draft
+
+MAX_PIPELINES = 1000
+MAX_STEPS = 100
+MOST_IN_ALL = 2 * MAX_NODES
+"""What the pipelines of a file may come to together, with every alias written out: each one's is made and kept."""
+_KEYS = ("schedule", "chain", "on_error")
+_STEP_KEYS = ("class", "kwargs", "name", "on_error")
+_POLICIES = (
+    *("retry_policy", "overlap", "catchup", "queue", "priority", "timeout_seconds", "jitter_seconds"),
+    *("start_at", "end_at", "description", "tags"),
+)
+_SCHEDULE_KEYS = ("cron", "interval", "timezone", *_POLICIES)
+_WRITTEN_AS = {"cron_expr": "cron", "interval_seconds": "interval"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """Knows how to read a file."""
+
+    catalogue: Catalogue
+    zone: str
+    """Of schedules that name none."""
+
+    def read(self, raw: bytes, file: str, now: datetime) -> Sheet:
+        """Everything the file says; never raises for what is in it."""
+        try:
+            text = _text(raw, file)
+            return self._read(text, file, now)
+        except Unreadable as broken:
+            return Sheet(file=file, fault=broken.fault)
+
+    def _read(self, text: str, file: str, now: datetime) -> Sheet:
+        try:
+            root = compose(text, file)
+        except Unreadable:
+            room = _Room()
+            parts = [self._part(piece, file, now, room) for piece in pieces(text)]
+            if not any(part.definition is not None for part in parts):
+                raise
+            return Sheet(file=file, pipelines=parts, partial=True)
+        return Sheet(file=file, pipelines=self._pipelines(root, text, file, now, _Room()))
+
+    def _part(self, piece: Piece, file: str, now: datetime, room: _Room) -> Written:
+        """One pipeline of a file that cannot be read as a whole."""
+        try:
+            return self._pipelines(compose(piece.text, file), piece.text, file, now, room)[0]
+        except Unreadable as broken:
+            fault = replace(broken.fault, message=f"pipeline {piece.name}: {broken.fault.message}")
+            return Written(name=piece.name, line=piece.line, definition=None, faults=[fault])
+
+    def _pipelines(self, root: Node | None, text: str, file: str, now: datetime, room: _Room) -> list[Written]:
+        entries = _entries(root, file)
+        lines = text.split("\n")
+        read = []
+        for name, entry in entries.items():
+            one = _One(self, file, name, entry)
+            fits = room.takes(entry.node)
+            definition = one.definition(now, fits=fits)
+            faults = one.faults[:MOST_FAULTS]
+            steps = () if faults or definition is None else [self._shown(step) for step in definition.steps]
+            read.append(
+                Written(
+                    name=name,
+                    line=entry.line,
+                    definition=None if faults else definition,
+                    faults=faults,
+                    steps=steps,
+                    yaml=excerpt(lines, entry, self._confides) if fits else "",
+                )
+            )
+        return read
+
+    def _confides(self, cls: str, name: str) -> bool:
+        return confides(cls, name, self.catalogue)
+
+    def _shown(self, step: StepSpec) -> dict[str, Any]:
+        return {**step.to_dict(), "kwargs": masked(shown(step, self.catalogue))}
+
+
+@dataclass(slots=True)
+class _Room:
+    """For what the pipelines of one file come to."""
+
+    left: int = MOST_IN_ALL
+
+    def takes(self, node: Node) -> bool:
+        self.left -= node.size
+        return self.left >= 0
+
+
+def _text(raw: bytes, file: str) -> str:
+    def refuse(line: int | None, message: str, suggestion: str) -> Unreadable:
+        fault = Fault(file=file, line=line, column=None if line is None else 1, message=message, suggestion=suggestion)
+        return Unreadable(fault)
+
+    if len(raw) > MAX_BYTES:
+        line = raw.count(b"\n", 0, MAX_BYTES) + 1
+        raise refuse(line, f"may have {MAX_BYTES // 1024} KiB, and has more from here on", "make it shorter")
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as wrong:
+        raise refuse(raw.count(b"\n", 0, wrong.start) + 1, "is not UTF-8", "save the file as UTF-8") from None
+
+
+def _entries(root: Node | None, file: str) -> Mapping[str, Entry]:
+    """The pipelines of a file, or what is wrong with it as a whole."""
+
+    def refuse(node: Node | Entry | None, message: str, suggestion: str | None = None) -> Unreadable:
+        line, column = (None, None) if node is None else (node.line, node.column)
+        return Unreadable(Fault(file=file, line=line, column=column, message=message, suggestion=suggestion))
+
+    if root is None:
+        # An editor that saves empties the file first: nothing is removed because of that.
+        raise refuse(None, "is empty", "write pipelines: {} to have none")
+    if not isinstance(root.value, dict):
+        raise refuse(root, "must be a mapping with the key pipelines", "begin with pipelines:")
+    for name, entry in root.value.items():
+        if name != "pipelines" and not name.startswith("x-"):
+            raise refuse(entry, f"{name[:100]} is not known here", _near(name, ("pipelines",)) or "see x-… for notes")
+    entry = root.value.get("pipelines")
+    if entry is None:
+        raise refuse(root, "must have the key pipelines", "begin with pipelines:")
+    if not isinstance(entry.node.value, dict):
+        raise refuse(entry, "pipelines must be a mapping of names", "write pipelines: {} to have none")
+    if len(entry.node.value) > MAX_PIPELINES:
+        raise refuse(entry, f"may be at most {MAX_PIPELINES} pipelines, and are {len(entry.node.value)}")
+    _refuse_outside(root, entry)
+    found: Mapping[str, Entry] = entry.node.value
+    return found
+
+
+def _refuse_outside(root: Node, entry: Entry) -> None:
+    """What is wrong outside of every pipeline is wrong with the file: a tag, or a name that stands there twice.
+
+    Notes are nobody's, unless a pipeline takes them up; and what all come to together is counted one by one.
+    """
+    notes = [each for name, each in root.value.items() if name != "pipelines"]
+    inside = {fault for each in (*notes, *entry.node.value.values()) for fault in each.node.faults}
+    for fault in (*root.faults, *entry.node.faults):
+        if fault not in inside and "written out" not in fault.message:
+            raise Unreadable(fault)
+
+
+@dataclass(slots=True)
+class _One:
+    """One pipeline being read; gathers all that is wrong with it."""
+
+    reader: Reader
+    file: str
+    name: str
+    entry: Entry
+    faults: list[Fault] = field(default_factory=list)
+
+    def definition(self, now: datetime, *, fits: bool) -> Definition | None:
+        node = self.entry.node
+        self.faults += node.faults
+        if not fits:
+            message = f"with every alias written out, the file would hold more than {MOST_IN_ALL} values up to here"
+            self._blame("", message, "use fewer aliases")
+        if not NAME.fullmatch(self.name):
+            self._blame("", "its name must be 1 to 100 letters, digits, dots, dashes and underscores")
+        if self.faults:
+            return None
+        if not isinstance(node.value, dict):
+            self._blame("", "must be a mapping with chain, and schedule if it has one")
+            return None
+        self._known("", node, _KEYS)
+        on_error = self._on_error("on_error", node, "fail")
+        steps = self._steps(node, on_error)
+        if not self.faults:
+            self._checked(lambda: check_steps(steps, self.reader.catalogue))
+            self._checked(lambda: check_plain("chain", [step.to_dict() for step in steps]))
+        draft = self._draft(node, now)
+        revision = "" if self.faults else revision_of(steps, draft, on_error)
+        return Definition(name=self.name, steps=tuple(steps), draft=draft, on_error=on_error, revision=revision)
+
+    def _steps(self, node: Node, on_error: OnError) -> list[StepSpec]:
+        chain = node.value.get("chain")
+        if chain is None:
+            self._blame("", "needs a chain: a list of steps", "chain: [{class: …}]")
+            return []
+        if not isinstance(chain.node.value, list) or not 1 <= len(chain.node.value) <= MAX_STEPS:
+            self._blame("chain", f"must be a list of 1 to {MAX_STEPS} steps")
+            return []
+        made: list[StepSpec] = []
+        for number, step in enumerate(chain.node.value):
+            one = self._step(f"chain[{number}]", step, on_error, {each.name for each in made})
+            if one is not None:
+                made.append(one)
+        return made
+
+    def _step(self, where: str, node: Node, on_error: OnError, taken: set[str]) -> StepSpec | None:
+        if not isinstance(node.value, dict):
+            self._blame(where, "must be a mapping with class, and kwargs if it takes some", "- class: …")
+            return None
+        self._known(where, node, _STEP_KEYS)
+        written: dict[str, Any] = {name: entry.node.plain() for name, entry in node.value.items()}
+        cls, kwargs = written.get("class"), written.get("kwargs") or {}
+        if not isinstance(cls, str) or not 1 <= len(cls) <= 200:
+            self._blame(f"{where}.class", "a step needs the name of its class")
+            return None
+        if not isinstance(kwargs, dict):
+            self._blame(f"{where}.kwargs", "must be a mapping")
+            return None
+        name = written.get("name") or _free(cls.rpartition(".")[2], taken)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            self._blame(f"{where}.name", "must be 1 to 100 letters, digits, dots, dashes and underscores")
+            return None
+        if name in taken:
+            self._blame(f"{where}.name", f"{name} is the name of an earlier step", "give it another")
+            return None
+        mode = self._on_error(f"{where}.on_error", node, on_error)
+        return StepSpec(cls=cls, name=name, kwargs=kwargs, on_error=mode, line=node.line)
+
+    def _on_error(self, where: str, node: Node, default: OnError) -> OnError:
+        entry = node.value.get("on_error")
+        match None if entry is None else entry.node.value:
+            case None:
+                return default
+            case "skip":
+                return "skip"
+            case "fail":
+                return "fail"
+            case got:
+                near = _near(got, ("skip", "fail")) if isinstance(got, str) else None
+                self._blame(where, "must be skip or fail", near)
+                return default
+
+    def _draft(self, node: Node, now: datetime) -> dict[str, Any] | None:
+        """The schedule in the words of the HTTP door; None when the pipeline has none."""
+        entry = node.value.get("schedule")
+        if entry is None or entry.node.value is None:
+            return None
+        if not isinstance(entry.node.value, dict):
+            self._blame("schedule", "must be a mapping with cron or interval", 'cron: "0 9 * * 1-5"')
+            return None
+        self._known("schedule", entry.node, _SCHEDULE_KEYS)
+        given: dict[str, Any] = entry.node.plain()
+        cron, interval = given.get("cron"), given.get("interval")
+        if (cron is None) == (interval is None):
+            what = "must have cron or interval" if cron is None else "has both cron and interval: give one of the two"
+            self._blame("schedule", what, 'cron: "0 9 * * 1-5"' if cron is None else None)
+            return None
+        kept = {name: given[name] for name in _POLICIES if given.get(name) is not None}
+        draft = {**kept, "timezone": given.get("timezone") or self.reader.zone, **_rule(cron, interval)}
+        whole = {**draft, "name": self.name, "action": {"kind": PIPELINE, PIPELINE: self.name}}
+        self._checked(lambda: read_draft(whole, lambda _, config: dict(config), _standing(self, now)), "schedule.")
+        return draft
+
+    def _known(self, where: str, node: Node, known: Sequence[str]) -> None:
+        for name in node.value:
+            if name not in known:
+                inner = f"{where}.{name}" if where else name
+                self._blame(inner, f"{name[:100]} is not known here; known are {', '.join(known)}", _near(name, known))
+
+    def _checked(self, check: Callable[[], object], prefix: str = "") -> None:
+        try:
+            check()
+        except Invalid as wrong:
+            for one in wrong.errors if isinstance(wrong, InvalidMany) else [wrong]:
+                first, dot, rest = one.field.partition(".")
+                place = prefix + _WRITTEN_AS.get(first, first) + dot + rest
+                got = "" if one.got is None else f", got {str(one.got)[:100]!r}"
+                hint = f"did you mean {one.suggestion}?" if one.suggestion else None
+                self._blame(place, f"{place}: {one.message}{got}", hint)
+
+    def _blame(self, where: str, message: str, suggestion: str | None = None) -> None:
+        line, column = place_of(self.entry.node, where, (self.entry.line, self.entry.column))
+        self.faults.append(
+            Fault(
+                file=self.file,
+                line=line,
+                column=column,
+                message=f"pipeline {self.name[:100]}: {message}",
+                suggestion=suggestion,
+            )
+        )
+
+
+def _standing(one: _One, now: datetime) -> Standing:
+    return Standing(one.name, now, one.reader.zone)
+
+
+def _rule(cron: object, interval: object) -> dict[str, Any]:
+    if cron is not None:
+        return {"type": "cron", "cron_expr": cron}
+    return {"type": "interval", ("interval_seconds" if isinstance(interval, int) else "interval"): interval}
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """A step that is there twice is told from the first by a number."""
+    names = [name, *(f"{name}-{number}" for number in range(2, MAX_STEPS + 2))]
+    return next(each for each in names if each not in taken)
+
+
+def _near(name: str, known: Sequence[str]) -> str | None:
+    close = difflib.get_close_matches(name[:100], known, n=1)
+    return f"did you mean {close[0]}?" if close else None

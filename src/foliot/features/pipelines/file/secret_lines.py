@@ -1,0 +1,39 @@
+"""Keeps out of a complaint what stands in its line and is a secret by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from foliot.core.mask import HIDDEN
+
+SECRET = re.compile(
+    r"pass(?:word|wd|phrase)?$|secret|token|api.?key|private.?key|auth(?!or)|credential|cookie|signature",
+    re.IGNORECASE,
+)
+"""Names of what nobody should read."""
+AROUND = 300
+"""Characters before and behind a place that are looked through."""
+_GIVEN = re.compile(r"([\w.-]+)[\"']?\s*:\s+([^\s,{}\[\]][^,{}\[\]]*)")
+
+
+def discreet(line: str, column: int) -> Callable[[str], str]:
+    """Says a sentence about this place in a line without the secrets around it."""
+    # A file of one long line may be wrong in thousands of places.
+    line = line[max(0, column - AROUND) : column + AROUND]
+    kept = [value for name, rest in _GIVEN.findall(line) if SECRET.search(name) for value in _forms(rest)]
+
+    def hide(said: str) -> str:
+        for value in kept:
+            said = said.replace(value, HIDDEN)
+        return said
+
+    return hide
+
+
+def _forms(rest: str) -> list[str]:
+    """What follows a name, as a sentence may repeat it: the longest first."""
+    whole = rest.strip()
+    found = {whole, whole.partition(" #")[0].strip(), *(word for word in whole.split() if len(word) > 3)}
+    bare = {one.strip("\"'") for one in found}
+    return sorted((one for one in found | bare if len(one) > 1), key=len, reverse=True)

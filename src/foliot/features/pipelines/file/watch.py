@@ -1,0 +1,79 @@
+"""Looks at the file of pipelines, and reads it when it has changed and is quiet again."""
+
+from __future__ import annotations
+
+import hashlib
+import stat
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from foliot.core.threads import WORK
+from foliot.features.pipelines.file.parse import MAX_BYTES
+from foliot.features.pipelines.file.read import Reader
+from foliot.features.pipelines.model.file import Fault, Sheet
+
+Seen = tuple[int, int, int]
+"""Time of change, size and number of a file: what a look costs nothing to compare."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PipelineFile:
+    """A file that somebody may be writing at this very moment."""
+
+    path: Path
+    reader: Reader
+    _seen: Seen | str | None = field(default=None, init=False)
+    _said: str | None = field(default=None, init=False)
+    """Digest of what was read last, or why nothing could be."""
+
+    async def look(self, now: datetime) -> Sheet | None:
+        """What it says; None when that is what it said before, or somebody may still be writing it."""
+        seen = await WORK.run(_stat, self.path)
+        # Whoever writes a file changes it more than once: it is read when two looks find it alike, or at the first.
+        quiet, self._seen = self._seen in (None, seen), seen
+        if not quiet:
+            return None
+        return await WORK.run(self._read, now, seen)
+
+    def forget(self) -> None:
+        """Read it anew at the next look, whatever it says."""
+        self._said = None
+
+    def _read(self, now: datetime, seen: Seen | str) -> Sheet | None:
+        if isinstance(seen, str):
+            return None if self._same(seen) else self._unread(seen)
+        try:
+            with self.path.open("rb") as file:
+                raw = file.read(MAX_BYTES + 1)
+        except OSError as failed:
+            why = _why(failed)
+            return None if self._same(why) else self._unread(why)
+        if _stat(self.path) != seen:
+            # Somebody began to write it just now: a half would look as if the other half were to be removed.
+            return None
+        if self._same(hashlib.sha256(raw).hexdigest()):
+            return None
+        return self.reader.read(raw, str(self.path), now)
+
+    def _same(self, said: str) -> bool:
+        before, self._said = self._said, said
+        return before == said
+
+    def _unread(self, why: str) -> Sheet:
+        fault = Fault(file=str(self.path), line=None, column=None, message=why, suggestion="see PIPELINES_CONFIG")
+        return Sheet(file=str(self.path), fault=fault)
+
+
+def _stat(path: Path) -> Seen | str:
+    try:
+        found = path.stat()
+    except OSError as failed:
+        return _why(failed)
+    if not stat.S_ISREG(found.st_mode):
+        return "cannot be read (it is no file)"
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _why(failed: OSError) -> str:
+    return f"cannot be read ({failed.strerror or type(failed).__name__})"

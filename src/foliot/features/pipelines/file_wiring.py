@@ -1,0 +1,38 @@
+"""Wires the file of pipelines: how it is read, and who brings the store in step with it.
+
+Its readers are imported where there is such a file: YAML takes its time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foliot.config.settings import Settings
+from foliot.db.database import Database
+from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.usecases.reconcile import Reconciler
+from foliot.features.schedules.usecases.declared import Declaring
+
+if TYPE_CHECKING:
+    from foliot.features.pipelines.file.read import Reader
+
+
+def reader(settings: Settings, catalogue: Catalogue) -> Reader:
+    """Reads by the transforms of this process, and in its time zone."""
+    from foliot.features.pipelines.file.read import Reader
+
+    return Reader(catalogue=catalogue, zone=settings.timezone)
+
+
+def booking(settings: Settings, store: Database, declaring: Declaring, catalogue: Catalogue) -> Reconciler | None:
+    """Who looks after the pipelines; None when no file defines any."""
+    if settings.pipelines is None:
+        return None
+    from foliot.features.pipelines.file.watch import PipelineFile
+
+    return Reconciler(
+        store=store,
+        book=PipelineFile(path=settings.pipelines, reader=reader(settings, catalogue)),
+        declaring=declaring,
+        tenant_id=settings.pipelines_tenant,
+    )

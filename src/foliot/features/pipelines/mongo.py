@@ -1,0 +1,210 @@
+"""Writes articles, jobs and items to MongoDB, each as a whole document; remembers there how far it came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+import structlog
+from bson import encode
+from bson.errors import BSONError
+from pymongo import AsyncMongoClient, ReplaceOne
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import BulkWriteError, ConfigurationError, OperationFailure, PyMongoError, WriteError
+
+from foliot.core.errors import Invalid, Unavailable
+from foliot.features.articles.model.fetch import ArticleView
+
+COLLECTION = "articles"
+MARKS = "foliot_marks"
+MARK, JOBS = "articles", "jobs"
+SAME = ("user_id", "spider", "start_urls", "depth", "params")
+"""What makes two requests for a crawl the same."""
+PATIENCE = 5_000
+"""Milliseconds for which a server is looked for."""
+ANSWER = 15_000
+"""And for which it may take its time."""
+LARGEST = 16 * 1024 * 1024
+"""Bytes of a document: more is refused by the server, and with it everything that came along."""
+SHORT = LARGEST // 8
+"""Characters of a text that cannot make a document too large, whatever they are."""
+_VALIDATORS = frozenset({"etag", "last_modified"})
+_UNWRITABLE = (WriteError, BSONError, UnicodeError, OverflowError)
+"""This document cannot be written, and others can."""
+
+Collection = AsyncCollection[dict[str, Any]]
+
+log = structlog.get_logger("foliot.pipelines")
+
+
+class SinkAway(Unavailable):
+    """The sink takes nothing now; what it should take waits."""
+
+
+class MongoArticles:
+    """The collection `articles` of one database."""
+
+    def __init__(self, uri: str, database: str) -> None:
+        try:
+            self._client: AsyncMongoClient[dict[str, Any]] = AsyncMongoClient(
+                uri,
+                appname="foliot",
+                tz_aware=True,
+                serverSelectionTimeoutMS=PATIENCE,
+                connectTimeoutMS=PATIENCE,
+                socketTimeoutMS=ANSWER,
+            )
+        except (ConfigurationError, ValueError) as wrong:
+            # What it says of a wrong URL names the rule, and no password.
+            raise Invalid("MONGO_URI", f"cannot be used by the driver of MongoDB ({wrong})") from None
+        self.database = self._client[database]
+        self._articles = self.database[COLLECTION]
+        self.marks = self.database[MARKS]
+
+    async def mark(self) -> datetime | None:
+        """Everything that changed before this moment is here; None when nobody has been here yet."""
+        return await _mark(self.marks, MARK)
+
+    async def remember(self, at: datetime) -> None:
+        await _remember(self.marks, MARK, at)
+
+    async def write(self, views: Sequence[ArticleView]) -> int:
+        """Replace what is there; says how many could not be written, which nobody tries again."""
+        return await replace_all(self._articles, [document(view) for view in views])
+
+    async def check(self) -> None:
+        """`SinkAway` when the server does not answer, or does not let us in."""
+        try:
+            await self.database.command("ping")
+            await self.marks.find_one({"_id": MARK})
+        except PyMongoError as error:
+            raise _away(error) from None
+
+    async def close(self) -> None:
+        await self._client.close()
+
+
+class MongoJobs:
+    """The collections `jobs` and `items` of the same database."""
+
+    def __init__(self, articles: MongoArticles) -> None:
+        self._marks = articles.marks
+        self._jobs = articles.database["jobs"]
+        self._items = articles.database["items"]
+        self._indexed = False
+
+    async def mark(self) -> datetime | None:
+        return await _mark(self._marks, JOBS)
+
+    async def remember(self, at: datetime) -> None:
+        await _remember(self._marks, JOBS, at)
+
+    async def write_jobs(self, documents: Sequence[Mapping[str, Any]]) -> int:
+        if not self._indexed:
+            await self._index()
+        return await replace_all(self._jobs, documents)
+
+    async def write_items(self, documents: Sequence[Mapping[str, Any]]) -> int:
+        return await replace_all(self._items, documents)
+
+    async def _index(self) -> None:
+        """By what makes two requests for a crawl the same, and items by their job; a server may know better."""
+        self._indexed = True
+        try:
+            await self._jobs.create_index([(name, 1) for name in SAME])
+            await self._items.create_index([("job_id", 1), ("number", 1)])
+        except OperationFailure as refused:
+            log.warning("MongoDB makes no index", action="sink_index", error=str(refused)[:300])
+        except PyMongoError as error:
+            self._indexed = False
+            raise _away(error) from None
+
+
+async def _mark(marks: Collection, name: str) -> datetime | None:
+    try:
+        found = await marks.find_one({"_id": name})
+    except PyMongoError as error:
+        raise _away(error) from None
+    at = None if found is None else found.get("at")
+    return at if isinstance(at, datetime) else None
+
+
+async def _remember(marks: Collection, name: str, at: datetime) -> None:
+    try:
+        await marks.replace_one({"_id": name}, {"_id": name, "at": at}, upsert=True)
+    except PyMongoError as error:
+        raise _away(error) from None
+
+
+async def replace_all(collection: Collection, whole: Sequence[Mapping[str, Any]]) -> int:
+    """Each document in place of the one with its id; says how many could not be written."""
+    made = [dict(one) for one in whole if _fits(one)]
+    return len(whole) - len(made) + (await _write(collection, made) if made else 0)
+
+
+async def _write(collection: Collection, made: Sequence[dict[str, Any]]) -> int:
+    try:
+        await collection.bulk_write([ReplaceOne({"_id": one["_id"]}, one, upsert=True) for one in made], ordered=False)
+    except (BulkWriteError, *_UNWRITABLE):
+        return await _one_by_one(collection, made)
+    except PyMongoError as error:
+        raise _away(error) from None
+    return 0
+
+
+async def _one_by_one(collection: Collection, made: Sequence[dict[str, Any]]) -> int:
+    refused = 0
+    for one in made:
+        try:
+            await collection.replace_one({"_id": one["_id"]}, one, upsert=True)
+        except _UNWRITABLE as error:
+            refused += 1
+            _refuse(one, f"{type(error).__name__}: {error}"[:300])
+        except PyMongoError as error:
+            raise _away(error) from None
+    return refused
+
+
+def document(view: ArticleView) -> dict[str, Any]:
+    """An article as it is kept there."""
+    page = {name: value for name, value in asdict(view.page).items() if name not in _VALIDATORS}
+    return {
+        "_id": view.id,
+        "tenant_id": view.tenant_id,
+        "url": view.url,
+        "host": view.host,
+        **page,
+        "status": "SCRAPED",
+        "reference_count": view.reference_count,
+        "retry_count": view.retry_count,
+        "scraped_at": view.scraped_at,
+        "created_at": view.created_at,
+        "updated_at": view.updated_at,
+    }
+
+
+def _fits(one: Mapping[str, Any]) -> bool:
+    if "item" not in one and len(one.get("content") or "") <= SHORT:
+        return True
+    try:
+        size = len(encode(one))
+    except _UNWRITABLE as error:
+        _refuse(one, f"{type(error).__name__}: {error}"[:300])
+        return False
+    if size > LARGEST:
+        _refuse(one, f"it has {size:,} bytes; {LARGEST:,} are the most")
+    return size <= LARGEST
+
+
+def _refuse(one: Mapping[str, Any], why: str) -> None:
+    log.warning("MongoDB cannot hold a document", action="sink_refused", document_id=one["_id"], error=why)
+
+
+def _away(error: PyMongoError) -> SinkAway:
+    """In words without an address: those of the driver name every server it tried."""
+    if isinstance(error, OperationFailure):
+        named = (error.details or {}).get("codeName") or error.code
+        return SinkAway(f"MongoDB refuses to take documents ({named})")
+    return SinkAway(f"MongoDB does not answer ({type(error).__name__})")

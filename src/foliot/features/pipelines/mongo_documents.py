@@ -1,0 +1,114 @@
+"""Writes the items of pipelines to collections of MongoDB."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from bson.errors import BSONError
+from pymongo import AsyncMongoClient, InsertOne, ReplaceOne
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import BulkWriteError, ConfigurationError, InvalidURI, OperationFailure, PyMongoError, WriteError
+
+from foliot.core.errors import Invalid, Unavailable
+from foliot.features.pipelines.model.ports import Into
+
+DATABASE = "foliot"
+PATIENCE = 5_000
+"""Milliseconds for which a server is looked for."""
+ANSWER = 30_000
+"""And for which it may take its time."""
+_UNWRITABLE = (WriteError, BSONError, UnicodeError, OverflowError)
+"""This document cannot be written, and others can."""
+
+Document = dict[str, Any]
+
+
+class MongoShelf:
+    """Whatever MongoDB a pipeline names; a client for each run that writes to one."""
+
+    @asynccontextmanager
+    async def open(self, into: Into) -> AsyncIterator[MongoRows]:
+        try:
+            client: AsyncMongoClient[Document] = AsyncMongoClient(
+                into.url,
+                appname="foliot",
+                tz_aware=True,
+                serverSelectionTimeoutMS=PATIENCE,
+                connectTimeoutMS=PATIENCE,
+                socketTimeoutMS=ANSWER,
+            )
+            database = client.get_default_database(DATABASE) if into.database is None else client[into.database]
+        except (ConfigurationError, InvalidURI, PyMongoError, ValueError) as wrong:
+            # What it says of a wrong URI names the rule, and no password.
+            raise Invalid("uri", f"cannot be used by the driver of MongoDB ({wrong})"[:300]) from None
+        try:
+            yield MongoRows(database[into.name], into.key)
+        finally:
+            await client.close()
+
+
+class MongoRows:
+    """One collection."""
+
+    def __init__(self, collection: AsyncCollection[Document], key: Sequence[str]) -> None:
+        self._collection = collection
+        self._key = key
+
+    async def put(self, items: Sequence[Mapping[str, Any]]) -> Mapping[int, str]:
+        refused: dict[int, str] = {}
+        writes: list[tuple[int, InsertOne[Document] | ReplaceOne[Document]]] = []
+        for at, item in enumerate(items):
+            if missing := [name for name in self._key if item.get(name) is None]:
+                refused[at] = f"it has no {missing[0]!r}, which is part of the key"
+            elif odd := [name for name in self._key if isinstance(item[name], Mapping | list | tuple)]:
+                # In a filter such a value would be a question of its own, and find other documents.
+                refused[at] = f"its {odd[0]!r} is part of the key, and no single value"
+            elif odd := [str(name) for name in item if str(name).startswith("$")]:
+                refused[at] = f"its field {odd[0][:100]!r} begins with $, which MongoDB keeps to itself"
+            else:
+                writes.append((at, self._write(dict(item))))
+        if writes:
+            refused |= await self._all(writes)
+        return refused
+
+    def _write(self, item: Document) -> InsertOne[Document] | ReplaceOne[Document]:
+        if not self._key:
+            return InsertOne(item)
+        return ReplaceOne({name: item[name] for name in self._key}, item, upsert=True)
+
+    async def _all(self, writes: Sequence[tuple[int, InsertOne[Document] | ReplaceOne[Document]]]) -> dict[int, str]:
+        try:
+            await self._collection.bulk_write([write for _, write in writes], ordered=False)
+        except BulkWriteError as error:
+            wrong = error.details.get("writeErrors", [])
+            if not wrong:
+                raise Unavailable("MongoDB did not confirm what was written") from None
+            return {writes[one["index"]][0]: str(one.get("errmsg", "refused"))[:200] for one in wrong}
+        except _UNWRITABLE:
+            return await self._one_by_one(writes)
+        except PyMongoError as error:
+            raise _away(error) from None
+        return {}
+
+    async def _one_by_one(
+        self, writes: Sequence[tuple[int, InsertOne[Document] | ReplaceOne[Document]]]
+    ) -> dict[int, str]:
+        refused: dict[int, str] = {}
+        for at, write in writes:
+            try:
+                await self._collection.bulk_write([write])
+            except (BulkWriteError, *_UNWRITABLE) as error:
+                refused[at] = f"{type(error).__name__}: {error}"[:200]
+            except PyMongoError as error:
+                raise _away(error) from None
+        return refused
+
+
+def _away(error: PyMongoError) -> Unavailable:
+    """In words without an address: those of the driver name every server it tried."""
+    if isinstance(error, OperationFailure):
+        named = (error.details or {}).get("codeName") or error.code
+        return Unavailable(f"MongoDB refuses to take items ({named})")
+    return Unavailable(f"MongoDB does not answer ({type(error).__name__})")

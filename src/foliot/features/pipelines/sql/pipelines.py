@@ -1,0 +1,168 @@
+"""The pipelines that files define, and the runs of them that no schedule made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from foliot.db.columns import Damaged
+from foliot.db.dialects import Dialect
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import CLAIMABLE
+from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.sql.schedules import schedule_of
+from foliot.engine.sql.tables import runs, schedules
+from foliot.features.pipelines.model.definition import PIPELINE, Definition
+from foliot.features.pipelines.model.file import Fault, Kept
+from foliot.features.pipelines.tables import pipeline_runs, pipelines
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPipelines(Statements):
+    """One row for each."""
+
+    async def find(self, tenant_id: str, name: str) -> Definition | None:
+        """What is to be run under this name."""
+        kept = await self.get(tenant_id, name)
+        return None if kept is None else kept.definition
+
+    async def names(self, tenant_id: str) -> Sequence[str]:
+        """Of those that can be run."""
+        where = (pipelines.c.tenant_id == tenant_id, pipelines.c.definition.is_not(None))
+        return list((await self.conn.execute(select(pipelines.c.name).where(*where))).scalars())
+
+    async def all(self, tenant_id: str) -> Sequence[Kept]:
+        """In the order of their file."""
+        query = select(pipelines).where(pipelines.c.tenant_id == tenant_id)
+        return [_kept(row) for row in await self.conn.execute(query.order_by(pipelines.c.place, pipelines.c.name))]
+
+    async def get(self, tenant_id: str, name: str) -> Kept | None:
+        row = (await self.conn.execute(select(pipelines).where(*_this(tenant_id, name)))).first()
+        return None if row is None else _kept(row)
+
+    async def put(self, kept: Kept) -> None:
+        """In place of the one that stands. Whoever does holds the declaration of its schedule."""
+        await self.conn.execute(delete(pipelines).where(*_this(kept.tenant_id, kept.name)))
+        await self.conn.execute(
+            insert(pipelines).values(
+                tenant_id=kept.tenant_id,
+                name=kept.name,
+                file=kept.file,
+                place=kept.place,
+                definition=None if kept.definition is None else kept.definition.to_dict(),
+                steps=[dict(step) for step in kept.steps],
+                fault=None if kept.fault is None else kept.fault.to_dict(),
+                yaml=kept.yaml,
+                schedule_id=kept.schedule_id,
+                updated_at=kept.updated_at,
+            )
+        )
+
+    async def drop(self, tenant_id: str, name: str, unrun: Sequence[str] = ()) -> None:
+        """Which revisions of it have had their run is not forgotten; these runs were cancelled before they were one."""
+        mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        gone = or_(pipeline_runs.c.first_of.is_(None), self.dialect.among(pipeline_runs.c.run_id, unrun))
+        await self.conn.execute(delete(pipelines).where(*_this(tenant_id, name)))
+        await self.conn.execute(delete(pipeline_runs).where(*mine, gone))
+
+    async def waiting(self, tenant_id: str, name: str) -> Sequence[str]:
+        # Also a retry of one: nobody notes those.
+        """Ids of the runs of it that no schedule made and that nobody has begun."""
+        waits = (runs.c.tenant_id == tenant_id, runs.c.state.in_(sorted(CLAIMABLE)))
+        query = select(runs.c.id, runs.c.action).where(*waits, runs.c.kind == PIPELINE, runs.c.schedule_id.is_(None))
+        rows = await self.conn.execute(query.order_by(runs.c.id))
+        return [run_id for run_id, action in rows if pipeline_of(action) == name]
+
+    async def first(self, tenant_id: str, name: str, revision: str, run_id: str) -> bool:
+        """Whether this run is the first of this revision; then it is the only one that ever is."""
+        row = {"tenant_id": [tenant_id], "name": [name], "run_id": [run_id], "first_of": [revision]}
+        await self.dialect.insert(self.conn, pipeline_runs, row, conflict="ignore")
+        mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        query = select(pipeline_runs.c.run_id).where(*mine, pipeline_runs.c.first_of == revision)
+        return (await self.conn.execute(query)).scalar_one_or_none() == run_id
+
+    async def noted(self, tenant_id: str, name: str, run_id: str) -> None:
+        """A run of it that no schedule made."""
+        await self.conn.execute(insert(pipeline_runs).values(tenant_id=tenant_id, name=name, run_id=run_id))
+
+    async def runs(self, tenant_id: str, name: str, limit: int) -> Sequence[str]:
+        """Ids of its newest runs, newest first: those that were noted, and those of any schedule of it."""
+        mine = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        query = select(pipeline_runs.c.run_id).where(*mine).order_by(pipeline_runs.c.run_id.desc()).limit(limit)
+        ids = list((await self.conn.execute(query)).scalars())
+        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        for schedule_id, action in await self.conn.execute(select(schedules.c.id, schedules.c.action).where(*where)):
+            if action.get(PIPELINE) == name:
+                of = select(runs.c.id).where(runs.c.schedule_id == schedule_id)
+                ids += (await self.conn.execute(of.order_by(runs.c.id.desc()).limit(limit))).scalars()
+        # Ids sort by time.
+        return sorted(set(ids), reverse=True)[:limit]
+
+    async def newest(self, tenant_id: str) -> Mapping[str, str]:
+        """The id of each one's newest run."""
+        mine = pipeline_runs.c.tenant_id == tenant_id
+        noted = select(pipeline_runs.c.name, func.max(pipeline_runs.c.run_id)).where(mine)
+        rows = await self.conn.execute(noted.group_by(pipeline_runs.c.name))
+        found: dict[str, str] = {row[0]: row[1] for row in rows}
+        # One step down an index for each schedule, however many runs it has had.
+        last = select(func.max(runs.c.id)).where(runs.c.schedule_id == schedules.c.id).scalar_subquery()
+        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        for action, run_id in await self.conn.execute(select(schedules.c.action, last).where(*where)):
+            if run_id is not None:
+                name = str(action.get(PIPELINE))
+                found[name] = max(run_id, found.get(name, ""))
+        return found
+
+    async def schedules(self, tenant_id: str) -> Mapping[str, Schedule]:
+        """Those that the file has made, by id."""
+        where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
+        query = select(schedules).where(*where, schedules.c.managed_by == ManagedBy.FILE)
+        return {row.id: schedule_of(row) for row in await self.conn.execute(query)}
+
+
+async def forget_runs(conn: AsyncConnection, dialect: Dialect, old: Sequence[Any]) -> None:
+    """Runs that are pruned are not shown either; whose first run one was is remembered."""
+    mine = [row.id for row in old if row.kind == PIPELINE and row.schedule_id is None]
+    if not mine:
+        return
+    query = select(runs.c.id, runs.c.tenant_id, runs.c.action).where(dialect.among(runs.c.id, mine))
+    for (tenant_id, name), rows in groupby(sorted(await conn.execute(query), key=_whose), key=_whose):
+        this = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        among = dialect.among(pipeline_runs.c.run_id, [row.id for row in rows])
+        await conn.execute(delete(pipeline_runs).where(*this, among, pipeline_runs.c.first_of.is_(None)))
+
+
+def _whose(row: Any) -> tuple[str, str]:
+    return row.tenant_id, pipeline_of(row.action)
+
+
+def pipeline_of(action: Any) -> str:
+    """Which one a run of this action runs; none when somebody damaged it."""
+    return str(action.get(PIPELINE, "")) if isinstance(action, Mapping) else ""
+
+
+def _this(tenant_id: str, name: str) -> tuple[ColumnElement[bool], ...]:
+    return pipelines.c.tenant_id == tenant_id, pipelines.c.name == name
+
+
+def _kept(row: Any) -> Kept:
+    # What somebody damaged is not run; the next time its file is read, it is written anew.
+    sound = row.definition is not None and not isinstance(row.definition, Damaged)
+    fault = row.fault if not isinstance(row.fault, Damaged) else None
+    return Kept(
+        tenant_id=row.tenant_id,
+        name=row.name,
+        file=row.file,
+        place=row.place,
+        definition=Definition.from_dict(row.definition) if sound else None,
+        steps=row.steps if isinstance(row.steps, list) else (),
+        fault=None if fault is None else Fault.from_dict(fault),
+        yaml=row.yaml,
+        schedule_id=row.schedule_id,
+        updated_at=row.updated_at,
+    )

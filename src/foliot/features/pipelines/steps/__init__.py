@@ -1,0 +1,41 @@
+"""The transforms that Foliot brings along."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.steps.databases import MongoSink, SqlSink
+from foliot.features.pipelines.steps.discord_sink import DiscordSink
+from foliot.features.pipelines.steps.extractors import ArticleExtractor, PriceExtractor
+from foliot.features.pipelines.steps.feeds import FeedFetcher
+from foliot.features.pipelines.steps.fetchers import HttpFetcher
+from foliot.features.pipelines.steps.files import CsvSink, JsonlSink
+from foliot.features.pipelines.steps.filters import Deduplicate, Filter
+from foliot.features.pipelines.steps.parsers import HtmlParser, JsonParser
+from foliot.features.pipelines.steps.sitemaps import SitemapFetcher
+from foliot.features.pipelines.steps.webhooks import WebhookSink
+
+ALIASES = {"DiscordSink": ("core.infra.discord_sink.DiscordSink",)}
+"""Names that files of older systems use."""
+
+
+def built_in() -> Sequence[type[Transform]]:
+    """All of them, in the order in which a chain would have them."""
+    return [
+        HttpFetcher,
+        FeedFetcher,
+        SitemapFetcher,
+        HtmlParser,
+        JsonParser,
+        ArticleExtractor,
+        PriceExtractor,
+        Filter,
+        Deduplicate,
+        JsonlSink,
+        CsvSink,
+        SqlSink,
+        MongoSink,
+        WebhookSink,
+        DiscordSink,
+    ]

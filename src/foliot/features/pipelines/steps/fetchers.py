@@ -1,0 +1,84 @@
+"""HttpFetcher: pages and documents by their URLs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Annotated
+
+from pydantic import Field, PrivateAttr
+
+from foliot.features.pipelines.chain.context import Confidential, StepContext
+from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.model.definition import Item
+from foliot.features.pipelines.steps.item_fields import MISSING, Name, Seconds, Urls, Workers, ahead, reach, sources
+from foliot.pages.pipeline_charset import decoded
+
+
+class Fetcher(Transform):
+    """What all that fetch have in common."""
+
+    urls: Urls = Field(default_factory=list)
+    """Fetched first."""
+    url_field: Name = "url"
+    """The field of the items of the step before that holds a URL."""
+    headers: dict[str, Confidential] = Field(default_factory=dict, max_length=50)
+    timeout_seconds: Seconds = 30.0
+    concurrency: Workers = 4
+    """How many requests are under way at once; answers keep their order."""
+    delay_seconds: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    """Seconds between the beginnings of two requests to the same host."""
+    _turns: dict[str, float] = PrivateAttr(default_factory=dict)
+    """By host, when it may be asked next."""
+
+    async def get(self, item: Item, ctx: StepContext, accept: str, most: int = LARGEST) -> Fetched | None:
+        """What stands at its URL; None when that failed, which is counted then."""
+        url = reach(item, self.url_field)
+        if url is MISSING or not isinstance(url, str) or not url.strip():
+            ctx.fail(item, f"has no URL in its field {self.url_field!r}", permanent=True)
+            return None
+        await self._turn(url)
+        headers = {"Accept": accept} | {name: await ctx.reveal(value) for name, value in self.headers.items()}
+        try:
+            fetched = await ctx.fetch(url.strip(), headers=headers, timeout=self.timeout_seconds, most=most)
+        except FetchFailed as failed:
+            ctx.fail(item, str(failed), permanent=failed.permanent)
+            return None
+        if not fetched.ok:
+            ctx.fail(item, f"the server answered {fetched.status}", permanent=not fetched.passing)
+            return None
+        if fetched.truncated:
+            ctx.fail(item, f"the answer has more than {most // 1024 // 1024} MiB", permanent=True)
+            return None
+        return fetched
+
+    async def _turn(self, url: str) -> None:
+        if self.delay_seconds:
+            host = url.partition("://")[2].partition("/")[0]
+            now = asyncio.get_running_loop().time()
+            at = max(now, self._turns.get(host, now))
+            self._turns[host] = at + self.delay_seconds
+            await asyncio.sleep(at - now)
+
+
+class HttpFetcher(Fetcher):
+    """Fetches URLs: those of `urls`, then that of every item. The answer is in `body`, as text.
+
+    Adds `url` (where it was found in the end), `status`, `content_type` and `body` to the item.
+    """
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        async def work(item: Item) -> Item | None:
+            fetched = await self.get(item, ctx, "text/html,application/xhtml+xml;q=0.9,*/*;q=0.5")
+            if fetched is None:
+                return None
+            kind = fetched.headers.get("content-type", "")
+            body = decoded(fetched.body, kind)
+            return {**item, "url": fetched.url, "status": fetched.status, "content_type": kind, "body": body}
+
+        async with aclosing(ahead(sources(self.urls, items, self.url_field), work, self.concurrency)) as answers:
+            async for made in answers:
+                if made is not None:
+                    yield made

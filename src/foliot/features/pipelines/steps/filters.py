@@ -1,0 +1,130 @@
+"""Filter and Deduplicate: which items go on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Self
+
+import orjson
+from pydantic import AfterValidator, Field, model_validator
+
+from foliot.features.pipelines.chain.context import StepContext
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.model.definition import Item
+from foliot.features.pipelines.steps.item_fields import MISSING, Name, Names, reach
+
+PATIENCE = 0.05
+"""Seconds for which one text may be searched: a pattern that takes longer takes for ever on the next."""
+LONGEST = 100_000
+"""Characters of a text that are searched."""
+
+
+def _pattern(text: str) -> str:
+    import regex
+
+    try:
+        regex.compile(text)
+    except (regex.error, RecursionError, OverflowError) as wrong:
+        raise ValueError(f"is no regular expression: {wrong}") from None
+    return text
+
+
+Pattern = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_pattern)]
+Plain = str | int | float | bool | None
+
+
+class Filter(Transform):
+    """Lets an item go on if its field is as said: `equals` a value (or one of a list), `contains` a text (or a list
+    has that element), or `matches` a regular expression anywhere. With `negate`, if it is not.
+
+    An item without the field is as none of them says.
+    """
+
+    field: Name
+    equals: Plain | list[Plain] = None
+    contains: Plain = None
+    matches: Pattern | None = None
+    negate: bool = False
+    ignore_case: bool = False
+
+    @model_validator(mode="after")
+    def _one_rule(self) -> Self:
+        if len(self.model_fields_set & {"equals", "contains", "matches"}) != 1:
+            raise ValueError("needs exactly one of equals, contains and matches")
+        return self
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        found = None if self.matches is None else self._compiled()
+        async for item in items:
+            try:
+                fits = self._fits(reach(item, self.field), found)
+            except TimeoutError:
+                ctx.fail(item, f"matches takes longer than {PATIENCE:g} s to decide; make it simpler", permanent=True)
+                continue
+            if fits is not self.negate:
+                yield item
+
+    def _compiled(self) -> Any:
+        import regex
+
+        return regex.compile(self.matches, regex.I if self.ignore_case else 0)
+
+    def _fits(self, value: Any, found: Any) -> bool:
+        if value is MISSING:
+            return False
+        if found is not None:
+            return value is not None and found.search(str(value)[:LONGEST], timeout=PATIENCE) is not None
+        value = self._folded(value)
+        if "contains" in self.model_fields_set:
+            part = self._folded(self.contains)
+            return part in value if isinstance(value, list) else value is not None and str(part) in str(value)
+        wanted = self.equals if isinstance(self.equals, list) else [self.equals]
+        return any(_same(value, self._folded(one)) for one in wanted)
+
+    def _folded(self, value: Any) -> Any:
+        return value.casefold() if self.ignore_case and isinstance(value, str) else value
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    """As JSON has it: true is not 1."""
+    return value == wanted and isinstance(value, bool) is isinstance(wanted, bool)
+
+
+class Deduplicate(Transform):
+    """Lets only the first item with the same `key` go on, of those in one run. Items without the key all go on."""
+
+    key: Annotated[Names, Field(min_length=1)]
+    """A field, or several that count together."""
+    ignore_case: bool = False
+    remember: Annotated[int, Field(ge=1, le=10_000_000)] = 1_000_000
+    """How many different keys are remembered; the one not seen for longest is forgotten first."""
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        seen: OrderedDict[bytes, None] = OrderedDict()
+        double = 0
+        async for item in items:
+            mark = self._mark(item)
+            if mark is not None and mark in seen:
+                seen.move_to_end(mark)
+                double += 1
+                continue
+            if mark is not None:
+                seen[mark] = None
+                if len(seen) > self.remember:
+                    seen.popitem(last=False)
+            yield item
+        if double:
+            ctx.log(f"{double:,} items were seen before")
+
+    def _mark(self, item: Item) -> bytes | None:
+        """Short, whatever the values: a run may see millions."""
+        values = [reach(item, name) for name in self.key]
+        if all(value is MISSING or value is None for value in values):
+            return None
+        told = [None if value is MISSING else value for value in values]
+        if self.ignore_case:
+            told = [value.casefold() if isinstance(value, str) else value for value in told]
+        text = orjson.dumps(told, default=repr, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+        return hashlib.blake2b(text, digest_size=16).digest()

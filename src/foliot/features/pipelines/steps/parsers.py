@@ -1,0 +1,174 @@
+"""HtmlParser and JsonParser: fields out of pages and documents."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from itertools import islice
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from foliot.features.pipelines.chain.context import StepContext
+from foliot.features.pipelines.chain.transform import Transform
+from foliot.features.pipelines.model.definition import Item
+from foliot.features.pipelines.model.ports import Unreadable
+from foliot.features.pipelines.steps.item_fields import BUDGET, MISSING, Name, Names, reach, within
+from foliot.features.pipelines.steps.selectors import compiled, read_page
+
+LARGE = 256 * 1024
+"""Bytes; a larger document is read in a process of its own: what it becomes may be a hundred times as large."""
+
+
+def _css(selector: str) -> str:
+    compiled(selector)
+    return selector
+
+
+Css = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_css)]
+"""A CSS selector; `::text` at its end takes an element's own text only, `::attr(href)` an attribute."""
+
+
+class Pick(BaseModel):
+    """A selector with more to say: `{css: "li::text", all: true}`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    css: Css
+    all: bool = False
+    """A list of everything that it finds, instead of the first."""
+
+
+def _pick(given: Any) -> Any:
+    # Looked at here, so that a complaint names the field and not something that nobody wrote.
+    return {"css": _css(given)} if isinstance(given, str) else given
+
+
+class HtmlParser(Transform):
+    """Reads fields off a page by CSS selectors; with `each`, one item for every element that it finds.
+
+    A field whose selector finds nothing is null. Links are made whole. The page itself is left out of the item unless
+    `keep` is set.
+    """
+
+    selectors: Annotated[
+        dict[Name, Annotated[Pick, BeforeValidator(_pick)]],
+        Field(min_length=1, max_length=200),
+    ]
+    """By the field that each makes: a selector, or `{css: …, all: true}`."""
+    each: Css | None = None
+    """One item per element that this finds; the selectors then look inside it."""
+    field: Name = "body"
+    """Where the page is."""
+    required: Names = Field(default_factory=list)
+    """Fields without which an item has failed."""
+    keep: bool = False
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        wanted = {name: [said.css, said.all] for name, said in self.selectors.items()}
+        async for item in items:
+            for found in await self._found(item, ctx, wanted):
+                made = {**(item if self.keep else without(item, self.field)), **found}
+                missing = [name for name in self.required if made.get(name) in (None, "", [])]
+                if missing:
+                    ctx.fail(item, f"nothing was found for {', '.join(missing)}", permanent=True)
+                else:
+                    yield made
+
+    async def _found(self, item: Item, ctx: StepContext, wanted: Mapping[str, Any]) -> list[dict[str, Any]]:
+        page = text_of(item, self.field, ctx)
+        if page is None:
+            return []
+        url = str(item.get("url") or "")
+        try:
+            read = await ctx.apart(read_page, page.encode("utf-8", "replace"), url=url, each=self.each, wanted=wanted)
+        except Unreadable as wrong:
+            ctx.fail(item, f"the page cannot be read: {wrong}", permanent=True)
+            return []
+        if read["error"] is not None:
+            ctx.fail(item, f"the page cannot be read: {read['error']}", permanent=True)
+        return list(read["found"])
+
+
+class JsonParser(Transform):
+    """Reads JSON out of a field. What it finds at `path` becomes the item: every element of a list, one each.
+
+    With `fields`, an item has those: `{name: path}`; without, all that the object has. What the item had before stays,
+    except the text itself.
+    """
+
+    path: str = ""
+    """Where to look, such as `data.products`; nothing is the whole document."""
+    fields: dict[Name, Name] = Field(default_factory=dict, max_length=200)
+    field: Name = "body"
+    """Where the text is."""
+    keep: bool = False
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        async for item in items:
+            text = text_of(item, self.field, ctx)
+            if text is None:
+                continue
+            kept = item if self.keep else without(item, self.field)
+            at: int | None = 0
+            while at is not None:
+                read = await self._read(text, at, ctx)
+                if read["error"] is not None:
+                    ctx.fail(item, read["error"], permanent=True)
+                for one in read["found"]:
+                    yield {**kept, **one}
+                at = read["next"]
+
+    async def _read(self, text: str, at: int, ctx: StepContext) -> Mapping[str, Any]:
+        body = text.encode("utf-8", "replace")
+        asked: dict[str, Any] = {"path": self.path, "fields": self.fields, "start": at}
+        if len(body) <= LARGE:
+            return read_json(body, **asked)
+        try:
+            read: Mapping[str, Any] = await ctx.apart(read_json, body, **asked)
+        except Unreadable as wrong:
+            return _no_json(f"the document cannot be read: {wrong}")
+        return read
+
+
+def read_json(body: bytes, path: str, fields: Mapping[str, str], start: int = 0) -> dict[str, Any]:
+    """What stands at a path, as JSON, from an element on; as much as one answer holds, and where the rest begins."""
+    try:
+        document = orjson.loads(body)
+    except ValueError as wrong:
+        return _no_json(f"this is no JSON: {str(wrong)[:200]}")
+    found = reach(document, path) if path else document
+    if found is MISSING or found is None:
+        return _no_json(f"the document has nothing at {path!r}")
+    listed = found if isinstance(found, list) else [found]
+    part, over = within((_made(one, fields) for one in islice(listed, start, None)), BUDGET)
+    if over and not part:
+        return _no_json(f"one element has more than {BUDGET // 1024 // 1024} MiB")
+    return {"error": None, "found": part, "next": start + len(part) if over else None}
+
+
+def _made(one: Any, fields: Mapping[str, str]) -> dict[str, Any]:
+    if fields:
+        found = {name: reach(one, path) for name, path in fields.items()}
+        return {name: None if value is MISSING else value for name, value in found.items()}
+    return one if isinstance(one, dict) else {"value": one}
+
+
+def _no_json(why: str) -> dict[str, Any]:
+    return {"error": why, "found": [], "next": None}
+
+
+def without(item: Item, field: str) -> Item:
+    """The item without what a step has used up."""
+    return {name: value for name, value in item.items() if name != field}
+
+
+def text_of(item: Item, field: str, ctx: StepContext) -> str | None:
+    """The text in a field; None, and a failed item, where there is none."""
+    value = reach(item, field)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if not isinstance(value, str):
+        ctx.fail(item, f"has no text in its field {field!r}", permanent=True)
+        return None
+    return value

@@ -1,0 +1,158 @@
+"""SitemapFetcher: the pages that a site says it has."""
+
+from __future__ import annotations
+
+import zlib
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from typing import Annotated, Any
+from urllib.parse import urljoin
+
+from pydantic import Field
+
+from foliot.features.pipelines.chain.context import StepContext
+from foliot.features.pipelines.model.definition import Item
+from foliot.features.pipelines.model.ports import Unreadable
+from foliot.features.pipelines.steps.fetchers import Fetcher
+from foliot.features.pipelines.steps.item_fields import sources
+
+LARGEST = 30 * 1024 * 1024
+"""Bytes of a sitemap, before and after it is unpacked; the protocol allows 50 MiB, and hardly anybody has one."""
+MOST = 50_000
+"""URLs of one, likewise."""
+DEEPEST = 3
+MOST_SITEMAPS = 1000
+PART = 5000
+"""Of those, how many are told at once."""
+LONGEST = 2048
+_GZIP = b"\x1f\x8b"
+_WORDS = ("lastmod", "changefreq", "priority")
+
+
+class SitemapFetcher(Fetcher):
+    """Fetches sitemaps, also those that an index of sitemaps names, and makes an item of every page.
+
+    An item has `url`, `lastmod`, `changefreq`, `priority` and `sitemap`. Plain text and gzip are understood.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=10_000_000)] = 1_000_000
+    """How many pages are taken in all."""
+
+    async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
+        given = 0
+        async with aclosing(self._all(items, ctx)) as pages:
+            async for page in pages:
+                yield page
+                given += 1
+                if given >= self.limit:
+                    ctx.log(f"stopped at its limit of {self.limit:,} pages", "warning")
+                    return
+
+    async def _all(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncGenerator[Item]:
+        """One sitemap after the other, the pages of each as they come."""
+        seen: set[str] = set()
+        async with aclosing(sources(self.urls, items, self.url_field)) as asked:
+            async for item in asked:
+                waiting = deque([(item, 0)])
+                while waiting:
+                    one, depth = waiting.popleft()
+                    async with aclosing(self._read(one, ctx)) as parts:
+                        async for part in parts:
+                            for page in part["pages"]:
+                                yield page
+                            if depth < DEEPEST:
+                                new = [url for url in dict.fromkeys(part["sitemaps"]) if url not in seen]
+                                new = new[: MOST_SITEMAPS - len(seen)]
+                                seen.update(new)
+                                waiting.extend(({self.url_field: url}, depth + 1) for url in new)
+
+    async def _read(self, item: Item, ctx: StepContext) -> AsyncGenerator[dict[str, Any]]:
+        """What one says, a part at a time."""
+        fetched = await self.get(item, ctx, "application/xml,text/xml;q=0.9,text/plain;q=0.5,*/*;q=0.1", LARGEST)
+        at: int | None = 0 if fetched is not None else None
+        while fetched is not None and at is not None:
+            try:
+                found = await ctx.apart(read_sitemap, fetched.body, url=fetched.url, start=at)
+            except Unreadable as wrong:
+                ctx.fail(item, f"the sitemap cannot be read: {wrong}", permanent=True)
+                return
+            if found["error"] is not None:
+                ctx.fail(item, f"this is no sitemap: {found['error']}", permanent=True)
+                return
+            yield found
+            at = found["next"]
+
+
+def read_sitemap(body: bytes, url: str, start: int = 0) -> dict[str, Any]:
+    """The next of the pages and sitemaps that one names, as JSON. Runs in a process of its own."""
+    plain = _unpacked(body)
+    if plain is None:
+        return _wrong(f"it has more than {LARGEST // 1024 // 1024} MiB, or is no gzip")
+    is_xml = plain.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<")
+    found = _document(plain) if is_xml else _lines(plain)
+    if isinstance(found, str):
+        return _wrong(found)
+    kind, entries = found
+    part = entries[start : start + PART]
+    after = start + PART if start + PART < len(entries) else None
+    pages = [_page(words, url) for words in part] if kind == "urlset" else []
+    sitemaps = [] if kind == "urlset" else [place for words in part if (place := _joined(url, words["loc"]))]
+    return {"error": None, "pages": pages, "sitemaps": sitemaps, "next": after}
+
+
+def _unpacked(body: bytes) -> bytes | None:
+    if not body.startswith(_GZIP):
+        return body
+    try:
+        plain = zlib.decompressobj(wbits=31).decompress(body, LARGEST + 1)
+    except zlib.error:
+        return None
+    return plain if len(plain) <= LARGEST else None
+
+
+Entries = tuple[str, list[dict[str, str]]]
+"""The name of the root, and the words of each entry."""
+
+
+def _lines(plain: bytes) -> Entries | str:
+    found = [line.strip() for line in plain.decode("utf-8", "replace").replace("\x00", "").splitlines()[:MOST]]
+    pages = [{"loc": line} for line in found if line.startswith(("http://", "https://")) and len(line) <= LONGEST]
+    return ("urlset", pages) if pages else "it is neither XML nor a list of URLs"
+
+
+def _document(plain: bytes) -> Entries | str:
+    from lxml import etree
+
+    # Nothing that it names is fetched or put in its place.
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False, recover=True)
+    try:
+        root = etree.fromstring(plain, parser)
+    except (etree.LxmlError, ValueError) as wrong:
+        return str(wrong)[:200]
+    kind = "" if root is None else _local(root)
+    if kind not in ("urlset", "sitemapindex"):
+        return "its root is neither urlset nor sitemapindex"
+    words = [{_local(child): (child.text or "").strip()[: LONGEST + 1] for child in each} for each in root[:MOST]]
+    return kind, [one for one in words if 0 < len(one.get("loc", "")) <= LONGEST]
+
+
+def _page(words: dict[str, str], sitemap: str) -> dict[str, Any]:
+    said = {word: words.get(word) or None for word in _WORDS}
+    return {"url": _joined(sitemap, words["loc"]) or words["loc"], **said, "sitemap": sitemap}
+
+
+def _joined(base: str, place: str) -> str | None:
+    try:
+        return urljoin(base, place)
+    except ValueError:
+        return None
+
+
+def _local(element: Any) -> str:
+    tag = element.tag
+    return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
+
+
+def _wrong(why: str) -> dict[str, Any]:
+    return {"error": why, "pages": [], "sitemaps": [], "next": None}

@@ -1,0 +1,146 @@
+"""Everything that may be asked of pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.limits import Limiter
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import Fields
+from foliot.core.errors import Conflict, NotFound
+from foliot.core.ids import RUN
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.event import EventType
+from foliot.engine.model.node import SEEN
+from foliot.engine.model.run import MANUAL_QUEUE
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import RunView
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Change, record
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.pipelines.model.file import Fault, Kept
+from foliot.features.pipelines.sql.pipelines import SqlPipelines
+from foliot.features.pipelines.usecases.reconcile import REPORTED, request
+from foliot.features.schedules.usecases.schedules import find_run
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
+
+RUNS_SHOWN = 20
+_LOOKED_AT = 200
+"""So many of a running run's newest events are looked through for its last progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A pipeline as it stands."""
+
+    kept: Kept
+    schedule: Schedule | None
+    last: RunView | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """A run of a pipeline, and how far each step has come."""
+
+    run: RunView
+    steps: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipelines:
+    """List, look, run. Only a file defines them."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+
+    async def list(self, caller: Caller) -> Sequence[Standing]:
+        """Every pipeline of the tenant, in the order of its file."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            kept = await SqlPipelines(tx).all(caller.tenant_id)
+            # Not only those that the file has made: `get` tells of each.
+            ids = [one.schedule_id for one in kept if one.schedule_id is not None]
+            found = await SqlSearching(tx).several_schedules(caller.tenant_id, ids)
+            schedules = {one.id: one for one in found if one.status is not Status.DELETED}
+            newest = await SqlPipelines(tx).newest(caller.tenant_id)
+            wanted = [newest[one.name] for one in kept if one.name in newest]
+            runs = {run.id: run for run in await SqlRuns(tx).several(caller.tenant_id, wanted)}
+        return [
+            Standing(kept=one, schedule=schedules.get(one.schedule_id or ""), last=runs.get(newest.get(one.name, "")))
+            for one in kept
+        ]
+
+    async def faults(self, caller: Caller) -> Sequence[Fault]:
+        """What is wrong with the file and stands beside no pipeline, as those who read it report it."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read() as tx:
+            nodes = await SqlUpkeep(tx).nodes(self.clock.now() - SEEN)
+        reports = [node["report"].get(REPORTED) for node in nodes if isinstance(node["report"], Mapping)]
+        told = [each["faults"] for each in reports if each and each["tenant_id"] == caller.tenant_id]
+        return list(dict.fromkeys(Fault.from_dict(raw) for faults in told for raw in faults))
+
+    async def get(self, caller: Caller, name: str) -> tuple[Standing, Sequence[Passed]]:
+        """One, with its newest runs."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        async with self.store.read(caller.tenant_id) as tx:
+            kept = await self._find(tx, caller, name)
+            ids = await SqlPipelines(tx).runs(caller.tenant_id, name, RUNS_SHOWN)
+            runs = await SqlRuns(tx).several(caller.tenant_id, ids)
+            passed = [Passed(run=run, steps=await _steps(tx, run)) for run in runs]
+            schedule = None
+            if kept.schedule_id is not None:
+                schedule = await SqlSchedules(tx).get(caller.tenant_id, kept.schedule_id)
+        return Standing(kept=kept, schedule=schedule, last=runs[0] if runs else None), passed
+
+    @again
+    async def run(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+        """A run now, in the queue `manual`."""
+        demand(caller, Verb.RUN, Thing.SCHEDULE)
+        Fields.of("", raw).finish()
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            kept = await self._find(tx, caller, name)
+            if kept.definition is None:
+                raise Conflict(f"pipeline {name} cannot run: {kept.fault or 'it has no definition'}")
+            self.limiter.run(caller, limits)
+            run_id = self.new_id(RUN)
+            await SqlRuns(tx).add([request(caller, run_id, name, MANUAL_QUEUE)], now)
+            await SqlPipelines(tx).noted(caller.tenant_id, name, run_id)
+            run = await find_run(tx, caller, run_id)
+            await record(tx, caller, now, Change("run", Thing.RUN, run_id, became={"pipeline": name}))
+            await once.keep(tx, caller, run)
+        self.feed.wake(RUNS_TOPIC)
+        return run
+
+    @staticmethod
+    async def _find(tx: Transaction, caller: Caller, name: str) -> Kept:
+        kept = await SqlPipelines(tx).get(caller.tenant_id, name)
+        if kept is None:
+            raise NotFound("pipeline", name)
+        return kept
+
+
+async def _steps(tx: Transaction, run: RunView) -> Sequence[Mapping[str, Any]]:
+    """Of a run that ended, its result; of one that goes on, or failed, the last progress it told."""
+    if isinstance(run.result, Mapping) and isinstance(run.result.get("steps"), list):
+        found: Sequence[Mapping[str, Any]] = run.result["steps"]
+        return found
+    if run.started_at is None:
+        return ()
+    events = await SqlRuns(tx).events(run.id, max(run.event_seq - _LOOKED_AT, 0), _LOOKED_AT)
+    told = [event.data for event in events if event.type is EventType.PROGRESS and event.data is not None]
+    steps = [data["steps"] for data in told if isinstance(data.get("steps"), list)]
+    return steps[-1] if steps else ()

@@ -1,0 +1,319 @@
+"""Brings the store in step with the file that defines pipelines: what is new, changed or gone takes effect at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Door, Role, Thing
+from foliot.core.errors import Invalid, InvalidMany, TooMany
+from foliot.core.ids import RUN
+from foliot.core.limits import Limits
+from foliot.core.queue_name import DEFAULT_QUEUE
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import DEFAULT_PRIORITY, Origin, RunState
+from foliot.engine.model.schedule import ManagedBy, Schedule, Status
+from foliot.engine.model.views import RunRequest
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Change, record
+from foliot.features.pipelines.model.definition import PIPELINE, Definition
+from foliot.features.pipelines.model.file import NAME, Book, Fault, Kept, Sheet, Written
+from foliot.features.pipelines.sql.pipelines import SqlPipelines
+from foliot.features.schedules.model.declared import Declared
+from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.usecases.change import hold
+from foliot.features.schedules.usecases.declared import Declaring, Did, digest
+from foliot.wakeups.feed import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC
+
+FROM_FILE = ManagedBy.FILE.value
+PERIOD = 0.5
+"""Seconds between two looks: a change that two of them find alike is in effect within two seconds."""
+REPORTED = "pipelines"
+"""Under this name a process reports what is wrong with its file."""
+MOST_REPORTED = 20
+PATIENCE = timedelta(seconds=30)
+"""After which a schedule is asked for again for which the tenant had no room."""
+
+_SENTENCES = {
+    "loaded": "a new pipeline",
+    "changed": "a pipeline has changed",
+    "broken": "a pipeline is not in order: what ran before runs on",
+    "mended": "a pipeline is in order again",
+}
+
+log = structlog.get_logger("foliot.pipelines")
+
+
+def wanted(definition: Definition) -> dict[str, Any] | None:
+    """The request that makes the schedule of a pipeline; None when it has none."""
+    if definition.draft is None:
+        return None
+    return {**definition.draft, "name": definition.name, "action": {"kind": PIPELINE, PIPELINE: definition.name}}
+
+
+@dataclass(slots=True, kw_only=True)
+class Reconciler:
+    """Reads the file when it changes. Any number may: what one has done, the next one finds done.
+
+    A file that cannot be read, and a pipeline that is not in order, change nothing: what ran before runs on, and says
+    what is wrong with what stands there now.
+    """
+
+    store: Database
+    book: Book
+    declaring: Declaring
+    tenant_id: str
+    name: str = "pipelines"
+    topics: Sequence[str] = ()
+    troubles: list[str] = field(default_factory=list)
+    """What is wrong with the file, a sentence each."""
+    faults: list[Fault] = field(default_factory=list)
+    """Those of them that stand beside no pipeline: the file as a whole, or what has no name to stand by."""
+    _waiting: list[tuple[str, int, Written, Fault]] = field(default_factory=list)
+    """Those for which the tenant had no room, and what was said of each."""
+    _again_at: datetime | None = None
+    _told: set[str] = field(default_factory=set)
+    """What the log has heard since the file changed."""
+
+    async def run_once(self) -> Did:
+        now = self.declaring.schedules.clock.now()
+        sheet = await self.book.look(now)
+        try:
+            if sheet is not None:
+                await self.apply(sheet)
+            elif self._again_at is not None and now >= self._again_at:
+                await self._retry()
+        except BaseException:
+            # Half of it may be in effect: the next look does it again, and finds that half done.
+            self.book.forget()
+            raise
+        return Did(PERIOD)
+
+    async def apply(self, sheet: Sheet) -> None:
+        """Make it so."""
+        faults = [] if sheet.fault is None else [sheet.fault]
+        faults += [fault for one in sheet.pipelines if not NAME.fullmatch(one.name) for fault in one.faults]
+        if faults != self.faults:
+            self.faults = faults
+            self.declaring.schedules.feed.wake(REPORT_TOPIC)
+        self.troubles.clear()
+        self._waiting.clear()
+        self._told.clear()
+        self._again_at = None
+        standing, live = await self._standing()
+        if sheet.fault is not None:
+            self._complain(sheet.fault)
+            for name in standing:
+                await self._blame(name, sheet.fault)
+            return
+        for place, written in enumerate(sheet.pipelines):
+            before = standing.get(written.name)
+            kept = self._kept(sheet.file, place, written, before, self.declaring.schedules.clock.now())
+            # Of a large file one pipeline is edited at a time: the others cost nothing.
+            if not _stands(before, kept, live):
+                await self._write(sheet.file, place, written)
+        named = {written.name for written in sheet.pipelines}
+        for name in standing:
+            if name not in named and not sheet.partial:
+                await self._remove(name)
+        self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+
+    def report(self) -> Mapping[str, Any]:
+        """For whoever asks another process about the pipelines."""
+        if not self.faults:
+            return {}
+        told = [fault.to_dict() for fault in self.faults[:MOST_REPORTED]]
+        return {REPORTED: {"tenant_id": self.tenant_id, "faults": told}}
+
+    @property
+    def _caller(self) -> Caller:
+        return Caller(self.tenant_id, "pipelines", Role.SYSTEM, Door.FILE)
+
+    async def _standing(self) -> tuple[Mapping[str, Kept], Mapping[str, Schedule]]:
+        """What stands: the pipelines by name, and their schedules by id."""
+        async with self.store.read(self.tenant_id) as tx:
+            kept = await SqlPipelines(tx).all(self.tenant_id)
+            return {one.name: one for one in kept}, await SqlPipelines(tx).schedules(self.tenant_id)
+
+    async def _write(self, file: str, place: int, written: Written) -> None:
+        for fault in written.faults:
+            self._complain(fault)
+        if not NAME.fullmatch(written.name):
+            return
+        try:
+            did = await self._settle(file, place, written)
+        except (Invalid, TooMany) as wrong:
+            each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
+            said = f"pipeline {written.name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            fault = Fault(file=file, line=written.line, column=1, message=said)
+            self._complain(fault)
+            if isinstance(wrong, TooMany):
+                self._waiting.append((file, place, written, fault))
+                self._again_at = self.declaring.schedules.clock.now() + PATIENCE
+            did = await self._settle(file, place, replace(written, definition=None, faults=[fault]))
+        if did:
+            log.info(_SENTENCES[did], action=f"pipeline_{did}", pipeline=written.name)
+
+    async def _retry(self) -> None:
+        """Room may have been made since. What somebody else has read out of a newer file meanwhile stays as it is."""
+        waiting, self._again_at = list(self._waiting), None
+        self._waiting.clear()
+        standing, _ = await self._standing()
+        for file, place, written, fault in waiting:
+            told = str(fault)
+            self.troubles[:] = [each for each in self.troubles if each != told]
+            if (kept := standing.get(written.name)) is not None and kept.fault == fault:
+                await self._write(file, place, written)
+        self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+
+    @again
+    async def _settle(self, file: str, place: int, written: Written) -> str | None:
+        """What was done; None when all of it stood already."""
+        limits = await self.declaring.schedules.limiter.of(self.tenant_id)
+        async with self.store.begin(self.tenant_id) as tx:
+            # Whoever reads the same file meets here.
+            declared = await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, written.name)
+            now = self.declaring.schedules.clock.now()
+            before = await SqlPipelines(tx).get(self.tenant_id, written.name)
+            kept = self._kept(file, place, written, before, now)
+            if written.definition is not None:
+                schedule = await self._schedule(tx, written.definition, declared, limits)
+                kept = replace(kept, schedule_id=None if schedule is None else schedule.id)
+                if schedule is None:
+                    await self._run_first(tx, written.definition, now)
+            if before is not None and replace(before, updated_at=now) == kept:
+                return None
+            await SqlPipelines(tx).put(kept)
+        return _said(before, kept)
+
+    def _kept(self, file: str, place: int, written: Written, before: Kept | None, now: datetime) -> Kept:
+        """As the store will have it: of a pipeline that is not in order, what held before still holds."""
+        sound = written.definition is not None
+        return Kept(
+            tenant_id=self.tenant_id,
+            name=written.name,
+            file=file,
+            place=place,
+            definition=written.definition if sound or before is None else before.definition,
+            steps=list(written.steps) if sound or before is None else before.steps,
+            fault=None if sound or not written.faults else written.faults[0],
+            yaml=written.yaml,
+            schedule_id=None if before is None else before.schedule_id,
+            updated_at=now,
+        )
+
+    async def _schedule(
+        self, tx: Transaction, definition: Definition, declared: Declared | None, limits: Limits
+    ) -> Schedule | None:
+        """The schedule as the file wants it. Whether somebody paused it is not the file's affair."""
+        of, raw, caller = (FROM_FILE, definition.name), wanted(definition), self._caller
+        stands = await self._stands(tx, declared)
+        if raw is None:
+            if stands is not None:
+                await self.declaring.schedules.remove(tx, caller, stands)
+                await SqlDeclarations(tx).drop(self.tenant_id, *of)
+            return None
+        if stands is None:
+            return (await self.declaring.create(tx, caller, of, raw, limits)).schedule
+        if declared is not None and declared.wanted == digest(raw) and stands.fault is None:
+            return stands
+        held = await hold(tx, caller, stands, self.declaring.schedules.clock.now())
+        changed = await self.declaring.schedules.rewrite(tx, caller, held, raw, limits)
+        await self.declaring.note(tx, caller, of, raw, changed)
+        return changed
+
+    async def _stands(self, tx: Transaction, declared: Declared | None) -> Schedule | None:
+        if declared is None or declared.schedule_id is None:
+            return None
+        found = await SqlSchedules(tx).get(self.tenant_id, declared.schedule_id, lock=True)
+        return None if found is None or found.status is Status.DELETED else found
+
+    async def _run_first(self, tx: Transaction, definition: Definition, now: datetime) -> None:
+        """A pipeline without a schedule runs once for each of its revisions, whoever reads it and however often."""
+        run_id, caller = self.declaring.schedules.new_id(RUN), self._caller
+        if not await SqlPipelines(tx).first(self.tenant_id, definition.name, definition.revision, run_id):
+            return
+        await SqlRuns(tx).add([request(caller, run_id, definition.name, DEFAULT_QUEUE)], now)
+        became = {"pipeline": definition.name, "revision": definition.revision}
+        await record(tx, caller, now, Change("run", Thing.RUN, run_id, became=became))
+
+    @again
+    async def _blame(self, name: str, fault: Fault) -> None:
+        async with self.store.begin(self.tenant_id) as tx:
+            await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name)
+            kept = await SqlPipelines(tx).get(self.tenant_id, name)
+            if kept is not None and kept.fault != fault:
+                await SqlPipelines(tx).put(replace(kept, fault=fault, updated_at=self.declaring.schedules.clock.now()))
+
+    @again
+    async def _remove(self, name: str) -> None:
+        async with self.store.begin(self.tenant_id) as tx:
+            stands = await self._stands(tx, await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name))
+            if stands is not None:
+                await self.declaring.schedules.remove(tx, self._caller, stands)
+            await SqlDeclarations(tx).drop(self.tenant_id, FROM_FILE, name)
+            waiting = await self._cancel(tx, name)
+            await SqlPipelines(tx).drop(self.tenant_id, name, waiting)
+        log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
+
+    async def _cancel(self, tx: Transaction, name: str) -> Sequence[str]:
+        """Whatever waits to run it; what schedules have made goes or stays with them."""
+        waiting = await SqlPipelines(tx).waiting(self.tenant_id, name)
+        if waiting:
+            now = self.declaring.schedules.clock.now()
+            await SqlRuns(tx).cancel(waiting, now, "its file no longer has the pipeline")
+            became = {"state": RunState.CANCELLED.value, "pipeline": name}
+            changes = (Change("cancel", Thing.RUN, run_id, became=became) for run_id in waiting)
+            await record(tx, self._caller, now, *changes)
+        return waiting
+
+    def _complain(self, fault: Fault) -> None:
+        told = str(fault)
+        self.troubles.append(told)
+        if told not in self._told:
+            self._told.add(told)
+            log.error(told, action="pipeline_refused")
+
+
+def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:
+    """A run of a pipeline that no schedule makes."""
+    action: Mapping[str, Any] = {PIPELINE: name}
+    return RunRequest(
+        id=run_id,
+        tenant_id=caller.tenant_id,
+        user_id=caller.user_id,
+        kind=PIPELINE,
+        origin=Origin.MANUAL,
+        queue=queue,
+        priority=DEFAULT_PRIORITY,
+        max_attempts=RetryPolicy().max_attempts,
+        timeout_seconds=None,
+        action=action,
+    )
+
+
+def _stands(before: Kept | None, kept: Kept, live: Mapping[str, Schedule]) -> bool:
+    """Whether nothing is left to do: the file says what the store has, and the schedule is there."""
+    if before is None or before.fault is not None or replace(before, updated_at=kept.updated_at) != kept:
+        return False
+    scheduled = kept.definition is not None and kept.definition.draft is not None
+    stands = live.get(kept.schedule_id or "")
+    return stands is not None and stands.fault is None if scheduled else kept.schedule_id is None
+
+
+def _said(before: Kept | None, kept: Kept) -> str | None:
+    if kept.fault is not None:
+        return None if before is not None and before.fault == kept.fault else "broken"
+    if before is None or before.definition is None:
+        return "loaded"
+    if kept.definition is not None and before.definition.revision != kept.definition.revision:
+        return "changed"
+    return "mended" if before.fault is not None else None

@@ -1,0 +1,178 @@
+"""Wires pipelines: which transforms there are, what their steps may reach, and where their definitions are found."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from foliot.cluster import machine, page_reader
+from foliot.cluster.pool_port import Call, Pool, ProcessDied, Told
+from foliot.cluster.process_pool import ProcessPool
+from foliot.cluster.reader_pool import reader_pool
+from foliot.config.settings import Settings
+from foliot.core.egress import Egress
+from foliot.core.errors import Invalid
+from foliot.db.database import Database
+from foliot.features.pipelines.action import RunPipeline
+from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.files import LocalFiles
+from foliot.features.pipelines.loader import load
+from foliot.features.pipelines.model.definition import Definition
+from foliot.features.pipelines.model.ports import Apart, DiscordBot, Into, Outside, Rows, Unreadable, Wallet
+from foliot.features.pipelines.sql.pipelines import SqlPipelines
+from foliot.features.pipelines.sql.sink import SqlShelf
+from foliot.features.pipelines.steps.selectors import read_page
+from foliot.features.tasks.run.trial import Probation
+from foliot.net.slots import Turns
+from foliot.pages import article
+from foliot.pages import price as prices
+
+READING = timedelta(seconds=30)
+"""For reading one feed or sitemap, or what a transform of one's own reads."""
+PAGE = timedelta(seconds=5)
+"""For reading one page."""
+OUT = "out"
+"""Where file sinks write, below FOLIOT_HOME."""
+
+log = structlog.get_logger("foliot.pipelines")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piping:
+    """Pipelines in one process."""
+
+    catalogue: Catalogue
+    action: RunPipeline
+    outside: Outside
+    pool: ProcessPool
+
+    async def close(self) -> None:
+        await self.pool.close()
+
+
+def piping(settings: Settings, store: Database, egress: Egress, wallet: Wallet) -> Piping:
+    """Load every transform there is; what cannot be loaded is said in the log, and spoils nothing else."""
+    catalogue = load(settings.transforms)
+    for fault in catalogue.faults():
+        log.error(fault, action="transforms_not_loaded")
+    here = machine.Readers.here()
+    pool = reader_pool(here)
+    reached = outside(
+        egress=egress,
+        wallet=wallet,
+        apart=InPool(pool, here.many),
+        out=settings.home / OUT,
+        more=settings.sink_dirs,
+        own=settings.sqlite_path,
+    )
+    bot = settings.discord_token
+    reached = replace(
+        reached, discord=DiscordBot(api=settings.discord_api, token=None if bot is None else bot.reveal())
+    )
+    action = RunPipeline(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached)
+    return Piping(catalogue=catalogue, action=action, outside=reached, pool=pool)
+
+
+def outside(
+    *,
+    egress: Egress,
+    wallet: Wallet,
+    apart: Apart,
+    out: Path | None,
+    more: Sequence[Path],
+    own: Path | None = None,
+) -> Outside:
+    """What steps may reach: files below `out` and `more`, and not our own database; without `out`, no file at all."""
+    return Outside(
+        egress=egress,
+        files=LocalFiles([*([out] if out is not None else []), *more]),
+        tables=SqlShelf(out, own, more),
+        collections=LateMongo(),
+        wallet=wallet,
+        apart=apart,
+        article=article.extract,
+        price=prices.price_on,
+        price_text=prices.read_text,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDefinitions:
+    """What the store keeps of the files that define pipelines."""
+
+    store: Database
+
+    async def find(self, tenant_id: str, name: str) -> Definition | None:
+        async with self.store.read(tenant_id) as tx:
+            return await SqlPipelines(tx).find(tenant_id, name)
+
+    async def names(self, tenant_id: str) -> Sequence[str]:
+        async with self.store.read(tenant_id) as tx:
+            return sorted(await SqlPipelines(tx).names(tenant_id))
+
+
+PAGES: frozenset[Callable[..., Any]] = frozenset({article.extract, prices.price_on, read_page})
+
+
+@dataclass(slots=True)
+class InPool:
+    """Reads what strangers wrote in the processes of a pool, tenants in turn."""
+
+    pool: Pool
+    many: int
+    """As many as the pool has processes: the wait for one is not the reader's own time."""
+    reading: timedelta = READING
+    page: timedelta = PAGE
+    probation: Probation = field(default_factory=Probation)
+    _turns: Turns = field(init=False)
+    _alone: Turns = field(init=False, default_factory=lambda: Turns(1))
+
+    def __post_init__(self) -> None:
+        self._turns = Turns(self.many)
+
+    async def __call__(
+        self, function: Callable[..., Any], body: bytes, parameters: Mapping[str, Any], tenant_id: str
+    ) -> Any:
+        call = page_reader.asked(function.__module__, function.__qualname__, parameters, body)
+        patience = self.page if function in PAGES else self.reading
+        async with AsyncExitStack() as stack:
+            if self.probation.holds(tenant_id):
+                await stack.enter_async_context(self._alone.turn(tenant_id, tenant_id))
+            await stack.enter_async_context(self._turns.turn("", tenant_id))
+            told = await self._told(call, patience, tenant_id)
+        if told.error is not None:
+            raise Unreadable(told.error[:300])
+        return told.result
+
+    async def _told(self, call: Call, patience: timedelta, tenant_id: str) -> Told:
+        try:
+            return await self.pool.call(call, page_reader.SILENCE, patience)
+        except TimeoutError:
+            self.probation.begin(tenant_id)
+            raise Unreadable(f"it takes longer than {patience.total_seconds():g} s") from None
+        except ProcessDied:
+            self.probation.begin(tenant_id)
+            raise Unreadable("it brought its reader down") from None
+
+
+class LateMongo:
+    """MongoDB, whose driver takes its time to import and may not be installed."""
+
+    def open(self, into: Into) -> AbstractAsyncContextManager[Rows]:
+        return _mongo(into)
+
+
+@asynccontextmanager
+async def _mongo(into: Into) -> AsyncIterator[Rows]:
+    try:
+        from foliot.features.pipelines.mongo_documents import MongoShelf
+    except ModuleNotFoundError:
+        raise Invalid("uri", "needs PyMongo, which is not installed: pip install 'foliot[mongo]'") from None
+    async with MongoShelf().open(into) as rows:
+        yield rows

@@ -1,0 +1,28 @@
+"""A preset: schedules that are created together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A schedule that a preset makes."""
+
+    name: str
+    """What the preset calls it; its own name is in the document."""
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """Schedules that belong together."""
+
+    name: str
+    title: str
+    description: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that can be given when it is loaded, each with what it is; every task that takes one gets it."""
+    schedules: Sequence[Planned] = ()

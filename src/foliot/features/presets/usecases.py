@@ -1,0 +1,145 @@
+"""Everything that may be asked of presets: schedules that belong together, loaded and unloaded as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid, NotFound
+from foliot.core.json_limits import check_plain
+from foliot.db.database import Database
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.presets.model import Planned, Preset
+from foliot.features.schedules.sql.declared import SqlDeclarations
+from foliot.features.schedules.usecases.declared import Declaring, Fate, Made, edited
+from foliot.features.tasks.model.ports import Tasks
+from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a load or an unload did, schedule by schedule."""
+
+    preset: str
+    made: Sequence[Made]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Presets:
+    """List, look, load, unload."""
+
+    store: Database
+    feed: Feed
+    tasks: Tasks
+    declaring: Declaring
+    presets: Mapping[str, Preset]
+
+    def list(self, caller: Caller) -> Sequence[Preset]:
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        return [self._seen(caller, self.presets[name]) for name in sorted(self.presets)]
+
+    def get(self, caller: Caller, name: str) -> Preset:
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        preset = self.presets.get(name)
+        if preset is None:
+            raise NotFound("preset", name)
+        return self._seen(caller, preset)
+
+    @again
+    async def load(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
+        """Make its schedules. Loaded again, it makes those that somebody deleted, brings those up to date that nobody
+        edited, and leaves the others alone.
+        """
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        preset = self.get(caller, name)
+        given = _settings(preset, raw)
+        schedules = self.declaring.schedules
+        limits = await schedules.limiter.of(caller.tenant_id)
+        made = []
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, schedules.clock.now())
+            for planned in preset.schedules:
+                of = (_source(preset), planned.name)
+
+                def wanted(stands: Schedule | None, planned: Planned = planned) -> Mapping[str, Any]:
+                    return self._wanted(caller, preset, planned, given, stands)
+
+                one = await self.declaring.make(tx, caller, of, wanted, limits)
+                if one.fate is Fate.DELETED:
+                    one = await self.declaring.create(tx, caller, of, wanted(None), limits)
+                made.append(one)
+            loaded = Loaded(name, made)
+            await once.keep(tx, caller, loaded)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return loaded
+
+    @again
+    async def unload(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
+        """Delete its schedules, except those that somebody edited; `edited: true` deletes those too."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        preset = self.get(caller, name)
+        fields = Fields.of("", raw)
+        everything = fields.flag("edited", default=False)
+        fields.finish()
+        schedules = self.declaring.schedules
+        made = []
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, schedules.clock.now())
+            for declared in await SqlDeclarations(tx).of(caller.tenant_id, _source(preset)):
+                schedule = await SqlSchedules(tx).get(caller.tenant_id, declared.schedule_id or "", lock=True)
+                if schedule is not None and schedule.status is not Status.DELETED:
+                    if edited(schedule, declared) and not everything:
+                        made.append(Made(declared.name, Fate.KEPT, schedule))
+                        continue
+                    await schedules.remove(tx, caller, schedule)
+                    made.append(Made(declared.name, Fate.DELETED, schedule))
+                await SqlDeclarations(tx).drop(caller.tenant_id, declared.source, declared.name)
+            unloaded = Loaded(name, made)
+            await once.keep(tx, caller, unloaded)
+        self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+        return unloaded
+
+    def _seen(self, caller: Caller, preset: Preset) -> Preset:
+        """Without the schedules of tasks that are not this tenant's: their runs would only fail."""
+        known = {view.name for view in self.tasks.views(caller.tenant_id)}
+        return replace(preset, schedules=[one for one in preset.schedules if _task(one.document) in known])
+
+    def _wanted(
+        self, caller: Caller, preset: Preset, planned: Planned, given: Mapping[str, Any], stands: Schedule | None
+    ) -> dict[str, Any]:
+        """The planned request with the settings that are given, and those that were given before."""
+        action = dict(planned.document["action"])
+        view = self.tasks.view(str(action.get("task")), caller.tenant_id)
+        takes = set(view.parameters.get("properties", ())) & set(preset.settings) if view is not None else set[str]()
+        before = stands.action.get("parameters", {}) if stands is not None else {}
+        kept = {name: value for name, value in before.items() if name in takes}
+        chosen = {name: value for name, value in given.items() if name in takes}
+        action["parameters"] = {**action.get("parameters", {}), **kept, **chosen}
+        return {**planned.document, "action": action}
+
+
+def _settings(preset: Preset, raw: object) -> Mapping[str, Any]:
+    fields = Fields.of("", raw)
+    settings = Fields.of("settings", fields.value("settings"))
+    fields.finish()
+    settings.asked |= set(preset.settings)
+    settings.finish()
+    for name, value in settings.raw.items():
+        if value is None:
+            raise Invalid(f"settings.{name}", "must not be null: leave it out to keep what stands")
+    check_plain("settings", settings.raw)
+    return settings.raw
+
+
+def _source(preset: Preset) -> str:
+    return f"preset:{preset.name}"
+
+
+def _task(document: Mapping[str, Any]) -> str:
+    return str(document["action"].get("task"))

@@ -1,0 +1,69 @@
+"""The history of prices."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from foliot.db.transaction import Statements
+from foliot.features.prices.model import PLACES, Observation
+from foliot.features.prices.tables import prices
+
+
+@dataclass(frozen=True, slots=True)
+class SqlPrices(Statements):
+    """One row per run, competitor and product."""
+
+    async def add(self, observations: Sequence[Observation]) -> None:
+        # MariaDB refuses a statement with the same key twice only when told to; every database keeps the first.
+        """One for each run, competitor and product: a second attempt of the same run changes nothing."""
+        first = {(one.tenant_id, one.competitor, one.product, one.run_id): one for one in reversed(observations)}
+        made = list(first.values())
+        if not made:
+            return
+        columns: dict[str, list[Any]] = {
+            name: [getattr(one, name) for one in made]
+            for name in ("tenant_id", "competitor", "product", "run_id", "at", "currency", "url", "source")
+        }
+        columns["amount"] = [int(one.price.scaleb(PLACES).to_integral_value()) for one in made]
+        await self.dialect.insert(self.conn, prices, columns, conflict="ignore")
+
+    async def history(
+        self, tenant_id: str, since: datetime, competitors: Collection[str] = (), limit: int = 100_000
+    ) -> Sequence[Observation]:
+        """By competitor, product and time, oldest first; of all competitors when none is named."""
+        where = [prices.c.tenant_id == tenant_id, prices.c.at >= since]
+        if competitors:
+            where.append(self.dialect.among(prices.c.competitor, sorted(competitors)))
+        # The newest are what counts when there are more than can be looked at.
+        query = select(prices).where(*where).order_by(prices.c.at.desc()).limit(limit)
+        found = [_observation(row) for row in await self.conn.execute(query)]
+        return sorted(found, key=lambda one: (one.competitor, one.product, one.at, one.run_id))
+
+    async def prune(self, tenant_id: str, before: datetime, limit: int) -> int:
+        """Delete up to so many that are older."""
+        old = (prices.c.tenant_id == tenant_id, prices.c.at < before)
+        query = select(prices.c.at).where(*old).order_by(prices.c.at).offset(limit - 1).limit(1)
+        last = (await self.conn.execute(query)).scalar_one_or_none()
+        # Whatever was seen at that same moment goes with it.
+        until = () if last is None else (prices.c.at <= last,)
+        return (await self.conn.execute(delete(prices).where(*old, *until))).rowcount
+
+
+def _observation(row: Any) -> Observation:
+    return Observation(
+        tenant_id=row.tenant_id,
+        competitor=row.competitor,
+        product=row.product,
+        run_id=row.run_id,
+        at=row.at,
+        price=Decimal(row.amount).scaleb(-PLACES).normalize() + 0,
+        currency=row.currency,
+        url=row.url,
+        source=row.source,
+    )

@@ -1,0 +1,27 @@
+"""Tables of prices, and of the schedules that code and presets have made."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, String, Table
+
+from foliot.db.columns import Moment, key
+from foliot.db.metadata import metadata
+
+prices = Table(
+    "prices",
+    metadata,
+    Column("tenant_id", key(64), primary_key=True),
+    Column("competitor", key(64), primary_key=True),
+    Column("product", key(200), primary_key=True),
+    # One observation for each run, whatever its attempts.
+    Column("run_id", key(40), primary_key=True),
+    Column("at", Moment, nullable=False),
+    # Millionths, so that every database keeps the same number.
+    Column("amount", BigInteger, nullable=False),
+    Column("currency", key(8), nullable=False),
+    Column("url", String(2048), nullable=False),
+    Column("source", key(16), nullable=False),
+    CheckConstraint("tenant_id <> ''", name="tenant"),
+    CheckConstraint("amount >= 0", name="amount"),
+    Index(None, "tenant_id", "at"),
+)

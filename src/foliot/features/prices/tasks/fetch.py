@@ -1,0 +1,74 @@
+"""Visits one product's page, through the one way out, and reads its price."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from urllib.parse import urljoin
+
+from foliot import __version__
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing, Reply
+from foliot.features.pipelines.model.ports import Apart, Unreadable
+from foliot.features.prices.tasks.products import Watched
+from foliot.features.tasks.model.context import TaskContext
+from foliot.pages.price import Found, price_on
+
+LARGEST = 5 * 1024 * 1024
+REDIRECTS = 3
+_MOVED = frozenset({301, 302, 303, 307, 308})
+_CHARSET = re.compile(r"charset=\"?([A-Za-z0-9_.:-]{1,40})")
+HEADERS = {
+    "User-Agent": f"Foliot/{__version__}",
+    "Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1",
+}
+
+
+class NoPrice(Exception):
+    """No price came of a visit; says why."""
+
+
+async def visit(egress: Egress, apart: Apart, one: Watched, ctx: TaskContext, timeout: timedelta) -> Found:
+    """The price that its page says, read in a process of its own; `NoPrice` otherwise."""
+    reply = await _get(egress, one.url, ctx, timeout)
+    if reply.truncated:
+        raise NoPrice(f"its page has more than {LARGEST // 1024 // 1024} MiB")
+    charset = _CHARSET.search(_header(reply, "content-type"))
+    wanted = {"encoding": charset[1] if charset else None, "selectors": one.selectors}
+    try:
+        found = await apart(price_on, reply.body, wanted, ctx.tenant_id)
+    except Unreadable as why:
+        raise NoPrice(f"its page cannot be read: {why}") from None
+    if found is None:
+        raise NoPrice("no price was found on its page: give `selectors` that show where it is")
+    return Found(Decimal(found["price"]), found["currency"], found["source"])
+
+
+async def _get(egress: Egress, url: str, ctx: TaskContext, timeout: timedelta) -> Reply:
+    """The page itself, wherever its address leads: each step is checked like the first."""
+    for _ in range(REDIRECTS + 1):
+        request = Outgoing(
+            method="GET",
+            url=url,
+            headers=HEADERS,
+            timeout=timeout,
+            keep=LARGEST,
+            most=LARGEST,
+            tenant_id=ctx.tenant_id,
+        )
+        try:
+            reply = await egress.send(request)
+        except EgressRefused as refused:
+            raise NoPrice(f"its address may not be called: {refused}") from None
+        except EgressFailed as failed:
+            raise NoPrice(failed.message) from None
+        if reply.status not in _MOVED:
+            if reply.status != 200:
+                raise NoPrice(f"the shop answered {reply.status}")
+            return reply
+        url = urljoin(url, _header(reply, "location"))
+    raise NoPrice(f"its address leads on more than {REDIRECTS} times")
+
+
+def _header(reply: Reply, name: str) -> str:
+    return next((value for key, value in reply.headers.items() if key.lower() == name), "")

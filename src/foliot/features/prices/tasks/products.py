@@ -1,0 +1,61 @@
+"""Which products are watched, and where: what the price tasks are given."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, ConfigDict, Field
+
+from foliot.pages.price import xpath
+from foliot.servers.http.attribute_docs import Described
+
+MOST_PRODUCTS = 5000
+
+
+def _selector(text: str) -> str:
+    xpath(text)
+    return text
+
+
+def _url(text: str) -> str:
+    rule = "must be an http or https URL without user and password"
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname
+    except ValueError:
+        raise ValueError(rule) from None
+    if not host or parts.scheme not in ("http", "https") or parts.username is not None:
+        raise ValueError(rule)
+    return text
+
+
+Competitor = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
+Selector = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_selector)]
+
+
+class Watched(Described):
+    """One product at one competitor."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    competitor: Competitor
+    product: Annotated[str, Field(min_length=1, max_length=200)]
+    """The same word for the same product at every competitor."""
+    url: Annotated[str, Field(max_length=2048), AfterValidator(_url)]
+    top: bool = False
+    """Whether it is one of the top products, which a quick check looks at."""
+    selectors: Annotated[list[Selector], Field(max_length=10)] = Field([])
+    """Where the page shows its price, for pages that do not say so to machines."""
+
+
+Products = Annotated[list[Watched], Field(max_length=MOST_PRODUCTS)]
+
+
+def chosen(products: list[Watched], competitors: list[str], *, top_only: bool) -> list[Watched]:
+    """Those of these competitors (of all, when none is named), in the order given."""
+    return [one for one in products if (not competitors or one.competitor in competitors) and (one.top or not top_only)]
+
+
+def as_json(products: list[Watched]) -> list[dict[str, Any]]:
+    return [one.model_dump(mode="json", exclude_defaults=True) for one in products]

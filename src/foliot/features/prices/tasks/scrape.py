@@ -1,0 +1,195 @@
+"""`scrape_competitor_prices`: visits product pages, finds their prices, and adds them to the history."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from foliot.cluster.pool_port import Attempt
+from foliot.core.access import OPERATORS_OWN, Tenants
+from foliot.core.egress import Egress
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.health.model import Service, ServiceFailed
+from foliot.features.pipelines.model.ports import Apart
+from foliot.features.prices.model import Observation
+from foliot.features.prices.sql import SqlPrices
+from foliot.features.prices.tasks.fetch import NoPrice, visit
+from foliot.features.prices.tasks.products import Competitor, Products, Watched, as_json, chosen
+from foliot.features.tasks.model.context import Partial, TaskContext
+from foliot.pages.price import Found, amount, currency
+
+METHOD = "ScrapeCompetitorPrices"
+KEPT = 100
+"""How many failures a result lists; the others are counted."""
+STEP = 25
+"""After so many visits, what was found is written down and told."""
+
+NOTHING = (
+    "there is nothing to scrape: no product is watched{of}. Give `products`, a list of "
+    '{{"competitor": …, "product": …, "url": …}}, or set SCRAPER_SERVICE_URL'
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scraping:
+    """Asks the scraper service where there is one, and visits the pages itself otherwise."""
+
+    store: Database
+    clock: Clock
+    egress: Egress
+    apart: Apart
+    """Where pages are read."""
+    service: Service | None = None
+    tenants: Tenants = OPERATORS_OWN
+    """Who may call the service; the others' pages are visited."""
+
+    async def run(
+        self,
+        ctx: TaskContext,
+        *,
+        competitor_ids: Annotated[list[Competitor], Field(max_length=100)] = [],  # noqa: B006 -- read, never changed
+        products: Products = [],  # noqa: B006
+        top_products_only: bool = False,
+        concurrency: Annotated[int, Field(ge=1, le=32)] = 4,
+        timeout_seconds: Annotated[float, Field(gt=0, le=300)] = 30.0,
+    ) -> Any:
+        """Find the price of every watched product at these competitors, and keep it in the price history."""
+        watched = chosen(products, competitor_ids, top_only=top_products_only)
+        if self.service is not None and ctx.tenant_id in self.tenants:
+            wish: dict[str, Any] = {"competitor_ids": competitor_ids}
+            # Only what is said: a service need not know what we could say besides.
+            if watched:
+                wish["products"] = as_json(watched)
+            if top_products_only:
+                wish["top_products_only"] = True
+            return await self._ask(ctx, wish)
+        if not watched:
+            of = f" of {', '.join(competitor_ids)}" if competitor_ids else ""
+            ctx.give_up(NOTHING.format(of=of))
+        visits = _Visits(scraping=self, ctx=ctx, timeout=timedelta(seconds=timeout_seconds), total=len(watched))
+        await visits.all(watched, concurrency)
+        return visits.result()
+
+    async def keep(self, observations: Sequence[Observation]) -> None:
+        if observations:
+            async with self.store.begin(observations[0].tenant_id) as tx:
+                await SqlPrices(tx).add(observations)
+
+    async def _ask(self, ctx: TaskContext, wish: Mapping[str, Any]) -> dict[str, Any]:
+        assert self.service is not None  # noqa: S101 -- asked by whoever saw one
+        attempt = Attempt(
+            run_id=ctx.run_id,
+            tenant_id=ctx.tenant_id,
+            schedule_id=ctx.schedule_id,
+            attempt=ctx.attempt,
+            max_attempts=ctx.max_attempts,
+            scheduled_for=ctx.scheduled_for,
+        )
+        try:
+            answer = await self.service.call(METHOD, wish, attempt, timedelta(minutes=20))
+        except ServiceFailed as failed:
+            if failed.permanent:
+                ctx.give_up(str(failed))
+            ctx.retry(reason=str(failed))
+        observations = [one for raw in _prices(answer) if (one := self._observed(ctx, raw)) is not None]
+        await self.keep(observations)
+        ctx.logger.info("The scraper service answered with %d prices", len(observations))
+        return {"by": "service", "stored": len(observations), "answer": answer if not observations else None}
+
+    def _observed(self, ctx: TaskContext, raw: object) -> Observation | None:
+        """A price of the service's answer, if it can be read as one."""
+        if not isinstance(raw, Mapping):
+            return None
+        price = amount(raw.get("price"))
+        competitor = raw.get("competitor") or raw.get("competitor_id") or raw.get("competitorId")
+        product = raw.get("product") or raw.get("product_id") or raw.get("productId")
+        if price is None or not isinstance(competitor, str) or not isinstance(product, str):
+            return None
+        found = Found(price, currency(str(raw.get("currency") or "")), "service")
+        return self.observation(ctx, competitor[:64], product[:200], str(raw.get("url") or "")[:2048], found)
+
+    def observation(self, ctx: TaskContext, competitor: str, product: str, url: str, found: Found) -> Observation:
+        return Observation(
+            tenant_id=ctx.tenant_id,
+            competitor=competitor,
+            product=product,
+            run_id=ctx.run_id,
+            at=self.clock.now(),
+            price=found.price,
+            currency=found.currency,
+            url=url,
+            source=found.source,
+        )
+
+
+def _prices(answer: object) -> Sequence[object]:
+    listed = answer.get("prices") if isinstance(answer, Mapping) else answer
+    return listed if isinstance(listed, list) else []
+
+
+class _Visits:
+    """The visits of one attempt, and what came of them."""
+
+    def __init__(self, *, scraping: Scraping, ctx: TaskContext, timeout: timedelta, total: int) -> None:
+        self.scraping = scraping
+        self.ctx = ctx
+        self.timeout = timeout
+        self.total = total
+        self.done = self.stored = self.failed = 0
+        self.waiting: list[Observation] = []
+        self.failures: list[dict[str, str]] = []
+        self.by_source: dict[str, int] = {}
+
+    async def all(self, watched: Sequence[Watched], concurrency: int) -> None:
+        left = iter(watched)
+
+        async def go() -> None:
+            for one in left:
+                await self._visit(one)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(concurrency, len(watched))):
+                group.create_task(go())
+        await self._write()
+
+    async def _visit(self, one: Watched) -> None:
+        try:
+            found = await visit(self.scraping.egress, self.scraping.apart, one, self.ctx, self.timeout)
+        except NoPrice as failure:
+            self.failed += 1
+            self.ctx.logger.warning("%s at %s: %s", one.product, one.competitor, failure)
+            if len(self.failures) < KEPT:
+                self.failures.append({"competitor": one.competitor, "product": one.product, "error": str(failure)})
+        else:
+            made = self.scraping.observation(self.ctx, one.competitor, one.product, one.url, found)
+            self.waiting.append(made)
+            self.by_source[found.source] = self.by_source.get(found.source, 0) + 1
+        self.done += 1
+        if self.done % STEP == 0:
+            await self._write()
+
+    async def _write(self) -> None:
+        made, self.waiting = self.waiting, []
+        await self.scraping.keep(made)
+        self.stored += len(made)
+        self.ctx.progress(done=self.done, total=self.total, stored=self.stored, failed=self.failed)
+
+    def result(self) -> Any:
+        """Nothing found at all is a failed attempt, some not found a partial run."""
+        if not self.stored:
+            self.ctx.retry(reason=f"none of {self.total} prices could be read; the first: {self.failures[0]['error']}")
+        made = {
+            "by": "visits",
+            "visited": self.total,
+            "stored": self.stored,
+            "failed": self.failed,
+            "found_by": dict(sorted(self.by_source.items())),
+            "failures": self.failures,
+        }
+        return Partial(made) if self.failed else made

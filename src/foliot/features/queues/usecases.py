@@ -1,0 +1,170 @@
+"""Queues: what waits and runs in each, and whether it is paused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.document import Fields
+from foliot.core.ports import Clock
+from foliot.core.queue_name import KNOWN_QUEUES, MAX_REASON, queue_name
+from foliot.core.visible_text import check_prose
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.node import NodeState
+from foliot.engine.model.queue import Queue
+from foliot.engine.sql.queues import SqlQueues
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.audit_log.usecases import Change, differences, record
+from foliot.features.workers.usecases import Worker, read_worker
+from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, Feed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueView:
+    """One queue. A tenant's people see what is theirs in it, and no process of the house."""
+
+    name: str
+    depth: int = 0
+    oldest: datetime | None = None
+    in_flight: int = 0
+    per_minute: int | None = None
+    """Runs that ended within the last minute."""
+    paused_at: datetime | None = None
+    paused_by: str | None = None
+    reason: str | None = None
+    workers: Sequence[str] | None = None
+    """Live processes that take its runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queues:
+    """List, pause and resume."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+
+    async def list(self, caller: Caller) -> Sequence[QueueView]:
+        """Those that every house has, then the others by name."""
+        demand(caller, Verb.READ, Thing.QUEUE)
+        if may(caller, Verb.READ, Thing.HOUSE):
+            return await self._all()
+        async with self.store.read(caller.tenant_id) as tx:
+            waiting = await SqlUpkeep(tx).queues(caller.tenant_id)
+            in_flight = await SqlQueues(tx).in_flight(caller.tenant_id)
+            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
+        return [_view(said.get(name, Queue(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])]
+
+    async def _all(self) -> Sequence[QueueView]:
+        async with self.store.read() as tx:
+            waiting = await SqlUpkeep(tx).queues()
+            in_flight = await SqlQueues(tx).in_flight()
+            said = {queue.name: queue for queue in await SqlQueues(tx).said()}
+            workers = await self._workers(tx)
+        names = _names([*waiting, *in_flight, *said])
+        return [_whole(said.get(name, Queue(name)), waiting, in_flight, workers) for name in names]
+
+    @again
+    async def pause(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> QueueView:
+        """After the answer no run of this queue starts; those that run go on, and those that come wait."""
+        demand(caller, Verb.WRITE, Thing.QUEUE)
+        name, reason = queue_name(name), _reason(raw)
+        async with self.store.begin() as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            waiting = await SqlUpkeep(tx).queues()
+            await SqlQueues(tx).close(name)
+            was = await SqlQueues(tx).get(name)
+            became = Queue(name, now, caller.user_id, reason)
+            if was.paused_at is not None:
+                became = replace(was, reason=reason or was.reason)
+            await _change(tx, caller, now, "pause", was, became)
+            view = _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
+            await once.keep(tx, caller, view)
+        self.feed.wake(QUEUES_TOPIC)
+        return view
+
+    @again
+    async def resume(self, caller: Caller, name: str, once: Once = EACH_TIME) -> QueueView:
+        """Its runs start again, the most urgent first."""
+        demand(caller, Verb.WRITE, Thing.QUEUE)
+        name = queue_name(name)
+        async with self.store.begin() as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            waiting = await SqlUpkeep(tx).queues()
+            was, became = await SqlQueues(tx).get(name, lock=True), Queue(name)
+            if was.paused_at is not None:
+                await SqlQueues(tx).forget_offers(name)
+                await _change(tx, caller, now, "resume", was, became)
+            view = _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
+            await once.keep(tx, caller, view)
+        self.feed.wake(QUEUES_TOPIC, RUNS_TOPIC)
+        return view
+
+    async def _workers(self, tx: Transaction) -> Sequence[Worker]:
+        now = self.clock.now()
+        found = [read_worker(row, now) for row in await SqlUpkeep(tx).nodes()]
+        return [one for one in found if one.state is NodeState.LIVE and one.takes_runs]
+
+
+async def _change(tx: Transaction, caller: Caller, now: datetime, verb: str, was: Queue, became: Queue) -> None:
+    if became == was:
+        return
+    await SqlQueues(tx).put(became)
+    before, after = differences(_document(was), _document(became))
+    await record(tx, caller, now, Change(verb, Thing.QUEUE, became.name, before, after))
+
+
+def _names(others: Iterable[str]) -> Sequence[str]:
+    return list(dict.fromkeys([*KNOWN_QUEUES, *sorted(others)]))
+
+
+def _view(queue: Queue, waiting: Mapping[str, Mapping[str, Any]], in_flight: Mapping[str, int]) -> QueueView:
+    """Without what is the house's own: who paused it, and why."""
+    waits = waiting.get(queue.name) or {"depth": 0, "oldest": None}
+    return QueueView(
+        name=queue.name,
+        depth=waits["depth"],
+        oldest=waits["oldest"],
+        in_flight=in_flight.get(queue.name, 0),
+        paused_at=queue.paused_at,
+    )
+
+
+def _whole(
+    queue: Queue,
+    waiting: Mapping[str, Mapping[str, Any]],
+    in_flight: Mapping[str, int],
+    workers: Sequence[Worker],
+) -> QueueView:
+    waits = waiting.get(queue.name) or {"depth": 0, "oldest": None}
+    return QueueView(
+        name=queue.name,
+        depth=waits["depth"],
+        oldest=waits["oldest"],
+        in_flight=in_flight.get(queue.name, 0),
+        per_minute=sum(one.per_minute.get(queue.name, 0) for one in workers),
+        paused_at=queue.paused_at,
+        paused_by=queue.paused_by or None,
+        reason=queue.reason or None,
+        workers=[one.id for one in workers if one.takes(queue.name)],
+    )
+
+
+def _reason(raw: object) -> str:
+    fields = Fields.of("", raw)
+    reason = fields.text("reason", "", most=MAX_REASON)
+    check_prose("reason", reason)
+    fields.finish()
+    return reason
+
+
+def _document(queue: Queue) -> dict[str, Any]:
+    return {"paused": queue.paused_at is not None, "reason": queue.reason}

@@ -1,0 +1,81 @@
+"""All runs that match a filter, as a download: a JSON document per line, or a table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Thing, Verb
+from foliot.engine.model.views import Page, RunView
+from foliot.features.filters.model.query import Query as Wish
+from foliot.features.filters.usecases import Searching
+from foliot.features.jobs.rest.jobs import CSV, NDJSON
+from foliot.features.jobs.rest.results import cell, table
+from foliot.servers.http import encode, sse
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, Filter
+
+router = APIRouter(prefix="/api/runs", tags=["Runs"])
+
+BATCH = 500
+COLUMNS = (
+    "id", "schedule_id", "schedule_name", "kind", "origin", "state", "scheduled_for", "created_at", "started_at",
+    "finished_at", "duration_ms", "lateness_ms", "attempt", "max_attempts", "queue", "priority", "worker", "user_id",
+    "parent_id", "resolved_by",
+)  # fmt: skip
+ERROR = ("error_code", "error")
+_TEXT = {"schema": {"type": "string"}}
+
+
+@router.get(
+    "/export",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_class=StreamingResponse,
+    responses={200: {"content": {NDJSON: _TEXT, CSV: _TEXT}}},
+    summary="Download all runs that match a filter",
+)
+async def export(
+    request: Request,
+    cases: Cases,
+    caller: Who,
+    q: Filter = None,
+    form: Annotated[Literal["ndjson", "csv"], Query(alias="format")] = "ndjson",
+) -> Response:
+    """Newest first, however many there are; runs that are made meanwhile are not among them. NDJSON has a run per line
+    as lists have it. A cell of the table that a spreadsheet would take for a formula begins with an apostrophe."""
+    wish = cases[Searching].read_runs(q)
+    media, told = (CSV, _rows) if form == "csv" else (NDJSON, _documents)
+    pieces = _pieces(cases, caller, wish, told, head=table([[*COLUMNS, *ERROR]]) if form == "csv" else b"")
+    return await sse.download(request.app, cases, caller, pieces, sse.Named(media, f"runs.{form}"))
+
+
+async def _pieces(
+    cases: UseCases, caller: Caller, wish: Wish, told: Callable[[Sequence[RunView]], bytes], head: bytes
+) -> AsyncIterator[bytes]:
+    """A page of runs is in memory at a time. Ids only grow, so that each page goes on where the one before ended."""
+    yield head
+    last: str | None = None
+    found: Sequence[RunView] = ()
+    while last is None or len(found) == BATCH:
+        found = await cases[Searching].runs(caller, Page(BATCH, last), wish)
+        if not found:
+            return
+        last = found[-1].id
+        yield told(found)
+
+
+def _documents(found: Sequence[RunView]) -> bytes:
+    return b"".join(encode.dumps(encode.run(one)) + b"\n" for one in found)
+
+
+def _rows(found: Sequence[RunView]) -> bytes:
+    return table([_row(encode.run(one)) for one in found])
+
+
+def _row(one: Mapping[str, Any]) -> list[object]:
+    error = one["error"] or {}
+    return [*(cell(one[name]) for name in COLUMNS), cell(error.get("code")), cell(error.get("message"))]

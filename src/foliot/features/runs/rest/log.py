@@ -1,0 +1,145 @@
+"""Routes of a run's log."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+from fastapi.responses import StreamingResponse
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Thing, Verb
+from foliot.core.document import rfc3339
+from foliot.core.errors import Invalid
+from foliot.engine.model.event import Event
+from foliot.engine.model.views import RunView
+from foliot.features.runs import schema as models
+from foliot.features.runs.model.log import Wanted
+from foliot.features.runs.model.log_category import CATEGORIES, category_of
+from foliot.features.runs.model.transcript import transcript_line
+from foliot.features.runs.rest.runs import MAX_SEQ
+from foliot.features.runs.usecases.logs import MOST_LINES, Logs, Place
+from foliot.features.runs.usecases.runs import Runs
+from foliot.servers.http import encode
+from foliot.servers.http.models import UNKNOWN
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, RunId, plain_texts
+
+router = APIRouter(prefix="/api/runs", tags=["Runs"])
+
+BATCH = 500
+Number = Annotated[int | None, Query(ge=0, le=MAX_SEQ)]
+MAX_ATTEMPT = 2**31 - 1
+Level = Literal["debug", "info", "warning", "error", "critical"]
+
+
+async def _place(
+    after: Annotated[Number, Query(description="Lines after this number.")] = None,
+    before: Annotated[Number, Query(description="Lines before this number.")] = None,
+    around: Annotated[Number, Query(description="Lines on both sides of this number.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_LINES)] = MOST_LINES,
+) -> Place:
+    return Place(after, before, around, limit)
+
+
+async def _wanted(
+    grep: Annotated[str | None, Query(max_length=200, description="Only lines that say this, in any case.")] = None,
+    level: Annotated[Level | None, Query(description="Only lines that are at least so severe.")] = None,
+    attempt: Annotated[int | None, Query(ge=1, le=MAX_ATTEMPT, description="Only lines of this attempt.")] = None,
+    category: Annotated[
+        str | None, Query(max_length=200, description=f"Only lines of these, with commas: {', '.join(CATEGORIES)}.")
+    ] = None,
+) -> Wanted:
+    return Wanted(plain_texts(grep=grep)["grep"] or "", level or "debug", _categories(category), attempt)
+
+
+def _categories(text: str | None) -> frozenset[str]:
+    asked = text.split(",") if text else []
+    for one in asked:
+        if one not in CATEGORIES:
+            raise Invalid("category", f"must be one or more of {', '.join(CATEGORIES)}", got=one)
+    return frozenset(asked)
+
+
+@router.get(
+    "/{run_id}/logs",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Log,
+    responses=UNKNOWN,
+    summary="Its log, by pages, and searched",
+)
+async def logs(
+    cases: Cases,
+    caller: Who,
+    run_id: RunId,
+    place: Annotated[Place, Depends(_place)],
+    wanted: Annotated[Wanted, Depends(_wanted)],
+) -> Response:
+    """Without `after`, `before` or `around`, the last lines. `matches` counts over the whole log, not this page."""
+    found = await cases[Logs].page(caller, run_id, wanted, place)
+    return encode.answer(
+        {
+            "items": [_line(one) for one in found.lines],
+            "total": found.total,
+            "matches": found.matches,
+            "first_seq": found.first_seq,
+            "last_seq": found.last_seq,
+            "before": found.before,
+            "after": found.after,
+            "pruned": found.pruned,
+        }
+    )
+
+
+@router.get(
+    "/{run_id}/logs/count",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.LogCount,
+    responses=UNKNOWN,
+    summary="How many lines its log has, by level, category and attempt",
+)
+async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Wanted, Depends(_wanted)]) -> Response:
+    """Over the whole log. What stands under a level, category or attempt is what asking for it instead would find."""
+    found = await cases[Logs].count(caller, run_id, wanted)
+    return encode.answer(
+        {
+            "count": found.count,
+            "by_level": found.by_level,
+            "by_category": found.by_category,
+            "by_attempt": {str(attempt): number for attempt, number in sorted(found.by_attempt.items())},
+        }
+    )
+
+
+@router.get(
+    "/{run_id}/logs/raw",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_class=StreamingResponse,
+    responses={**UNKNOWN, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    summary="Its log as text",
+)
+async def raw(cases: Cases, caller: Who, run_id: RunId) -> Response:
+    """The same bytes as `foliot run logs --utc`: changes of state and progress too."""
+    first = await cases[Runs].events(caller, run_id, 0, BATCH)
+    headers = {"Content-Disposition": f'inline; filename="{run_id}.log"', "X-Content-Type-Options": "nosniff"}
+    return StreamingResponse(_text(cases, caller, *first), headers=headers, media_type="text/plain; charset=utf-8")
+
+
+async def _text(cases: UseCases, caller: Caller, run: RunView, events: Any) -> AsyncIterator[bytes]:
+    while events:
+        yield "".join(f"{_told(event)}\n" for event in events).encode()
+        last = events[-1].seq
+        if last >= run.event_seq:
+            return
+        async with cases[Runs].backlog.turn():
+            run, events = await cases[Runs].events(caller, run.id, last, BATCH)
+
+
+def _told(event: Event) -> str:
+    return transcript_line(f"{event.at:%Y-%m-%d %H:%M:%S}Z", encode.event(event))
+
+
+def _line(one: Event) -> dict[str, Any]:
+    told = {"level": one.level or "info", "message": one.message, "category": category_of(one.message)}
+    return {"seq": one.seq, "at": rfc3339(one.at), **told, "attempt": one.attempt}

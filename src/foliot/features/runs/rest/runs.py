@@ -1,0 +1,153 @@
+"""Routes of runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.core.errors import Invalid
+from foliot.engine.model.run import RunState
+from foliot.engine.model.views import RunView
+from foliot.features.filters import schema as models_search
+from foliot.features.filters.usecases import Searching
+from foliot.features.runs.usecases.runs import Runs
+from foliot.servers.http import encode, models, sse
+from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.models import CONFLICT, UNKNOWN
+from foliot.servers.http.paging import Paged
+from foliot.servers.http.permission import Follower, Who, identify_follower, permits
+from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
+
+router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=Swift)
+
+MAX_SEQ = 2**53
+Filters = dict[str, str | None]
+
+
+async def _filters(
+    status: Annotated[str | None, Query(max_length=200, description="One state, or several with commas.")] = None,
+    schedule_id: Text = None,
+    kind: Text = None,
+    queue: Text = None,
+    q: Filter = None,
+) -> dict[str, str | None]:
+    found = plain_texts(status=_states(status), schedule_id=schedule_id, kind=kind, queue=queue)
+    return {**found, "q": q}
+
+
+@router.get(
+    "", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=models.Runs, summary="List runs, newest first"
+)
+async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
+    """By a filter, by the older parameters, or by both: then all must hold."""
+    q = filters.pop("q")
+    if q:
+        found = await cases[Searching].runs(caller, page.more(), cases[Searching].read_runs(q, filters))
+    else:
+        found = await cases[Runs].list(caller, page.more(), **filters)
+    return encode.page(found, page, encode.run, lambda one: one.id)
+
+
+@router.get(
+    "/{run_id}",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Run,
+    responses=UNKNOWN,
+    summary="One run, with its attempts",
+)
+async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
+    return encode.answer(encode.run(await cases[Runs].get(caller, run_id)))
+
+
+@router.get(
+    "/{run_id}/neighbours",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models_search.Neighbours,
+    responses=UNKNOWN,
+    summary="The runs of its schedule right before and after it",
+)
+async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
+    """However many there are; null at either end, and both for a run without a schedule."""
+    before, after = await cases[Runs].neighbours(caller, run_id)
+    return encode.answer({"before": before, "after": after})
+
+
+@router.post(
+    "/{run_id}/cancel",
+    dependencies=[permits(Verb.WRITE, Thing.RUN)],
+    response_model=models.Run,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Cancel",
+)
+async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
+    """A waiting run ends at once, a running one is asked to stop. If it ended first, that stands."""
+    return encode.answer(encode.run(await cases[Runs].cancel(caller, run_id, asked.once(200, _run))))
+
+
+@router.post(
+    "/{run_id}/retry",
+    dependencies=[permits(Verb.RUN, Thing.RUN)],
+    status_code=202,
+    response_model=models.Run,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Run again",
+)
+async def retry(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
+    """A new run that does the same and names the old one as its parent."""
+    made = await cases[Runs].retry(caller, run_id, asked.once(202, _run, encode.located))
+    return encode.answer(encode.run(made), 202, encode.located(made))
+
+
+async def _after(
+    after: Annotated[int, Query(ge=0, le=MAX_SEQ, description="The last number already seen.")] = 0,
+    last_event_id: Annotated[str | None, Header(description="The same, as browsers say it.")] = None,
+) -> int:
+    if not last_event_id:
+        return after
+    if not (last_event_id.isascii() and last_event_id.isdecimal() and len(last_event_id) <= 15):
+        raise Invalid("Last-Event-ID", "must be the number of an event", got=last_event_id)
+    return int(last_event_id)
+
+
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer.")]
+
+
+@router.get(
+    "/{run_id}/events",
+    dependencies=[permits(Verb.READ, Thing.RUN, identify_follower)],
+    response_model=models.Events,
+    responses={**UNKNOWN, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+    summary="Its events; as a stream with `Accept: text/event-stream`",
+)
+async def events(
+    request: Request,
+    cases: Cases,
+    caller: Follower,
+    run_id: RunId,
+    after: Annotated[int, Depends(_after)],
+    limit: Limit = MAX_LIMIT,
+) -> Response:
+    """Numbered from 1 without gaps, so that a reader goes on exactly where it stopped."""
+    streamed = wants_stream(request)
+    run, found = await cases[Runs].events(caller, run_id, after, 1 if streamed else limit)
+    if streamed:
+        return await sse.follow(request.app, cases, caller, sse.Followed(run, after))
+    last = found[-1].seq if found else after
+    following = str(last) if last < run.event_seq else None
+    return encode.answer({"items": [encode.event(one) for one in found], "next_cursor": following})
+
+
+def _states(text: str | None) -> str | None:
+    if not text:
+        return None
+    states = text.split(",")
+    for state in states:
+        if state not in set(RunState):
+            raise Invalid("status", f"must be one or more of {', '.join(RunState)}", got=state)
+    return ",".join(states)
+
+
+def _run(run: RunView) -> bytes:
+    return encode.dumps(encode.run(run))

@@ -1,0 +1,189 @@
+"""A run's log page by page, and searched. A bounded number of chunks is in memory at a time, unpacked in a thread."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from bisect import bisect_right
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import orjson
+from sqlalchemy import func, select
+
+from foliot.core.threads import REQUESTS
+from foliot.db.transaction import Statements
+from foliot.engine.model.event import Event, EventType
+from foliot.engine.sql.tables import attempts, log_chunks, runs
+from foliot.features.runs.model.log import LEVELS, Cut, Sort, Sorted, Starts, Tally, Wanted, severity
+from foliot.features.runs.model.log_category import beginning, category_of
+
+FEW, MANY = 4, 40
+"""Chunks that are read at once: few at first, for most readers want little; twenty thousand lines at most."""
+
+Chunk = tuple[int, int, bytes]
+"""First number, last number, packed lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlLogs(Statements):
+    """Reads chunks in order, from either end."""
+
+    async def tally(self, run_id: str, after: int = 0) -> Tally:
+        """Of every line after this number."""
+        total, place = Tally(upto=after), after
+        while chunks := await self._chunks(run_id, MANY, after=place):
+            total = total.plus(await REQUESTS.run(_tally, chunks, after))
+            place = chunks[-1][1]
+        return total
+
+    async def cut(self, run_id: str, cut: Cut) -> list[Event]:
+        """A part of the log, oldest line first."""
+        found, place, size = list[Event](), cut.at, FEW
+        while len(found) < cut.behind and (chunks := await self._chunks(run_id, size, before=place)):
+            lines = await REQUESTS.run(_lines, chunks, _ALL)
+            found = [line for line in lines if line.seq < cut.at] + found
+            place, size = chunks[0][0], min(2 * size, MANY)
+        found = found[-cut.behind :] if cut.behind else []
+        place, size, most = cut.at - 1, FEW, len(found) + cut.ahead
+        while len(found) < most and (chunks := await self._chunks(run_id, size, after=place)):
+            lines = await REQUESTS.run(_lines, chunks, _ALL)
+            found += [line for line in lines if line.seq >= cut.at]
+            place, size = chunks[-1][1], min(2 * size, MANY)
+        return found[:most]
+
+    async def search(
+        self, run_id: str, wanted: Wanted, cut: Cut, within: Sequence[range] | None = None
+    ) -> tuple[list[Event], Tally]:
+        """The same of the wanted lines alone, which are counted over the whole log, or over these numbers of it."""
+        found = _Found.around(cut)
+        for stretch in _WHOLE if within is None else within:
+            place = stretch.start - 1
+            while place < stretch.stop - 1 and (chunks := await self._chunks(run_id, MANY, after=place)):
+                await REQUESTS.run(found.take, chunks, wanted, stretch)
+                place = chunks[-1][1]
+        return [*found.behind, *found.ahead], found.total
+
+    async def sort(self, run_id: str, starts: Starts, *, grep: str = "", after: int = 0) -> Sorted:
+        """Every line after this number that says this, counted by its sort."""
+        found, wanted = Sorted(upto=after), Wanted(grep)
+        while chunks := await self._chunks(run_id, MANY, after=found.upto):
+            found = found.plus(await REQUESTS.run(_sorted, chunks, wanted, starts, after))
+        return found
+
+    async def starts(self, run_id: str) -> list[tuple[int, int]]:
+        ended = select(attempts.c.started_seq, attempts.c.number).where(attempts.c.run_id == run_id)
+        going = select(runs.c.started_seq, runs.c.attempt).where(runs.c.id == run_id, runs.c.started_seq.is_not(None))
+        found = {(seq, number) for query in (ended, going) for seq, number in await self.conn.execute(query)}
+        return sorted(found)
+
+    async def kept(self, run_id: str) -> bool:
+        """Whether all that was written is still there.
+
+        Every number is a line that is there, or a change of state, which attempts and the run tell of.
+        """
+        lines = func.coalesce(func.sum(log_chunks.c.last_seq - log_chunks.c.first_seq + 1), 0)
+        there = await self.conn.scalar(select(lines).where(log_chunks.c.run_id == run_id))
+        row = (await self.conn.execute(select(*_TOLD).where(runs.c.id == run_id))).first()
+        if row is None:
+            return True
+        query = select(attempts.c.started_seq, attempts.c.ended_seq).where(attempts.c.run_id == run_id)
+        states = {1, row.started_seq, row.final_seq} - {None}
+        for pair in await self.conn.execute(query):
+            states.update(pair)
+        return row.log_dropped == 0 and bool(int(there or 0) + len(states) >= row.event_seq)
+
+    async def _chunks(
+        self, run_id: str, limit: int, *, after: int | None = None, before: int | None = None
+    ) -> list[Chunk]:
+        """The next few after one number, or before another; oldest first."""
+        query = select(log_chunks.c.first_seq, log_chunks.c.last_seq, log_chunks.c.data)
+        query = query.where(log_chunks.c.run_id == run_id).limit(limit)
+        if before is None:
+            query = query.where(log_chunks.c.last_seq > after).order_by(log_chunks.c.first_seq)
+            return [(first, last, data) for first, last, data in await self.conn.execute(query)]
+        query = query.where(log_chunks.c.first_seq < before).order_by(log_chunks.c.first_seq.desc())
+        return [(first, last, data) for first, last, data in await self.conn.execute(query)][::-1]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a search has found: all of it counted, and as much kept as is wanted on either side of the cut."""
+
+    cut: Cut
+    behind: deque[Event]
+    ahead: list[Event]
+    total: Tally
+
+    @classmethod
+    def around(cls, cut: Cut) -> _Found:
+        return cls(cut, deque(maxlen=cut.behind), [], Tally())
+
+    def take(self, chunks: Sequence[Chunk], wanted: Wanted, stretch: range) -> None:
+        """One chunk after the other: lines can be long, and most of them are only counted."""
+        for chunk in chunks:
+            lines, at = [line for line in _lines([chunk], wanted) if line.seq in stretch], self.cut.at
+            self.behind.extend(line for line in lines if line.seq < at)
+            self.ahead += [line for line in lines if line.seq >= at][: self.cut.ahead - len(self.ahead)]
+            if lines:
+                self.total = self.total.plus(Tally(len(lines), lines[0].seq, lines[-1].seq, chunk[1]))
+
+
+_TOLD = (runs.c.event_seq, runs.c.started_seq, runs.c.final_seq, runs.c.log_dropped)
+_ALL = Wanted()
+_WHOLE = (range(1, 2**62),)
+_STEP = b'"progress"'
+_PLAIN = re.compile(r"[a-z0-9 _.,:;/=+*()\[\]-]+")
+"""What JSON writes as it is."""
+
+
+def _tally(chunks: Sequence[Chunk], after: int) -> Tally:
+    lines, first, last = 0, None, None
+    for begin, end, packed in chunks:
+        data = zlib.decompress(packed)
+        # Without a step of progress, every number of a chunk is a line.
+        seqs: Sequence[int] = range(max(begin, after + 1), end + 1)
+        if _STEP in data:
+            seqs = [seq for seq, row in enumerate(orjson.loads(data), begin) if row[1] == EventType.LOG and seq > after]
+        if seqs:
+            lines, first, last = lines + len(seqs), first or seqs[0], seqs[-1]
+    return Tally(lines, first, last, chunks[-1][1])
+
+
+def _sorted(chunks: Sequence[Chunk], wanted: Wanted, starts: Starts, after: int) -> Sorted:
+    counts, begun = Counter[Sort](), [seq for seq, _ in starts]
+    for begin, _, packed in chunks:
+        data = zlib.decompress(packed)
+        if not _may_hold(data, wanted):
+            continue
+        for seq, (_, kind, level, message, _) in enumerate(orjson.loads(data), begin):
+            if kind == EventType.LOG and seq > after and wanted.takes(level, message):
+                place = bisect_right(begun, seq)
+                attempt = starts[place - 1][1] if place else None
+                counts[Sort(LEVELS[severity(level)], category_of(message), attempt)] += 1
+    return Sorted(counts, chunks[-1][1])
+
+
+def _lines(chunks: Sequence[Chunk], wanted: Wanted) -> list[Event]:
+    found = []
+    for begin, _, packed in chunks:
+        data = zlib.decompress(packed)
+        if not _may_hold(data, wanted):
+            continue
+        for seq, (at, kind, level, message, _) in enumerate(orjson.loads(data), begin):
+            if kind == EventType.LOG and wanted.takes(level, message):
+                found.append(Event(seq, datetime.fromisoformat(at), EventType.LOG, level=level, message=message))
+    return found
+
+
+def _may_hold(data: bytes, wanted: Wanted) -> bool:
+    """Whether it is worth reading: most chunks of a long log hold nothing of what is looked for."""
+    if wanted.least > 1 and not any(f'"{level}"'.encode() in data for level in LEVELS[wanted.least :]):
+        return False
+    if wanted.categories and not any(beginning(one).encode() in data.lower() for one in wanted.categories):
+        return False
+    # Only where a letter has no other form than its small one, and JSON no other way to write it.
+    sure = _PLAIN.fullmatch(wanted.needle) is not None and data.isascii()
+    return not sure or wanted.needle.encode() in data.lower()

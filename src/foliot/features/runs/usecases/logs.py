@@ -1,0 +1,164 @@
+"""A run's log, read page by page from either end, and searched whole."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Invalid
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.event import Event
+from foliot.features.runs.model.log import Cut, Sorted, Starts, Tally, Wanted, severity
+from foliot.features.runs.sql.log_pages import SqlLogs
+from foliot.features.schedules.usecases.schedules import find_run
+
+MOST_LINES = 1000
+REMEMBERED = 1000
+"""Logs whose number of lines a process keeps in mind: it counts only what came since."""
+_BEYOND = 2**62
+Remembered = TypeVar("Remembered", Tally, Sorted)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which part of a log: after a number, before one, around one; without any, the end."""
+
+    after: int | None = None
+    before: int | None = None
+    around: int | None = None
+    limit: int = MOST_LINES
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("after", "before", "around") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise Invalid(given[1], f"and {given[0]!r} exclude each other: give one of them")
+
+    def cut(self) -> Cut:
+        """Where to cut, and how much on either side."""
+        if self.after is not None:
+            return Cut(self.after + 1, 0, self.limit)
+        if self.around is not None:
+            return Cut(self.around, self.limit // 2, self.limit - self.limit // 2)
+        return Cut(_BEYOND if self.before is None else self.before, self.limit, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """A part of a log, oldest line first."""
+
+    lines: Sequence[Event]
+    total: int
+    matches: int | None
+    """Over the whole log; None when every line is wanted."""
+    first_seq: int | None
+    last_seq: int | None
+    before: int | None
+    """What to give for the lines before these; None when there are none."""
+    after: int | None
+    pruned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many lines are wanted. Each other number is what there would be if the wish for it alone were another."""
+
+    count: int
+    by_level: Counter[str]
+    by_category: Counter[str]
+    by_attempt: Counter[int]
+
+
+@dataclass(slots=True, kw_only=True)
+class Logs:
+    """Reads what runs have written."""
+
+    store: Database
+    _known: OrderedDict[str, Tally] = field(default_factory=OrderedDict)
+    _sorted: OrderedDict[str, Sorted] = field(default_factory=OrderedDict)
+
+    async def page(self, caller: Caller, run_id: str, wanted: Wanted, place: Place) -> LogPage:
+        """A part of the log, with the true number of lines and of those that match."""
+        demand(caller, Verb.READ, Thing.RUN)
+        cut = place.cut()
+        async with self.store.read(caller.tenant_id) as tx:
+            await find_run(tx, caller, run_id)
+            total = await self._total(tx, run_id)
+            starts = await SqlLogs(tx).starts(run_id)
+            if wanted.everything:
+                lines, matching = await SqlLogs(tx).cut(run_id, cut), total
+            else:
+                within = None if wanted.attempt is None else _within(starts, wanted.attempt)
+                lines, matching = await SqlLogs(tx).search(run_id, wanted, cut, within)
+            kept = await SqlLogs(tx).kept(run_id)
+        first, last = (lines[0].seq, lines[-1].seq) if lines else (cut.at, cut.at - 1)
+        return LogPage(
+            lines=[_attempted(line, starts) for line in lines],
+            total=total.lines,
+            matches=None if wanted.everything else matching.lines,
+            first_seq=total.first,
+            last_seq=total.last,
+            before=first if matching.first is not None and matching.first < first else None,
+            after=last if matching.last is not None and matching.last > last else None,
+            pruned=not kept,
+        )
+
+    async def count(self, caller: Caller, run_id: str, wanted: Wanted) -> Counted:
+        """How many lines there are of each level, category and attempt; over the whole log, and true."""
+        demand(caller, Verb.READ, Thing.RUN)
+        async with self.store.read(caller.tenant_id) as tx:
+            await find_run(tx, caller, run_id)
+            starts = await SqlLogs(tx).starts(run_id)
+            if wanted.needle:
+                found = await SqlLogs(tx).sort(run_id, starts, grep=wanted.grep)
+            else:
+                known = self._sorted.get(run_id, Sorted())
+                found = known.plus(await SqlLogs(tx).sort(run_id, starts, after=known.upto))
+                _remember(self._sorted, run_id, found)
+        return _counted(found, wanted)
+
+    async def _total(self, tx: Transaction, run_id: str) -> Tally:
+        known = self._known.get(run_id, Tally())
+        counted = known.plus(await SqlLogs(tx).tally(run_id, known.upto))
+        _remember(self._known, run_id, counted)
+        return counted
+
+
+def _remember(known: OrderedDict[str, Remembered], run_id: str, counted: Remembered) -> None:
+    known[run_id] = counted
+    known.move_to_end(run_id)
+    if len(known) > REMEMBERED:
+        known.popitem(last=False)
+
+
+def _counted(found: Sorted, wanted: Wanted) -> Counted:
+    count, levels, categories, attempts = 0, Counter[str](), Counter[str](), Counter[int]()
+    for sort, number in found.counts.items():
+        severe = severity(sort.level) >= wanted.least
+        alike = not wanted.categories or sort.category in wanted.categories
+        tried = wanted.attempt is None or sort.attempt == wanted.attempt
+        if severe and alike and tried:
+            count += number
+        if alike and tried:
+            levels[sort.level] += number
+        if severe and tried and sort.category is not None:
+            categories[sort.category] += number
+        if severe and alike and sort.attempt is not None:
+            attempts[sort.attempt] += number
+    return Counted(count, levels, categories, attempts)
+
+
+def _within(starts: Starts, attempt: int) -> list[range]:
+    """The numbers of the lines that an attempt wrote; several stretches when it was taken over."""
+    bounds = [*(seq for seq, _ in starts), _BEYOND]
+    return [range(*bounds[at : at + 2]) for at, (_, number) in enumerate(starts) if number == attempt]
+
+
+def _attempted(line: Event, starts: Starts) -> Event:
+    """The line with the attempt that wrote it."""
+    at = bisect_right(starts, (line.seq, _BEYOND))
+    return replace(line, attempt=starts[at - 1][1] if at else None)

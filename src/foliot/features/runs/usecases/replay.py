@@ -1,0 +1,119 @@
+"""What runs will do when they are sent again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foliot.core.errors import Conflict, Invalid
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import MANUAL_QUEUE
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import RunView
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.runs.model.replay import AsOf, Terms, edited, gone, own
+from foliot.features.schedules.model.document import Check, read_action
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """What one run will do when it is sent again."""
+
+    old: RunView
+    version: int | None
+    action: Mapping[str, Any] | None
+    """Its own, where it differs from that of the version."""
+    queue: str
+    priority: int
+    max_attempts: int
+    timeout_seconds: int | None
+    stays: str | None = None
+    """Why it does what it did then, though the settings of now were wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeating:
+    """Knows what the runs' schedules say now, and, where it matters, what they said then."""
+
+    terms: Terms
+    check: Check
+    schedules: Mapping[str, Schedule]
+    then: Mapping[tuple[str, int], Mapping[str, Any]]
+
+    @classmethod
+    async def of(
+        cls, tx: Transaction, olds: Sequence[RunView], terms: Terms, check: Check, *, whole: bool = False
+    ) -> Repeating:
+        """Two questions at most, however many runs. `whole`: also for `config`, which not everybody asks for."""
+        if not olds:
+            return cls(terms, check, {}, {})
+        tenant_id = olds[0].tenant_id
+        ids = sorted({old.schedule_id for old in olds if old.schedule_id is not None})
+        found = await SqlSearching(tx).several_schedules(tenant_id, ids) if ids else []
+        differ = [old for old in olds if whole or terms.patch is not None or old.action is not None]
+        pairs = {(old.schedule_id, old.version) for old in differ if old.schedule_id and old.version is not None}
+        then = await SqlSchedules(tx).actions(tenant_id, pairs) if pairs else {}
+        return cls(terms, check, {one.id: one for one in found}, then)
+
+    def course(self, old: RunView) -> Course:
+        """`Invalid` or `Conflict` where what would be sent is no longer right."""
+        made = self._course(old)
+        if self.terms.patch is None:
+            return made
+        config = self.config(made)
+        changed = edited(old.kind, config, self.terms.patch, self.check)
+        return made if changed == config else replace(made, action=changed)
+
+    def config(self, made: Course) -> Mapping[str, Any]:
+        """All that it will be told to do."""
+        if made.action is not None:
+            return made.action
+        schedule = self.schedules.get(made.old.schedule_id or "")
+        if schedule is not None and made.version == schedule.version and schedule.fault is None:
+            return schedule.action
+        return self.then.get((made.old.schedule_id or "", made.version or 0), {})
+
+    def _course(self, old: RunView) -> Course:
+        schedule = self.schedules.get(old.schedule_id or "")
+        stays = gone(old.kind, schedule)
+        if self.terms.as_of is AsOf.THEN or schedule is None or stays is not None:
+            return replace(as_it_was(old), stays=stays if self.terms.as_of is AsOf.NOW else None)
+        spec = schedule.spec
+        return Course(
+            old=old,
+            version=schedule.version,
+            action=self._own(old, schedule),
+            queue=MANUAL_QUEUE if old.queue == MANUAL_QUEUE else spec.queue,
+            priority=spec.priority,
+            max_attempts=spec.retry.max_attempts,
+            timeout_seconds=spec.timeout_seconds,
+        )
+
+    def _own(self, old: RunView, schedule: Schedule) -> Mapping[str, Any] | None:
+        """What somebody chose for this run alone, over what its schedule says now."""
+        if old.action is None:
+            return None
+        then = self.then.get((old.schedule_id or "", old.version or 0), {})
+        chosen = own(old.action, then, schedule.action)
+        if chosen is None:
+            return None
+        try:
+            return read_action("action", old.kind, chosen, self.check)
+        except Invalid as wrong:
+            told = f"what run {old.id} was given no longer fits its schedule ({wrong})"
+            raise Conflict(f"{told}: send it again as_of {AsOf.THEN.value}, or edit it") from None
+
+
+def as_it_was(old: RunView) -> Course:
+    """The same again."""
+    return Course(
+        old=old,
+        version=old.version,
+        action=old.action,
+        queue=old.queue,
+        priority=old.priority,
+        max_attempts=old.max_attempts,
+        timeout_seconds=old.timeout_seconds,
+    )

@@ -1,0 +1,104 @@
+"""All schedules that match, as documents that can be read back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Thing, Verb
+from foliot.core.errors import Invalid
+from foliot.engine.model.schedule import Schedule
+from foliot.engine.model.views import Page
+from foliot.features.filters.usecases import Searching
+from foliot.features.schedules.model.document import document
+from foliot.servers.http import encode, sse, yaml
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, Filter, plain_texts
+
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
+
+BATCH = 500
+MOST_IDS = 200
+YAML, JSON = "application/yaml", "application/json"
+_LIST = {"schema": {"type": "array", "items": {"type": "object"}}}
+
+
+@router.get(
+    "/export",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_class=StreamingResponse,
+    responses={200: {"content": {YAML: _LIST, JSON: _LIST}}},
+    summary="Download all schedules that match a filter",
+)
+async def export(
+    request: Request,
+    cases: Cases,
+    caller: Who,
+    q: Filter = None,
+    ids: Annotated[
+        str | None, Query(max_length=8000, description=f"Instead: up to {MOST_IDS} ids, with commas between them.")
+    ] = None,
+    form: Annotated[Literal["yaml", "json"], Query(alias="format")] = "yaml",
+) -> Response:
+    """A list of documents as `POST /api/schedules` takes them, each with its `status`; `foliot schedule import` reads
+    them back. Newest first; deleted ones are left out unless the filter names them."""
+    plain_texts(ids=ids)
+    pages = _named(cases, caller, ids) if ids else _matching(cases, caller, q)
+    media, pieces = (YAML, _yaml(pages)) if form == "yaml" else (JSON, _json(pages))
+    return await sse.download(request.app, cases, caller, pieces, sse.Named(media, f"schedules.{form}"))
+
+
+def _matching(cases: UseCases, caller: Caller, q: str | None) -> AsyncIterator[Sequence[Schedule]]:
+    wish = cases[Searching].read_schedules(q)
+
+    async def pages() -> AsyncIterator[Sequence[Schedule]]:
+        last: str | None = None
+        found: Sequence[Schedule] = ()
+        while last is None or len(found) == BATCH:
+            found = await cases[Searching].schedules(caller, Page(BATCH, last), wish)
+            if not found:
+                return
+            last = found[-1].id
+            yield found
+
+    return pages()
+
+
+def _named(cases: UseCases, caller: Caller, ids: str) -> AsyncIterator[Sequence[Schedule]]:
+    wanted = list(dict.fromkeys(one for one in ids.split(",") if one))
+    if len(wanted) > MOST_IDS:
+        raise Invalid("ids", f"must name at most {MOST_IDS} schedules: give a filter instead", got=len(wanted))
+
+    async def pages() -> AsyncIterator[Sequence[Schedule]]:
+        yield await cases[Searching].several_schedules(caller, wanted)
+
+    return pages()
+
+
+async def _yaml(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes]:
+    empty = True
+    async for found in pages:
+        empty = empty and not found
+        yield yaml.listed([exported(one) for one in found]).encode()
+    if empty:
+        yield b"[]\n"
+
+
+async def _json(pages: AsyncIterator[Sequence[Schedule]]) -> AsyncIterator[bytes]:
+    before = b"[\n"
+    async for found in pages:
+        for one in found:
+            yield before + encode.dumps(exported(one))
+            before = b",\n"
+    yield b"\n]\n" if before == b",\n" else b"[]\n"
+
+
+def exported(schedule: Schedule) -> dict[str, Any]:
+    """What would make it again; `status` says whether to pause it then, or that nobody can read what it was."""
+    made = {name: value for name, value in document(schedule).items() if value is not None}
+    told = {"paused_reason": schedule.paused_reason} if schedule.paused_reason else {}
+    return {**made, "status": "damaged" if schedule.fault else schedule.status.value, **told}

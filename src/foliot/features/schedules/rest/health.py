@@ -1,0 +1,96 @@
+"""The route of how schedules fare."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.core.document import rfc3339
+from foliot.features.insights import schema as models_time
+from foliot.features.schedules import schema as models_schedules
+from foliot.features.schedules.model.health import Wellness
+from foliot.features.schedules.model.ranking import Record
+from foliot.features.schedules.usecases.health import Fares
+from foliot.features.schedules.usecases.ranking import Over, Ranking, Rankings
+from foliot.servers.http import encode
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, plain_texts
+
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
+
+
+@router.get(
+    "/health",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models_time.ScheduleHealths,
+    summary="How schedules fare",
+)
+async def health(
+    cases: Cases,
+    caller: Who,
+    ids: Annotated[str, Query(max_length=8000, description="Up to 100 ids of schedules, with commas between them.")],
+) -> Response:
+    """The last 20 outcomes of each, what they add up to, and since when it fails. Those unknown are left out."""
+    plain_texts(ids=ids)
+    found = await cases[Fares].of(caller, [one for one in ids.split(",") if one])
+    return encode.answer({"items": [_health(one) for one in found]})
+
+
+@router.get(
+    "/ranking",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models_schedules.Ranking,
+    summary="The slowest and the flakiest schedules",
+)
+async def ranking(
+    cases: Cases,
+    caller: Who,
+    over: Annotated[Over, Query(description="How far back.")] = Over.DAY,
+    limit: Annotated[int, Query(ge=1, le=50, description="Of each, at most so many.")] = 5,
+) -> Response:
+    """By the duration that 95 of 100 runs did not exceed, and by the share of runs that failed (of three at least).
+    Each comes with the filters of the runs that show it. Of very many runs, the newest 50,000 are counted."""
+    found = await cases[Rankings].rank(caller, over, limit)
+    return encode.answer(
+        {
+            "over": found.over.value,
+            "since": rfc3339(found.since),
+            "runs": found.runs,
+            "whole": found.whole,
+            "slowest": [_ranked(found, one) for one in found.slowest],
+            "flakiest": [_ranked(found, one) for one in found.flakiest],
+        }
+    )
+
+
+def _ranked(ranking: Ranking, one: Record) -> dict[str, Any]:
+    mine, took = f"schedule:{one.schedule_id} since:{ranking.over.value}", one.p95_ms
+    return {
+        "schedule_id": one.schedule_id,
+        "name": ranking.names.get(one.schedule_id, one.schedule_id),
+        "runs": one.runs,
+        "failed": one.bad,
+        "failure_ratio": one.failure_ratio,
+        "p95_ms": took,
+        "q": {
+            "runs": f"{mine} state:success,partial,failed,dead_letter",
+            "failed": f"{mine} state:failed,dead_letter",
+            "slow": None if took is None else f"{mine} took:{took}ms",
+        },
+    }
+
+
+def _health(one: Wellness) -> dict[str, Any]:
+    return {
+        "schedule_id": one.schedule_id,
+        "outcomes": [
+            {"run_id": each.run_id, "state": each.state.value, "duration_ms": each.duration_ms, "at": rfc3339(each.at)}
+            for each in one.outcomes
+        ],
+        "success_ratio": one.success_ratio,
+        "avg_duration_ms": one.avg_duration_ms,
+        "failing_since": rfc3339(one.failing_since),
+        "streak": one.streak,
+    }

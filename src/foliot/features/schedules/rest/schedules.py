@@ -1,0 +1,253 @@
+"""Routes of schedules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from foliot.commands.cursor import Cursors
+from foliot.core.access import Thing, Verb
+from foliot.core.document import moment
+from foliot.core.time.preview import Preview
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule, Status, Type
+from foliot.engine.model.views import RunView
+from foliot.features.filters.usecases import Searching
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.usecases.instants import Instants
+from foliot.features.schedules.usecases.preview import Previews
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.servers.http import bodies, encode, models
+from foliot.servers.http.bodies import body
+from foliot.servers.http.fast_route import Swift
+from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
+from foliot.servers.http.paging import Cursor, OfThisList, Paged
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Filter, Match, ScheduleId, Text, plain_texts
+
+router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
+
+Filters = dict[str, str | None]
+
+
+@router.post(
+    "",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    status_code=201,
+    response_model=models.Schedule,
+    openapi_extra=body(bodies.ScheduleRequest),
+    summary="Create a schedule",
+)
+async def create(cases: Cases, caller: Who, asked: Body) -> Response:
+    """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
+    made = await cases[Schedules].create(caller, asked.document, asked.once(201, _whole, _created))
+    return encode.answer(encode.schedule(made), 201, _created(made))
+
+
+async def _filters(
+    status: Annotated[Status | None, Query(description="Deleted ones are left out unless asked for.")] = None,
+    type: Type | None = None,  # noqa: A002 -- the contract's word
+    kind: Text = None,
+    tag: Text = None,
+    q: Filter = None,
+) -> dict[str, str | None]:
+    return {**plain_texts(status=status, type=type, kind=kind, tag=tag), "q": q}
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Schedules,
+    summary="List schedules, newest first",
+)
+async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
+    """Words of a filter that stand alone are parts of the name, in any case."""
+    q = filters.pop("q")
+    if q:
+        found = await cases[Searching].schedules(caller, page.more(), cases[Searching].read_schedules(q, filters))
+    else:
+        found = await cases[Schedules].list(caller, page.more(), **filters)
+    return encode.page(found, page, encode.schedule, lambda one: one.id)
+
+
+@router.post(
+    "/preview",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Preview,
+    openapi_extra=body(bodies.PreviewRequest),
+    summary="What a trigger would do",
+)
+async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
+    """The next instants in UTC and on the zone's clock, the trigger in words, and remarks on daylight saving."""
+    return encode.answer(encode.preview(await cases[Previews].preview(caller, asked.document, asked.once(200, _seen))))
+
+
+@router.get(
+    "/{schedule_id}",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses=UNKNOWN,
+    summary="One schedule",
+)
+async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
+    """With its version as `ETag`. A deleted one is still answered, with `status: deleted`."""
+    return _answer(await cases[Schedules].get(caller, schedule_id))
+
+
+@router.put(
+    "/{schedule_id}",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    openapi_extra=body(bodies.ScheduleRequest),
+    responses={**UNKNOWN, **CONFLICT, **MISMATCH},
+    summary="Replace a schedule",
+)
+async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
+    """The whole document anew: what is left out goes back to its default. Holds for instants after the answer."""
+    return _answer(await cases[Schedules].replace(caller, schedule_id, document, match))
+
+
+@router.patch(
+    "/{schedule_id}",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    openapi_extra=body(bodies.SchedulePatch),
+    responses={**UNKNOWN, **CONFLICT, **MISMATCH},
+    summary="Change a schedule",
+)
+async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Document, match: Match) -> Response:
+    """Only what is named. `retry_policy`, `catchup` and `action` are merged; a null takes a field to its default."""
+    return _answer(await cases[Schedules].patch(caller, schedule_id, document, match))
+
+
+@router.delete(
+    "/{schedule_id}",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    status_code=204,
+    responses={**UNKNOWN, **MISMATCH},
+    summary="Delete a schedule",
+)
+async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Match) -> Response:
+    """Softly: it stays readable by its id. Its waiting runs are cancelled, running ones go on."""
+    await cases[Schedules].delete(caller, schedule_id, match)
+    return Response(status_code=204)
+
+
+@router.post(
+    "/{schedule_id}/pause",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    openapi_extra=body(bodies.PauseRequest, required=False),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Pause",
+)
+async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """After the answer no later instant fires. Paused time is never caught up."""
+    once = asked.once(200, _whole, encode.etag)
+    return _answer(await cases[Schedules].pause(caller, schedule_id, asked.document, once))
+
+
+@router.post(
+    "/{schedule_id}/resume",
+    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    response_model=models.Schedule,
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Resume",
+)
+async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """Fires again from the next instant on. Also mends a schedule that was damaged."""
+    return _answer(await cases[Schedules].resume(caller, schedule_id, asked.once(200, _whole, encode.etag)))
+
+
+@router.post(
+    "/{schedule_id}/run-now",
+    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    status_code=202,
+    response_model=models.Run,
+    openapi_extra=body(bodies.RunNowRequest, required=False),
+    responses={**UNKNOWN, **CONFLICT},
+    summary="Run now",
+)
+async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
+    """A run outside any instant, in the queue `manual`. `payload` overrides parts of the action for this run."""
+    made = await cases[Schedules].run_now(caller, schedule_id, asked.document, asked.once(202, _run, encode.located))
+    return encode.answer(encode.run(made), 202, encode.located(made))
+
+
+@router.get(
+    "/{schedule_id}/runs",
+    dependencies=[permits(Verb.READ, Thing.RUN)],
+    response_model=models.Runs,
+    responses=UNKNOWN,
+    summary="Its runs, newest first",
+)
+async def runs(
+    cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, status: RunState | None = None
+) -> Response:
+    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), status)
+    return encode.page(found, page, encode.run, lambda one: one.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Which instants are wanted."""
+
+    start: datetime | None
+    end: datetime | None
+    limit: int
+    cursors: Cursors
+
+
+async def _stretch(
+    cursors: OfThisList,
+    from_: Annotated[str | None, Query(alias="from", max_length=64, description="Default: a day ago.")] = None,
+    to: Annotated[str | None, Query(max_length=64, description="Exclusive. Default: a day from now.")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
+    cursor: Cursor = None,
+) -> Stretch:
+    start = _moment("cursor", cursors.open(cursor)) if cursor is not None else _moment("from", from_)
+    return Stretch(start, _moment("to", to), limit, cursors)
+
+
+@router.get(
+    "/{schedule_id}/instants",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Instants,
+    responses=UNKNOWN,
+    summary="Its instants",
+)
+async def instants(
+    cases: Cases, caller: Who, schedule_id: ScheduleId, stretch: Annotated[Stretch, Depends(_stretch)]
+) -> Response:
+    """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
+    found, following = await cases[Instants].list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)
+    items = [encode.instant(one) for one in found]
+    return encode.answer({"items": items, "next_cursor": following and stretch.cursors.seal(following.isoformat())})
+
+
+def _moment(name: str, text: str | None) -> datetime | None:
+    # A plus that was not escaped arrives as a space.
+    return None if text is None else moment(name, text.replace(" ", "+"))
+
+
+def _answer(schedule: Schedule) -> Response:
+    return encode.answer(encode.schedule(schedule), headers=encode.etag(schedule))
+
+
+def _whole(schedule: Schedule) -> bytes:
+    return encode.dumps(encode.schedule(schedule))
+
+
+def _created(schedule: Schedule) -> dict[str, str]:
+    return {**encode.etag(schedule), "Location": f"/api/schedules/{schedule.id}"}
+
+
+def _seen(preview: Preview) -> bytes:
+    return encode.dumps(encode.preview(preview))
+
+
+def _run(run: RunView) -> bytes:
+    return encode.dumps(encode.run(run))

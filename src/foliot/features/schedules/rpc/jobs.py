@@ -1,0 +1,136 @@
+"""What each method answers. A job is a schedule, and its status that of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.auth.digest import Pepper
+from foliot.commands.cursor import Cursors
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller
+from foliot.core.errors import Conflict, Invalid, VersionMismatch
+from foliot.engine.model.schedule import Status, Type
+from foliot.engine.model.views import Page, RunView
+from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules.rpc import encode
+from foliot.features.schedules.rpc import request as asking
+from foliot.features.schedules.rpc.request import in_its_words
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.call import Call
+from foliot.servers.grpc.struct import plain
+
+LIST = "grpc ListScheduledJobs"
+TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The methods that answer once."""
+
+    cases: UseCases
+    pepper: Pepper | None = None
+    """Signs the places where lists go on."""
+
+    async def create(self, call: Call, request: pb.CreateScheduledJobRequest) -> pb.ScheduledJob:
+        with in_its_words(request):
+            once = call.once(request, encode.job)
+            return encode.job(await self.cases[Schedules].create(call.caller, asking.draft(request), once))
+
+    async def get(self, call: Call, request: pb.GetScheduledJobRequest) -> pb.ScheduledJob:
+        found = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
+        return encode.job(found)
+
+    async def update(self, call: Call, request: pb.UpdateScheduledJobRequest) -> pb.ScheduledJob:
+        """The tags as they stand are part of what is written, so the change is for the version they were read in."""
+        schedule_id = asking.schedule_id(request.job_id)
+        expected = _version(request)
+        with in_its_words(request):
+            for _ in range(TRIES):
+                found = await self.cases[Schedules].get(call.caller, schedule_id)
+                change = asking.change(request, found.tags)
+                try:
+                    match = expected or str(found.version)
+                    changed = await self.cases[Schedules].patch(call.caller, schedule_id, change, match)
+                except VersionMismatch:
+                    if expected is not None:
+                        raise
+                    continue
+                return encode.job(changed)
+        raise Conflict(f"schedule {schedule_id} is being changed by others all the time: ask again")
+
+    async def list(self, call: Call, request: pb.ListScheduledJobsRequest) -> pb.ListScheduledJobsResponse:
+        """A page ends early when it would be too large a message."""
+        cursors = Cursors(self.pepper, f"{call.caller.tenant_id}\n{LIST}")
+        with in_its_words(request):
+            size = asking.page_size(request.page_size)
+            cursor = cursors.open(request.page_token) if request.page_token else None
+            filters = _filters(request)
+        found = await self.cases[Schedules].list(call.caller, Page(size + 1, cursor), **filters)
+        answer, weight = pb.ListScheduledJobsResponse(), 0
+        for one in found[:size]:
+            made = encode.job(one)
+            weight += made.ByteSize()
+            if weight > encode.LARGEST and answer.jobs:
+                break
+            answer.jobs.append(made)
+        if len(found) > len(answer.jobs):
+            answer.next_page_token = cursors.seal(answer.jobs[-1].job_id)
+        return answer
+
+    async def pause(self, call: Call, request: pb.PauseScheduledJobRequest) -> pb.ScheduledJob:
+        schedule_id, once = asking.schedule_id(request.job_id), call.once(request, encode.job)
+        paused = await self.cases[Schedules].pause(call.caller, schedule_id, {"reason": request.reason}, once)
+        return encode.job(paused)
+
+    async def resume(self, call: Call, request: pb.ResumeScheduledJobRequest) -> pb.ScheduledJob:
+        schedule_id, once = asking.schedule_id(request.job_id), call.once(request, encode.job)
+        return encode.job(await self.cases[Schedules].resume(call.caller, schedule_id, once))
+
+    async def delete(self, call: Call, request: pb.DeleteScheduledJobRequest) -> pb.DeleteScheduledJobResponse:
+        schedule_id = asking.schedule_id(request.job_id)
+        await self.cases[Schedules].delete(call.caller, schedule_id, _version(request))
+        return pb.DeleteScheduledJobResponse(job_id=schedule_id, status=Status.DELETED)
+
+    async def execute(self, call: Call, request: pb.ExecuteJobRequest) -> pb.ExecuteJobResponse:
+        schedule_id, once = asking.schedule_id(request.job_id), call.once(request, _begun)
+        raw = {"payload": {"parameters": plain(request.parameters)}} if request.HasField("parameters") else None
+        with in_its_words(request):
+            return _begun(await self.cases[Schedules].run_now(call.caller, schedule_id, raw, once))
+
+    async def status(self, call: Call, request: pb.GetJobStatusRequest) -> pb.JobStatus:
+        if asking.is_run(request.job_id):
+            return encode.status(await self.cases[Runs].get(call.caller, request.job_id))
+        schedule = await self.cases[Schedules].get(call.caller, asking.schedule_id(request.job_id))
+        run = await self._newest(call.caller, schedule.id)
+        return encode.not_run_yet(schedule) if run is None else encode.status(run, schedule.next_run_at)
+
+    async def run_of(self, caller: Caller, job_id: str) -> RunView:
+        """The run that is meant: itself, or the newest one of a schedule."""
+        if asking.is_run(job_id):
+            return await self.cases[Runs].get(caller, job_id)
+        run = await self._newest(caller, asking.schedule_id(job_id))
+        if run is None:
+            raise Conflict(f"job {job_id} has not run yet: execute it, or come back after its next instant")
+        return run
+
+    async def _newest(self, caller: Caller, schedule_id: str) -> RunView | None:
+        found = await self.cases[Runs].of_schedule(caller, schedule_id, Page(1), None)
+        return found[0] if found else None
+
+
+def _begun(run: RunView) -> pb.ExecuteJobResponse:
+    return pb.ExecuteJobResponse(run_id=run.id, status=run.state.value, job_id=run.schedule_id or run.id)
+
+
+def _version(request: Any) -> str | None:
+    return str(request.expected_version) if request.HasField("expected_version") else None
+
+
+def _filters(request: pb.ListScheduledJobsRequest) -> dict[str, str | None]:
+    for name, words in (("status", Status), ("type", Type)):
+        got = getattr(request, name)
+        if got and got not in set(words):
+            raise Invalid(name, f"must be one of {', '.join(words)}", got=got)
+    return asking.texts(status=request.status, type=request.type, kind=request.kind, tag=request.tag, q=request.query)

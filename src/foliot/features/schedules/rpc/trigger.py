@@ -1,0 +1,141 @@
+"""When a job fires, in the words of this door (`schedule_config`) and in those of a schedule's document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.errors import Invalid
+from foliot.core.time.trigger import LONGEST, Cron, Every, Once, Rule
+from foliot.engine.model.schedule import Type
+from foliot.proto import scheduler_service_pb2 as pb
+
+WHERE = "schedule_config.config"
+
+_LEAST = {"minute": "0", "hour": "0", "day": "1", "month": "1"}
+"""From the finest to the coarsest: what is finer than all that is given stands at its least."""
+_CRON = ("second", *_LEAST, "day_of_week")
+_PARTS = ("seconds", "minutes", "hours", "days")
+_UNITS = {
+    "second": "second",
+    "minute": "minute",
+    "hour": "hour",
+    "day of month": "day",
+    "month": "month",
+    "day of week": "day_of_week",
+}
+"""How complaints about an expression begin, and the key that is meant."""
+
+
+def read_config(message: pb.ScheduleConfig) -> dict[str, Any]:
+    """The fields of a schedule's document that say when."""
+    try:
+        kind = Type(message.type)
+    except ValueError:
+        listed = ", ".join(one.value for one in Type)
+        raise Invalid("schedule_config.type", f"must be one of {listed}", got=message.type) from None
+    fields = Fields.of(WHERE, dict(message.config))
+    read = _read(kind, fields)
+    fields.finish()
+    return {"type": kind.value, **read}
+
+
+def _read(kind: Type, fields: Fields) -> dict[str, Any]:
+    match kind:
+        case Type.CRON:
+            return {"cron_expr": _expression(fields)}
+        case Type.INTERVAL:
+            return {"interval": _interval(fields)}
+        case Type.ONEOFF:
+            return {"run_at": _given(fields, "run_at")}
+
+
+def _expression(fields: Fields) -> str:
+    given = {name: text for name in _CRON if (text := fields.value(name)) is not None}
+    expression = fields.value("expression")
+    if expression is not None:
+        # An answer holds both, and may be sent back as it is.
+        if given and " ".join(_completed(given)) != expression:
+            raise Invalid(fields.path("expression"), f"contradicts {', '.join(given)}: give one of the two")
+        return str(expression)
+    known = [name for name in fields.raw if name in fields.asked]
+    if not known:
+        fields.finish()
+        listed = "minute, hour, day, month, day_of_week"
+        raise Invalid(WHERE, f"is empty; type cron takes {listed}, or expression")
+    wrong = Complaints()
+    for name, text in given.items():
+        with wrong.collect():
+            if not text or text.split() != [text]:
+                raise Invalid(fields.path(name), "must be one field of a cron expression", got=text)
+    wrong.speak()
+    return " ".join(_completed(given))
+
+
+def _completed(given: Mapping[str, str]) -> list[str]:
+    """What is not given: `*` if something finer is, else its least. `hour: 10` is once a day, not once a minute."""
+    fields, finer = {}, "second" in given
+    for name, least in _LEAST.items():
+        fields[name] = given.get(name, "*" if finer else least)
+        if name == "hour" and "day_of_week" in given:
+            finer = True
+        finer = finer or name in given
+    seconds = [given["second"]] if "second" in given else []
+    return [*seconds, *fields.values(), given.get("day_of_week", "*")]
+
+
+def _interval(fields: Fields) -> dict[str, int]:
+    wrong, parts = Complaints(), {}
+    for name in _PARTS:
+        text = fields.value(name)
+        if text is None:
+            continue
+        with wrong.collect():
+            if not (text.isascii() and text.isdecimal() and len(text) <= len(str(LONGEST))):
+                raise Invalid(fields.path(name), "must be a whole number", got=text)
+            parts[name] = int(text)
+    wrong.speak()
+    if not parts:
+        fields.finish()
+        raise Invalid(WHERE, f"is empty; type interval takes {', '.join(_PARTS)}")
+    return parts
+
+
+def _given(fields: Fields, name: str) -> str:
+    text = fields.value(name)
+    if not text:
+        raise Invalid(fields.path(name), "is required, as in 2027-01-01T09:00:00Z")
+    return str(text)
+
+
+def meant(error: Invalid, config: Mapping[str, str]) -> str | None:
+    """Which key of the configuration a complaint about the document is about; None when it is about something else."""
+    first, _, rest = error.field.partition(".")
+    match first:
+        case "cron_expr" if "expression" in config:
+            return f"{WHERE}.expression"
+        case "cron_expr":
+            unit = _UNITS.get(error.message.partition(":")[0])
+            return f"{WHERE}.{unit}" if unit is not None and unit in config else WHERE
+        case "interval_seconds" | "interval":
+            return f"{WHERE}.{rest}" if rest else WHERE
+        case "run_at":
+            return f"{WHERE}.run_at"
+        case "type":
+            return "schedule_config.type"
+        case _:
+            return None
+
+
+def config_of(rule: Rule) -> pb.ScheduleConfig:
+    """The rule as a configuration that would make it."""
+    match rule:
+        case Cron(expression):
+            parts = expression.split()
+            named = dict(zip(_CRON[-len(parts) :], parts, strict=True))
+            return pb.ScheduleConfig(type=Type.CRON, config={"expression": expression, **named})
+        case Every(seconds):
+            return pb.ScheduleConfig(type=Type.INTERVAL, config={"seconds": str(seconds)})
+        case Once(at):
+            return pb.ScheduleConfig(type=Type.ONEOFF, config={"run_at": rfc3339(at) or ""})

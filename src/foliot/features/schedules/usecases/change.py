@@ -1,0 +1,146 @@
+"""Changes a schedule under its row lock: first the old rules settle what is due, then the new ones begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from foliot.core.access import Caller, Thing
+from foliot.core.document import rfc3339
+from foliot.core.errors import Conflict
+from foliot.db.transaction import Transaction
+from foliot.engine.model.schedule import Schedule, Spec, Status
+from foliot.engine.model.settle import settle
+from foliot.engine.sql.due_schedules import SqlFiring
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Change, record
+
+DAMAGED = "damaged"
+SKEW = timedelta(seconds=60)
+"""Clocks of processes may differ by this much; what is settled beyond it was settled by a clock that was ahead."""
+_TICK = timedelta(microseconds=1)
+_NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+_ENDLESS = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A locked schedule with every instant up to `now` settled."""
+
+    schedule: Schedule
+    now: datetime
+    broken: bool = False
+    """Nothing readable is left of its spec: it can only be replaced or deleted."""
+
+    def sound(self) -> Schedule:
+        if self.broken:
+            raise Conflict(
+                f"schedule {self.schedule.id} is damaged ({self.schedule.fault}): replace it whole, with PUT"
+            )
+        return self.schedule
+
+
+async def hold(tx: Transaction, caller: Caller, schedule: Schedule, now: datetime) -> Held:
+    """Settle what is due by the rules that hold until now. `schedule` is locked by whoever calls.
+
+    One that a clock had led ahead is set back first: no other change would bring it back.
+    """
+    if is_ahead(schedule, now):
+        schedule = await realign(tx, caller, schedule, now)
+    now = max(now, schedule.updated_at)
+    if schedule.fault is not None:
+        return await _mend(tx, schedule, now)
+    due = await SqlFiring(tx).lock_one(schedule.id)
+    if due is None:
+        return Held(schedule, now)
+    # A node whose clock runs ahead may have settled instants that lie in our future: they belong to the old rules too.
+    ahead = schedule.spec.trigger.newest(now, due.next_at, 1)
+    now = max([now, *ahead])
+    if due.next_at > now:
+        return Held(schedule, now)
+    open_runs = await SqlFiring(tx).open_runs([schedule.id])
+    await SqlFiring(tx).record([settle(due, now, open_runs.get(schedule.id, ()))], now)
+    settled = await SqlSchedules(tx).get(schedule.tenant_id, schedule.id)
+    return Held(settled or schedule, now)
+
+
+def is_ahead(schedule: Schedule, now: datetime) -> bool:
+    """Whether it has settled, or was changed at, moments that have not come: no sound clock does that."""
+    if schedule.fault is not None or schedule.status not in {Status.ACTIVE, Status.PAUSED}:
+        return False
+    if schedule.updated_at > now + SKEW:
+        return True
+    following = None if schedule.next_at is None else schedule.spec.trigger.next_after(now + SKEW)
+    return following is not None and schedule.next_at is not None and following < schedule.next_at
+
+
+async def realign(tx: Transaction, caller: Caller, schedule: Schedule, now: datetime) -> Schedule:
+    """Set the cursor back to the first instant after now; whatever has a run already does not fire again."""
+    specs = await SqlSchedules(tx).specs(schedule.id)
+    cut, freed = [], 0
+    for version, entry in await SqlSchedules(tx).ledger(schedule.id, now + _TICK, _ENDLESS):
+        spec = specs.get(version)
+        if entry.first > now or not isinstance(spec, Spec):
+            freed += entry.count
+            continue
+        (last,) = spec.trigger.newest(entry.first, now + _TICK, 1)
+        stays = replace(entry, last=last, count=spec.trigger.count(entry.first, now + _TICK))
+        cut.append(stays)
+        freed += entry.count - stays.count
+    cursor = schedule.spec.trigger.next_after(now) if schedule.status is Status.ACTIVE else None
+    set_back = replace(schedule, next_at=cursor, updated_at=now)
+    told = await SqlSchedules(tx).rewind(set_back, now, cut)
+    was = {"next_run_at": rfc3339(schedule.next_at)}
+    became = {"next_run_at": rfc3339(cursor), "fired_ahead": len(told.early), "freed": freed}
+    await record(tx, caller, now, Change("realign", Thing.SCHEDULE, schedule.id, was, became))
+    return replace(set_back, last_run_at=told.last_run_at)
+
+
+async def turn(tx: Transaction, schedule: Schedule, now: datetime) -> Schedule:
+    """Let the schedule, as it is given, hold from now on, as a new version with a span of its own."""
+    spec, cursor, status = schedule.spec, None, schedule.status
+    if status in {Status.ACTIVE, Status.COMPLETED}:
+        exhausted = spec.max_runs is not None and schedule.fired >= spec.max_runs
+        cursor = None if exhausted else spec.trigger.next_after(now)
+        status = Status.COMPLETED if cursor is None else Status.ACTIVE
+    turned = replace(
+        still_skipping(schedule, now),
+        version=schedule.version + 1,
+        status=status,
+        next_at=cursor,
+        updated_at=now,
+        fault=None,
+    )
+    await SqlSchedules(tx).save(turned, new_version=True)
+    match status:
+        case Status.ACTIVE:
+            await SqlSchedules(tx).turn_span(turned, now, active=True)
+        case Status.PAUSED:
+            await SqlSchedules(tx).turn_span(turned, now, active=False, reason=turned.paused_reason)
+        case Status.COMPLETED | Status.DELETED:
+            await SqlSchedules(tx).end_span(turned.id, now)
+    return turned
+
+
+def still_skipping(schedule: Schedule, now: datetime) -> Schedule:
+    """What is to be skipped stays so while it lies ahead and the trigger names it; a pause does not end it."""
+    skip = schedule.skip_at
+    if skip is None or (skip > now and schedule.status is not Status.DELETED and schedule.spec.trigger.names(skip)):
+        return schedule
+    return replace(schedule, skip_at=None, skip_by=None)
+
+
+async def _mend(tx: Transaction, schedule: Schedule, now: datetime) -> Held:
+    """A damaged schedule was silent: what it did not settle becomes a span of its own that says so."""
+    spec = (await SqlSchedules(tx).specs(schedule.id)).get(schedule.version)
+    spans = await SqlSchedules(tx).spans(schedule.id)
+    if schedule.status is Status.ACTIVE and spans and spans[-1].end is None:
+        entries = await SqlSchedules(tx).ledger(schedule.id, spans[-1].start, _ENDLESS)
+        fired = await SqlRuns(tx).last_instant(schedule.id)
+        settled = max([spans[-1].start, fired or _NEVER, *(entry.last for _, entry in entries)])
+        await SqlSchedules(tx).turn_span(schedule, settled, active=False, reason=DAMAGED)
+        now = max(now, settled)
+    if isinstance(spec, Spec):
+        return Held(replace(schedule, spec=spec), now)
+    return Held(schedule, now, broken=True)

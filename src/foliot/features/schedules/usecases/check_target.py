@@ -1,0 +1,42 @@
+"""Asks the target of an action, before a schedule is written down, whether it knows what will be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import structlog
+
+from foliot.core.access import Caller
+from foliot.core.errors import Invalid
+from foliot.db.transaction import Transaction
+from foliot.engine.ports import Actions, is_examined
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.schedules.model.document import Check, action_of, put_back, under
+
+log = structlog.get_logger("foliot.schedules")
+
+
+async def objection(actions: Actions, caller: Caller, raw: object, check: Check) -> Invalid | None:
+    """What the target has against a request; None also when it could not be asked, or the request cannot be read.
+
+    Never inside a transaction: a target may take its time.
+    """
+    asked = action_of(raw, check)
+    action = None if asked is None else actions.get(asked[0])
+    if asked is None or not is_examined(action):
+        return None
+    kind, config = asked
+    try:
+        unasked = await action.examine(caller.tenant_id, config)
+    except Invalid as wrong:
+        return under("action", wrong)
+    if unasked is not None:
+        log.info("accepted unseen", action="target_not_asked", tenant_id=caller.tenant_id, kind=kind, why=unasked)
+    return None
+
+
+async def copied(tx: Transaction, caller: Caller, raw: object) -> object:
+    """A request that is another schedule's document says so by its `id`, and keeps that one's credentials."""
+    named = raw.get("id") if isinstance(raw, Mapping) else None
+    source = await SqlSchedules(tx).get(caller.tenant_id, named) if isinstance(named, str) else None
+    return put_back(raw, *([] if source is None else [source.action]))

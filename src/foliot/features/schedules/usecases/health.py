@@ -1,0 +1,34 @@
+"""How schedules fare, many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Invalid
+from foliot.db.database import Database
+from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.schedules.model.health import SHOWN, Wellness
+
+MOST = 100
+"""Schedules that one question may name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fares:
+    """The last outcomes of schedules, and what they add up to."""
+
+    store: Database
+
+    async def of(self, caller: Caller, schedule_ids: Sequence[str]) -> Sequence[Wellness]:
+        """In the order asked for; whoever is not there, or not this caller's, is left out."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        demand(caller, Verb.READ, Thing.RUN)
+        wanted = list(dict.fromkeys(schedule_ids))
+        if not 1 <= len(wanted) <= MOST:
+            raise Invalid("ids", f"must name 1 to {MOST} schedules, with commas between them", got=len(wanted))
+        async with self.store.read(caller.tenant_id) as tx:
+            known = await SqlHistory(tx).names(caller.tenant_id, wanted)
+            found = await SqlHistory(tx).outcomes(caller.tenant_id, list(known), SHOWN)
+        return [Wellness(one, found.get(one, ())) for one in wanted if one in known]

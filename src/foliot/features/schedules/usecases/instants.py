@@ -1,0 +1,150 @@
+"""Every instant of a stretch of time, past and future, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Invalid
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.ledger import Entry, Reason, Span, skipped_by
+from foliot.engine.model.run import RunState
+from foliot.engine.model.schedule import Schedule, Spec
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.schedules.usecases.change import DAMAGED
+from foliot.features.schedules.usecases.schedules import find_schedule
+
+TICK = timedelta(microseconds=1)
+MAX_STRETCH = timedelta(days=366 * 10)
+NOT_YET = "the schedule was not made yet"
+"""Why instants from before its first span have no run."""
+PAST, FUTURE = timedelta(days=1), timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """One nominal due time and its outcome: ran, queued, skipped, missed, pruned or planned."""
+
+    at: datetime
+    outcome: str
+    reason: str = ""
+    run_id: str | None = None
+    on_purpose: bool = False
+    """Whether somebody wanted this very instant skipped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instants:
+    """Answers from runs, ledger and spans for the past, from the trigger for the future."""
+
+    store: Database
+    clock: Clock
+
+    async def list(
+        self, caller: Caller, schedule_id: str, start: datetime | None, end: datetime | None, limit: int
+    ) -> tuple[Sequence[Instant], datetime | None]:
+        """The first `limit` instants of [start, end), and where to go on; a day back and a day ahead unless said."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        now = self.clock.now()
+        start = start or (end or now) - PAST
+        end = end or max(start, now) + FUTURE
+        if end < start:
+            raise Invalid("to", "must not be earlier than 'from'", got=end.isoformat())
+        if end - start > MAX_STRETCH:
+            raise Invalid("to", "must be at most ten years after 'from'", got=end.isoformat())
+        async with self.store.read(caller.tenant_id) as tx:
+            schedule = await find_schedule(tx, caller, schedule_id)
+            spans = await SqlSchedules(tx).spans(schedule_id)
+            specs = await SqlSchedules(tx).specs(schedule_id)
+            # One more than wanted says whether there is a next page; `max_runs` may have used it up.
+            found = await outcomes(tx, schedule, list(islice(named(spans, specs, start, end), limit + 1)))
+        return found[:limit], found[limit].at if len(found) > limit else None
+
+
+def named(
+    spans: Sequence[Span], specs: Mapping[int, Spec | str], start: datetime, end: datetime
+) -> Iterator[tuple[Span, datetime]]:
+    """The instants the versions name, each within the spans in which it held."""
+    for span in spans:
+        spec = specs.get(span.version)
+        if isinstance(spec, Spec):
+            until = end if span.end is None else min(end, span.end + TICK)
+            for at in spec.trigger.between(max(start, span.start + TICK), until):
+                yield span, at
+
+
+async def outcomes(tx: Transaction, schedule: Schedule, there: Sequence[tuple[Span, datetime]]) -> list[Instant]:
+    """What became of these, which `named` gave, or is planned."""
+    if not there:
+        return []
+    first, last = there[0][1], there[-1][1] + TICK
+    runs = {
+        at: (run, state) for at, run, state in await SqlSchedules(tx).instants(schedule.id, first, last, len(there))
+    }
+    ledger = _Ledger([entry for _, entry in await SqlSchedules(tx).ledger(schedule.id, first, last)])
+    left = _left(schedule, there[0][1])
+    found = []
+    for span, at in there:
+        instant = _outcome(schedule, span, at, runs.get(at), ledger.at(at))
+        if instant.outcome == "planned" and left is not None:
+            if left <= 0:
+                break
+            left -= 1
+        found.append(instant)
+    return found
+
+
+def _left(schedule: Schedule, first: datetime) -> int | None:
+    """How many planned instants `max_runs` still allows from `first` on."""
+    if schedule.spec.max_runs is None:
+        return None
+    left = schedule.spec.max_runs - schedule.fired
+    if schedule.next_at is not None and schedule.next_at < first:
+        passed = schedule.skip_at is not None and schedule.next_at <= schedule.skip_at < first
+        left -= schedule.spec.trigger.count(schedule.next_at, first) - passed
+    return left
+
+
+def _outcome(
+    schedule: Schedule, span: Span, at: datetime, run: tuple[str, RunState] | None, entry: Entry | None
+) -> Instant:
+    if run is not None:
+        outcome = "queued" if run[1] is RunState.QUEUED else "ran"
+        return Instant(at, outcome, run[1].value, run[0])
+    if entry is not None:
+        return Instant(at, entry.fate.value, entry.told, on_purpose=entry.reason is Reason.REQUESTED)
+    if not span.active:
+        return Instant(at, "skipped", _silence(span.reason))
+    if schedule.fault is not None:
+        return Instant(at, "missed", f"damaged: {schedule.fault}")
+    if span.end is None and schedule.next_at is not None and at >= schedule.next_at:
+        wished = at == schedule.skip_at
+        return Instant(at, "skipped", skipped_by(schedule.skip_by)) if wished else Instant(at, "planned")
+    return Instant(at, "missed", "unaccounted: `foliot audit` says more")
+
+
+def _silence(reason: str) -> str:
+    """Why an inactive span is silent."""
+    if reason in {DAMAGED, NOT_YET}:
+        return reason
+    return f"paused: {reason}" if reason else "paused"
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """Looks up entries for moments that only grow."""
+
+    entries: list[Entry]
+    place: int = 0
+
+    def at(self, moment: datetime) -> Entry | None:
+        while self.place < len(self.entries) and self.entries[self.place].last < moment:
+            self.place += 1
+        if self.place < len(self.entries) and self.entries[self.place].first <= moment:
+            return self.entries[self.place]
+        return None

@@ -1,0 +1,68 @@
+"""What a trigger would do, before anybody makes a schedule of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import Fields
+from foliot.core.errors import Invalid
+from foliot.core.ports import Clock
+from foliot.core.time.natural_trigger import understand
+from foliot.core.time.preview import Preview, preview
+from foliot.core.time.trigger import Trigger
+from foliot.core.time.zone import zone_info
+from foliot.db.database import Database
+from foliot.engine.model.trigger_document import OWNED, Standing, read_rule
+
+MAX_COUNT = 500
+_TICK = timedelta(microseconds=1)
+_HASHED = re.compile(r"\bH\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Previews:
+    """Looks ahead. Nothing is written but the idempotency key, when there is one."""
+
+    store: Database
+    clock: Clock
+    default_zone: str = "UTC"
+
+    @again
+    async def preview(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Preview:
+        """A trigger or `words` that name one, `start_at` as the moment to count from (included), and `count`."""
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        seen = self._look(raw)
+        if once.key is not None:
+            async with self.store.begin(caller.tenant_id) as tx:
+                await once.begin(tx, caller, self.clock.now())
+                await once.keep(tx, caller, seen)
+        return seen
+
+    def _look(self, raw: object) -> Preview:
+        fields = Fields.of("", raw)
+        now = self.clock.now()
+        start_at, end_at = fields.moment("start_at"), fields.moment("end_at")
+        count = fields.integer("count", 10, low=1, high=MAX_COUNT)
+        words = fields.value("words")
+        told = fields if words is None else self._told(fields, words)
+        rule = read_rule(told, Standing("preview", now, self.default_zone), start_at)
+        fields.finish()
+        seen = preview(Trigger(rule, end_at=end_at), now if start_at is None else start_at - _TICK, count)
+        if _HASHED.search(str(fields.raw.get("cron_expr", ""))):
+            note = "H stands for a value that hangs on the schedule's id: a real schedule may fire at other times"
+            seen = replace(seen, notes=[*seen.notes, note])
+        return seen
+
+    def _told(self, fields: Fields, words: object) -> Fields:
+        """The fields that these words stand for."""
+        for name in ("type", *OWNED):
+            if fields.value(name) is not None:
+                raise Invalid(name, "cannot stand beside 'words': give one of the two", got=fields.value(name))
+        zone = fields.value("timezone") or self.default_zone
+        zone_info(zone)
+        return Fields.of("", {**understand(words, zone, self.clock.now()).as_fields(), "timezone": zone})

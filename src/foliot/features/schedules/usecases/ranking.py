@@ -1,0 +1,62 @@
+"""The schedules that take longest and those that fail most often, over a day or a week."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.schedules.model.ranking import Record, flakiest, slowest
+
+MOST_RUNS = 50_000
+"""Runs that one answer counts; of more, the newest."""
+
+
+class Over(StrEnum):
+    """How far back."""
+
+    DAY = "24h"
+    WEEK = "7d"
+
+    @property
+    def length(self) -> timedelta:
+        return {Over.DAY: timedelta(hours=24), Over.WEEK: timedelta(days=7)}[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The first few of each; the slowest first, the flakiest first."""
+
+    over: Over
+    since: datetime
+    slowest: Sequence[Record]
+    flakiest: Sequence[Record]
+    names: Mapping[str, str]
+    runs: int
+    whole: bool
+    """Whether all runs of the stretch were counted, or only the newest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rankings:
+    """One walk through the newest runs, however many schedules there are."""
+
+    store: Database
+    clock: Clock
+
+    async def rank(self, caller: Caller, over: Over, most: int) -> Ranking:
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        demand(caller, Verb.READ, Thing.RUN)
+        since = self.clock.now() - over.length
+        async with self.store.read(caller.tenant_id) as tx:
+            found = await SqlHistory(tx).fared(caller.tenant_id, since, MOST_RUNS)
+            slow, flaky = slowest(found, most), flakiest(found, most)
+            shown = sorted({one.schedule_id for one in (*slow, *flaky)})
+            names = await SqlHistory(tx).names(caller.tenant_id, shown)
+        runs = sum(one.runs for one in found)
+        return Ranking(over, since, slow, flaky, names, runs, runs < MOST_RUNS)

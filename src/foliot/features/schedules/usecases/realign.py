@@ -1,0 +1,63 @@
+"""Sets schedules back that a clock had led ahead: one, or all of a tenant's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Conflict
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.schedules.usecases.change import SKEW, hold, is_ahead
+from foliot.features.schedules.usecases.schedules import find_schedule
+from foliot.wakeups.feed import SCHEDULES_TOPIC, Feed
+
+MOST = 200
+"""So many at a time; whoever has more asks again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Realign:
+    """The first instant after now is the next one again. What was fired too early is not fired twice."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+
+    @again
+    async def one(self, caller: Caller, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
+        """Nothing happens to one that is not ahead. A damaged one is mended by a resume instead."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, self.clock.now())
+            schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+            if schedule.status not in {Status.ACTIVE, Status.PAUSED}:
+                raise Conflict(f"schedule {schedule_id} is {schedule.status.value}: it has no next instant to set back")
+            if schedule.fault is not None:
+                raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
+            if is_ahead(schedule, self.clock.now()):
+                schedule = (await hold(tx, caller, schedule, self.clock.now())).schedule
+            await once.keep(tx, caller, schedule)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return schedule
+
+    @again
+    async def all(self, caller: Caller, once: Once = EACH_TIME) -> Sequence[Schedule]:
+        """Every one of the tenant's that is ahead, at most `MOST`."""
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        made = []
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            for _, schedule_id, _ in await SqlSchedules(tx).ahead(now + SKEW, MOST, caller.tenant_id):
+                schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+                if is_ahead(schedule, now):
+                    made.append((await hold(tx, caller, schedule, now)).schedule)
+            await once.keep(tx, caller, made)
+        self.feed.wake(SCHEDULES_TOPIC)
+        return made

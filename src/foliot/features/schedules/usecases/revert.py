@@ -1,0 +1,115 @@
+"""Takes an edit of a schedule back: what stood before it stands again, as one more edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from foliot.commands.audit_entry import EDITS, TrailEntry
+from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import rfc3339
+from foliot.core.errors import Conflict, NotFound
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.schedule import Schedule, Spec, Status
+from foliot.engine.model.views import Page
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import word
+from foliot.features.schedules.model.document import whole
+from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
+
+_WORDS: Mapping[str, type] = {"name": str, "description": str, "tags": list}
+"""What no version keeps, and the trail does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reverting:
+    """Only the last edit of a schedule is taken back: what others built upon it is not torn down unseen.
+
+    The trail masks headers and shortens what is large; so what a schedule did and when is read from its versions.
+    """
+
+    store: Database
+    schedules: Schedules
+
+    async def revert(self, caller: Caller, entry_id: str, once: Once = EACH_TIME) -> Schedule:
+        """The schedule as it is now. `Conflict` says why an edit cannot be taken back."""
+        demand(caller, Verb.READ, Thing.TRAIL)
+        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        try:
+            schedule, before = await self._standing(caller, entry_id)
+        except Conflict as refused:
+            await self._refuse(caller, refused, once)
+        # Whoever edits it between this reading and that writing has made another version, and is not overwritten.
+        return await self.schedules.put_back(caller, schedule.id, before, str(schedule.version), entry_id, once)
+
+    async def _standing(self, caller: Caller, entry_id: str) -> tuple[Schedule, dict[str, Any]]:
+        """The schedule, and the document of what stood before the edit."""
+        async with self.store.read(caller.tenant_id) as tx:
+            entry = await SqlTrail(tx).get(caller.tenant_id, entry_id)
+            if entry is None:
+                raise NotFound("entry of the audit log", entry_id)
+            old, new = _versions(entry)
+            schedule = await find_schedule(tx, caller, entry.thing_id)
+            if schedule.status is Status.DELETED:
+                raise Conflict(f"schedule {schedule.id} is deleted: nothing is put back")
+            await _refuse_later(tx, entry, schedule, new)
+            return schedule, await _before(tx, entry, schedule, old)
+
+    @again
+    async def _refuse(self, caller: Caller, refused: Conflict, once: Once) -> NoReturn:
+        """Unless this very request did it: asked again under its key, it is answered again."""
+        async with self.store.begin(caller.tenant_id) as tx:
+            await once.begin(tx, caller, self.schedules.clock.now())
+            raise refused
+
+
+def _versions(entry: TrailEntry) -> tuple[int, int]:
+    """Which version the edit found, and which it made."""
+    if entry.thing != word(Thing.SCHEDULE) or entry.verb not in EDITS:
+        raise Conflict(f"entry {entry.id} is no edit of a schedule: {entry.verb} of a {entry.thing.replace('_', ' ')}")
+    old, new = (shown.get("version") for shown in (entry.was or {}, entry.became or {}))
+    if not isinstance(old, int) or not isinstance(new, int):
+        raise Conflict(f"entry {entry.id} does not tell what stood before: the schedule was damaged then")
+    return old, new
+
+
+async def _refuse_later(tx: Transaction, entry: TrailEntry, schedule: Schedule, new: int) -> None:
+    """Pausing and resuming make versions too, but change no setting."""
+    for verb in EDITS:
+        found = await SqlTrail(tx).find(entry.tenant_id, Page(1), thing=entry.thing, thing_id=entry.thing_id, verb=verb)
+        for one in found:
+            later = (one.became or {}).get("version")
+            if one.id != entry.id and isinstance(later, int) and later > new:
+                told = f"{one.user_id} changed it at {rfc3339(one.at)} ({one.verb}, entry {one.id})"
+                raise Conflict(f"schedule {schedule.id} was changed since: {told}; look at it, or revert that first")
+    spec, action = await _version(tx, schedule, new)
+    if (spec, action) != (schedule.spec, schedule.action):
+        raise Conflict(
+            f"schedule {schedule.id} was changed since: it is not as version {new} left it; look at it first"
+        )
+
+
+async def _before(tx: Transaction, entry: TrailEntry, schedule: Schedule, old: int) -> dict[str, Any]:
+    """The document of the schedule as it stood."""
+    spec, action = await _version(tx, schedule, old)
+    was = whole(replace(schedule, spec=spec, action=dict(action)))
+    for name, kind in _WORDS.items():
+        if name in (entry.was or {}):
+            value = (entry.was or {})[name]
+            if not isinstance(value, kind):
+                raise Conflict(f"what stood in {name!r} was too large for the audit log to keep: set it by hand")
+            was[name] = value
+    return was
+
+
+async def _version(tx: Transaction, schedule: Schedule, number: int) -> tuple[Spec, Mapping[str, Any]]:
+    spec = (await SqlSchedules(tx).specs(schedule.id)).get(number)
+    action = (await SqlSchedules(tx).actions(schedule.tenant_id, {(schedule.id, number)})).get((schedule.id, number))
+    if not isinstance(spec, Spec) or action is None:
+        raise Conflict(f"version {number} of schedule {schedule.id} cannot be read any more")
+    return spec, action

@@ -1,0 +1,146 @@
+"""Runs of schedules outside any instant, because somebody wants one now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.group_commit import small
+from foliot.commands.limits import Limiter
+from foliot.commands.tenants_sql import SqlTenants
+from foliot.core.access import Caller, Thing
+from foliot.core.credential import kept
+from foliot.core.document import Fields
+from foliot.core.errors import Conflict, FoliotError, Invalid
+from foliot.core.ids import RUN
+from foliot.core.limits import Limits
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import MANUAL_QUEUE, Origin
+from foliot.engine.model.schedule import Schedule, Status
+from foliot.engine.model.views import RunRequest, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.schedules import SqlSchedules
+from foliot.features.audit_log.usecases import Change, entry, masked
+from foliot.features.schedules.model.document import CheckFor, read_action
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Who wants a run of which schedule, what it should do differently, and what their tenant may have."""
+
+    caller: Caller
+    schedule_id: str
+    raw: object
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """What is written down of one."""
+
+    run: RunRequest
+    told: TrailEntry
+    view: RunView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunNow:
+    """Alone, or together with others."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    new_id: Callable[[str], str]
+    check_for: CheckFor
+
+    async def one(self, tx: Transaction, wanted: Wanted, schedule: Schedule) -> RunView:
+        """A run of a schedule that is locked."""
+        now = self.clock.now()
+        begun = self._begin(wanted, schedule, now)
+        await SqlRuns(tx).add([begun.run], now, [begun.told])
+        if begun.run.action is not None:
+            await self.limiter.stored(tx, wanted.caller, wanted.limits)
+        return begun.view
+
+    async def several(self, tenant_id: str, group: Sequence[Wanted]) -> Sequence[RunView | Exception | None]:
+        """What many want at the same time; whoever's schedule is unknown, or held by another, is left to ask alone.
+
+        So is whoever changes a large action: the run carries the whole of it, however little is changed.
+        """
+        begun: list[_Begun] = []
+        answers: list[RunView | Exception | None] = []
+        try:
+            async with self.store.begin(tenant_id) as tx:
+                now = self.clock.now()
+                free = await SqlSchedules(tx).free(tenant_id, sorted({wanted.schedule_id for wanted in group}))
+                for wanted in group:
+                    schedule = free.get(wanted.schedule_id)
+                    if schedule is None or (wanted.raw and not small(schedule.action)):
+                        answers.append(None)
+                        continue
+                    if wanted.raw and await self._is_full(tx, wanted):
+                        answers.append(None)
+                        continue
+                    try:
+                        begun.append(self._begin(wanted, schedule, now))
+                    except FoliotError as refused:
+                        answers.append(refused)
+                    else:
+                        answers.append(begun[-1].view)
+                if begun:
+                    await SqlRuns(tx).add([one.run for one in begun], now, [one.told for one in begun])
+        except BaseException:
+            self.limiter.undo_run(tenant_id, len(begun))
+            raise
+        if begun:
+            self.feed.wake(RUNS_TOPIC)
+        return answers
+
+    async def _is_full(self, tx: Transaction, wanted: Wanted) -> bool:
+        """Whether its tenant has no room for what a run is given; it is refused when it asks alone."""
+        most = wanted.limits.stored_bytes
+        return most is not None and await SqlTenants(tx).stored_bytes(wanted.caller.tenant_id) >= most
+
+    def _begin(self, wanted: Wanted, schedule: Schedule, now: datetime) -> _Begun:
+        if schedule.status is Status.DELETED:
+            raise Conflict(f"schedule {schedule.id} is deleted")
+        if schedule.fault is not None:
+            raise Conflict(f"schedule {schedule.id} is damaged ({schedule.fault}): resume or replace it first")
+        caller, spec = wanted.caller, schedule.spec
+        run = RunRequest(
+            id=self.new_id(RUN),
+            tenant_id=caller.tenant_id,
+            user_id=caller.user_id,
+            kind=spec.kind,
+            origin=Origin.MANUAL,
+            queue=MANUAL_QUEUE,
+            priority=spec.priority,
+            max_attempts=spec.retry.max_attempts,
+            timeout_seconds=spec.timeout_seconds,
+            schedule_id=schedule.id,
+            version=schedule.version,
+            action=self._override(schedule, wanted),
+        )
+        became = masked({"run_id": run.id} | ({} if run.action is None else {"action": run.action}))
+        told = entry(caller, now, Change("run_now", Thing.SCHEDULE, schedule.id, became=became))
+        self.limiter.run(caller, wanted.limits)
+        return _Begun(run, told, run.made(now, schedule.name))
+
+    def _override(self, schedule: Schedule, wanted: Wanted) -> dict[str, Any] | None:
+        fields = Fields.of("", wanted.raw)
+        payload = fields.value("payload")
+        fields.finish()
+        if payload is None:
+            return None
+        if not isinstance(payload, Mapping):
+            raise Invalid("payload", "must be an object", got=payload)
+        check = self.check_for(wanted.caller.tenant_id)
+        asked = kept("payload", {**schedule.action, **payload}, schedule.action)
+        return read_action("payload", schedule.spec.kind, asked, check)

@@ -1,0 +1,35 @@
+"""Completes what somebody has begun to type."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.features.filters import schema as models
+from foliot.features.search.usecases import Field, Suggesting
+from foliot.servers.http import encode
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, plain_texts
+
+router = APIRouter(prefix="/api/suggest", tags=["Runs"])
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    response_model=models.Suggestions,
+    summary="Values that a filter could have",
+)
+async def suggest(
+    cases: Cases,
+    caller: Who,
+    field: Annotated[Field, Query(description="`any`: everything that has a page.")] = Field.ANY,
+    prefix: Annotated[str, Query(max_length=200, description="What was typed so far.")] = "",
+    limit: Annotated[int, Query(ge=1, le=50)] = 10,
+) -> Response:
+    """Time zones are found by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
+    found = await cases[Suggesting].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
+    items = [{"field": one.field, "value": one.value, "label": one.label, "hint": one.hint} for one in found]
+    return encode.answer({"items": items})

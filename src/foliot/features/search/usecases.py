@@ -1,0 +1,93 @@
+"""Completes what somebody has begun to type: values of a filter, and names to jump to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.queue_name import KNOWN_QUEUES
+from foliot.core.time.zone_search import search_zones
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.engine.model.run import RunState
+from foliot.engine.ports import Actions
+from foliot.features.filters.model.results import Suggestion
+from foliot.features.filters.sql.lists import SqlSearching
+from foliot.features.filters.usecases import KINDS
+
+
+class Field(StrEnum):
+    """What is being typed."""
+
+    SCHEDULE = "schedule"
+    TAG = "tag"
+    QUEUE = "queue"
+    KIND = "kind"
+    STATE = "state"
+    ZONE = "zone"
+    WORKER = "worker"
+    PIPELINE = "pipeline"
+    ANY = "any"
+    """Anything that has a page: schedules, runs by the beginning of their id, pipelines, queues."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggesting:
+    """Every answer is short, and found without reading many rows."""
+
+    store: Database
+    actions: Actions
+
+    async def suggest(self, caller: Caller, field: Field, text: str, limit: int) -> Sequence[Suggestion]:
+        demand(caller, Verb.READ, Thing.SCHEDULE)
+        match field:
+            case Field.KIND:
+                return _holding("kind", [*KINDS, *self.actions.kinds()], text, limit)
+            case Field.STATE:
+                return _holding("state", [state.value for state in RunState], text, limit)
+            case Field.ZONE:
+                return [Suggestion("zone", name, name, hint) for name, hint in search_zones(text, limit)]
+            case _:
+                async with self.store.read(caller.tenant_id) as tx:
+                    return await self._stored(tx, caller, field, text, limit)
+
+    async def _stored(
+        self, tx: Transaction, caller: Caller, field: Field, text: str, limit: int
+    ) -> Sequence[Suggestion]:
+        tenant_id = caller.tenant_id
+        match field:
+            case Field.SCHEDULE:
+                found = await SqlSearching(tx).suggest(tenant_id, "schedule", text, limit)
+                # In a filter the name says more than the id.
+                return [Suggestion("schedule", one.label, one.label, one.value) for one in found]
+            case Field.QUEUE:
+                return _holding("queue", await self._queues(tx, caller), text, limit)
+            case Field.WORKER:
+                return _holding("worker", await SqlSearching(tx).recent(tenant_id, "worker"), text, limit)
+            case Field.ANY:
+                return await self._any(tx, caller, text, limit)
+            case _:
+                return await SqlSearching(tx).suggest(tenant_id, field.value, text, limit)
+
+    async def _any(self, tx: Transaction, caller: Caller, text: str, limit: int) -> list[Suggestion]:
+        found: list[Suggestion] = []
+        if text.lower().startswith("run_") and may(caller, Verb.READ, Thing.RUN):
+            found += await SqlSearching(tx).suggest(caller.tenant_id, "run", text.lower(), limit)
+        found += await SqlSearching(tx).suggest(caller.tenant_id, "schedule", text, limit)
+        found += await SqlSearching(tx).suggest(caller.tenant_id, "pipeline", text, limit)
+        found += _holding("queue", await self._queues(tx, caller), text, limit)
+        return found[:limit]
+
+    async def _queues(self, tx: Transaction, caller: Caller) -> list[str]:
+        """Those that every house has, and those in which this tenant's newest runs are."""
+        return [*KNOWN_QUEUES, *await SqlSearching(tx).recent(caller.tenant_id, "queue")]
+
+
+def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Suggestion]:
+    """Those that hold the text, those that begin with it first."""
+    said = text.lower()
+    chosen = [value for value in dict.fromkeys(values) if said in value.lower()]
+    chosen.sort(key=lambda value: not value.lower().startswith(said))
+    return [Suggestion(field, value, value, "") for value in chosen[:limit]]

@@ -1,0 +1,78 @@
+"""Routes of secrets."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.core.document import rfc3339
+from foliot.core.secret_names import OVERLAP, SIGNING
+from foliot.features.api_keys import schema as models_access
+from foliot.features.secrets.model import SecretView
+from foliot.features.secrets.usecases import Secrets
+from foliot.servers.http import encode
+from foliot.servers.http.bodies import body
+from foliot.servers.http.models import CONFLICT, UNKNOWN, problem
+from foliot.servers.http.paging import Parted
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Cases, Document
+
+router = APIRouter(prefix="/api/secrets", tags=["Secrets"])
+
+Name = Annotated[str, Path(description="Letters, digits and underscores; at most 64.")]
+
+
+@router.put(
+    "/{name}",
+    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    status_code=204,
+    openapi_extra=body(models_access.SecretRequest),
+    responses={**CONFLICT, **problem(429, "There are 100 secrets already")},
+    summary="Set a secret",
+)
+async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Response:
+    """Its value is sealed and never shown again; actions use it within 5 s. The same value again changes nothing.
+
+    With `hosts` it goes to these alone; without, a new value goes where the one before went. An empty list lifts that.
+    """
+    await cases[Secrets].put(caller, name, asked)
+    return Response(status_code=204)
+
+
+@router.get(
+    "",
+    dependencies=[permits(Verb.READ, Thing.SECRET)],
+    response_model=models_access.Secrets,
+    summary="List secrets",
+)
+async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
+    """All of them by name, at most 100, and never their values."""
+    shown, following = part.of(await cases[Secrets].list(caller), lambda one: one.name)
+    return encode.answer({"items": [_secret(one) for one in shown], "next_cursor": following})
+
+
+@router.delete(
+    "/{name}",
+    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    status_code=204,
+    responses=UNKNOWN,
+    summary="Delete a secret",
+)
+async def delete(cases: Cases, caller: Who, name: Name) -> Response:
+    """All its versions at once. Webhooks that name it fail from then on, before anything is sent."""
+    await cases[Secrets].delete(caller, name)
+    return Response(status_code=204)
+
+
+def _secret(one: SecretView) -> dict[str, Any]:
+    replaced = one.retired_at if one.name == SIGNING else None
+    return {
+        "name": one.name,
+        "version": one.version,
+        "created_at": rfc3339(one.created_at),
+        "created_by": one.created_by,
+        "hosts": list(one.hosts),
+        "previous_until": rfc3339(replaced + OVERLAP) if replaced is not None else None,
+    }

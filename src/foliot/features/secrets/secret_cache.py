@@ -1,0 +1,126 @@
+"""Secrets in hand: opened for the actions of this process, for a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from foliot.core.ports import Clock
+from foliot.core.secret_names import OVERLAP, SIGNING, goes_to
+from foliot.core.vault import CannotOpen, NotForHost, Vault
+from foliot.db.database import Database
+from foliot.features.secrets.model import Sealed
+from foliot.features.secrets.sql import SqlSecrets
+
+HELD = 5.0
+"""Seconds until a changed value is seen at the latest; a new secret is seen at once."""
+TENANTS = 1000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Held:
+    """A tenant's secrets: (name, sealed, opened) of each usable version, newest first; None did not open."""
+
+    at: float
+    opened: Sequence[tuple[Sealed, str | None]]
+
+
+@dataclass(slots=True, kw_only=True, repr=False)
+class Wallet:
+    """One look at the store for each tenant every few seconds, however many runs ask."""
+
+    store: Database
+    clock: Clock
+    vault: Vault | None
+    standing: str | None = None
+    """Signs for whoever has no signing secret; for local mode, where there is one tenant."""
+    require_hosts: bool = False
+    """Whether a secret that names no hosts goes nowhere."""
+    _held: OrderedDict[str, asyncio.Task[Held]] = field(default_factory=OrderedDict)
+
+    async def signing(self, tenant_id: str) -> Sequence[str]:
+        """What signs the tenant's webhooks, newest first. `CannotOpen` when one of them cannot be used."""
+        held = await self._of(tenant_id)
+        found = [opened for sealed, opened in held.opened if sealed.name == SIGNING]
+        if not found:
+            return [self.standing] if self.standing else []
+        return [_open(one) for one in found]
+
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
+        """The values of those that exist; `CannotOpen` when one of them cannot be used.
+
+        `url` is where they will be sent: `NotForHost` when one of them may not go there.
+        """
+        if not names:
+            return {}
+        before = self._held.get(tenant_id)
+        held = await self._of(tenant_id)
+        if before is not None and not _current(held).keys() >= set(names):
+            # What was read before we asked says nothing about a secret that was set since: a run would fail for good.
+            # Concurrent misses share one look.
+            if self._held.get(tenant_id) is before:
+                del self._held[tenant_id]
+            held = await self._of(tenant_id)
+        current = _current(held)
+        if url is not None:
+            self._refuse_elsewhere(held, names, url)
+        return {name: _open(current[name]) for name in names if name in current}
+
+    def _refuse_elsewhere(self, held: Held, names: Collection[str], url: str) -> None:
+        for sealed, _ in held.opened:
+            if sealed.name not in names or sealed.retired_at is not None:
+                continue
+            if not sealed.hosts and not self.require_hosts:
+                continue
+            if not goes_to(sealed.hosts or (), url):
+                raise NotForHost(sealed.name, sealed.hosts or ())
+
+    async def _of(self, tenant_id: str) -> Held:
+        task = self._held.get(tenant_id)
+        if task is None or _spent(task, self.clock.monotonic()):
+            task = self._held[tenant_id] = asyncio.create_task(self._load(tenant_id))
+            task.add_done_callback(_look)
+            if len(self._held) > TENANTS:
+                self._held.popitem(last=False)
+        self._held.move_to_end(tenant_id)
+        # Whoever asked first may be stopped; the others still want the answer.
+        return task.result() if task.done() else await asyncio.shield(task)
+
+    async def _load(self, tenant_id: str) -> Held:
+        at = self.clock.monotonic()
+        async with self.store.glance() as tx:
+            rows = await SqlSecrets(tx).usable(tenant_id, self.clock.now() - OVERLAP)
+        return Held(at, [(row, self._opened(row)) for row in rows])
+
+    def _opened(self, row: Sealed) -> str | None:
+        if self.vault is None:
+            return None
+        try:
+            return self.vault.open(row.sealed_with, row.sealed, *row.place).decode()
+        except (CannotOpen, UnicodeDecodeError):
+            return None
+
+
+def _current(held: Held) -> dict[str, str | None]:
+    # Newest last, so that it wins.
+    return {sealed.name: opened for sealed, opened in reversed(held.opened) if sealed.retired_at is None}
+
+
+def _spent(task: asyncio.Task[Held], now: float) -> bool:
+    if not task.done():
+        return False
+    return task.cancelled() or task.exception() is not None or now - task.result().at > HELD
+
+
+def _look(task: asyncio.Task[Held]) -> None:
+    """An error that nobody waited for is nobody's surprise."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _open(opened: str | None) -> str:
+    if opened is None:
+        raise CannotOpen
+    return opened

@@ -1,0 +1,122 @@
+"""Sealed secrets of tenants; their values never leave the vault's hands open."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from foliot.core.errors import Contended
+from foliot.db.transaction import Statements
+from foliot.features.secrets.credential_rekey import Resealer
+from foliot.features.secrets.model import Resealed, Sealed, SecretView
+from foliot.features.secrets.tables import secrets
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSecrets(Statements):
+    """At most two rows for each name: the newest version and the one before it."""
+
+    async def lock(self, tenant_id: str) -> None:
+        """Whoever changes a secret of this tenant next waits until this transaction ends."""
+        query = select(secrets.c.name).where(secrets.c.tenant_id == tenant_id)
+        await self.conn.execute(self.dialect.lock(query.order_by(secrets.c.name, secrets.c.version)))
+
+    async def newest(self, tenant_id: str, name: str) -> Sealed | None:
+        query = select(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name)
+        row = (await self.conn.execute(query.order_by(secrets.c.version.desc()).limit(1))).first()
+        return None if row is None else _sealed(row)
+
+    async def count(self, tenant_id: str) -> int:
+        """How many names there are."""
+        query = select(func.count(secrets.c.name.distinct())).where(secrets.c.tenant_id == tenant_id)
+        return int((await self.conn.execute(query)).scalar_one())
+
+    async def put(self, sealed: Sealed) -> None:
+        """Add a version: the one before it retires, older ones are gone. `Contended` when another was faster."""
+        ours = (secrets.c.tenant_id == sealed.tenant_id, secrets.c.name == sealed.name)
+        await self.conn.execute(delete(secrets).where(*ours, secrets.c.version < sealed.version - 1))
+        before = (*ours, secrets.c.version < sealed.version, secrets.c.retired_at.is_(None))
+        await self.conn.execute(update(secrets).where(*before).values(retired_at=sealed.created_at))
+        values = {column.name: getattr(sealed, column.name) for column in secrets.c}
+        try:
+            await self.conn.execute(insert(secrets).values(**values))
+        except IntegrityError as error:
+            # The first version has no row to lock: whoever inserts second finds it here.
+            raise Contended(f"another request set the secret {sealed.name!r} at the same moment") from error
+
+    async def views(self, tenant_id: str) -> list[SecretView]:
+        """In order of name."""
+        columns = [secrets.c[name] for name in ("name", "version", "created_at", "created_by", "retired_at", "hosts")]
+        query = select(*columns).where(secrets.c.tenant_id == tenant_id)
+        found: dict[str, SecretView] = {}
+        for row in await self.conn.execute(query.order_by(secrets.c.name, secrets.c.version)):
+            before = found.get(row.name)
+            found[row.name] = SecretView(
+                name=row.name,
+                version=row.version,
+                created_at=row.created_at,
+                created_by=row.created_by,
+                retired_at=before.retired_at if before is not None else row.retired_at,
+                hosts=tuple(row.hosts or ()),
+            )
+        return list(found.values())
+
+    async def delete(self, tenant_id: str, name: str) -> bool:
+        """All versions; says whether there were any."""
+        done = await self.conn.execute(delete(secrets).where(secrets.c.tenant_id == tenant_id, secrets.c.name == name))
+        return bool(done.rowcount)
+
+    async def usable(self, tenant_id: str, since: datetime) -> list[Sealed]:
+        """Current versions, and those that retired after `since`; newest first."""
+        fresh = or_(secrets.c.retired_at.is_(None), secrets.c.retired_at > since)
+        query = select(secrets).where(secrets.c.tenant_id == tenant_id, fresh)
+        return [_sealed(row) for row in await self.conn.execute(query.order_by(secrets.c.version.desc()))]
+
+    async def stale(self, key_id: str, limit: int, after: tuple[str, str, int] = ("", "", 0)) -> list[Sealed]:
+        """Locked versions of all tenants that another master key sealed, in order of place, after this one."""
+        tenant_id, name, version = after
+        beyond = or_(
+            secrets.c.tenant_id > tenant_id,
+            and_(secrets.c.tenant_id == tenant_id, secrets.c.name > name),
+            and_(secrets.c.tenant_id == tenant_id, secrets.c.name == name, secrets.c.version > version),
+        )
+        query = select(secrets).where(secrets.c.sealed_with != key_id, beyond)
+        query = query.order_by(secrets.c.tenant_id, secrets.c.name, secrets.c.version).limit(limit)
+        return [_sealed(row) for row in await self.conn.execute(self.dialect.lock(query))]
+
+    async def left(self, key_id: str) -> int:
+        """How many versions another master key sealed."""
+        query = select(func.count()).select_from(secrets).where(secrets.c.sealed_with != key_id)
+        return int((await self.conn.execute(query)).scalar_one())
+
+    async def reseal(self, rows: Sequence[Sealed]) -> None:
+        """Write these versions' new seals; a version that vanished meanwhile stays gone."""
+        for row in rows:
+            where = (
+                secrets.c.tenant_id == row.tenant_id,
+                secrets.c.name == row.name,
+                secrets.c.version == row.version,
+            )
+            values = {"sealed": row.sealed, "sealed_with": row.sealed_with}
+            await self.conn.execute(update(secrets).where(*where).values(**values))
+
+    async def reseal_actions(self, place: tuple[Any, ...], limit: int) -> Resealed:
+        """Seal credentials of so many stored actions by the newest key; an empty place is the beginning."""
+        if self.sealer is None:
+            return Resealed(0, [], None)
+        return await Resealer(self.conn, self.dialect, self.sealer).reseal(place, limit)
+
+    async def prune(self, before: datetime) -> int:
+        """Delete versions that retired before this moment."""
+        done = await self.conn.execute(delete(secrets).where(secrets.c.retired_at < before))
+        return done.rowcount
+
+
+def _sealed(row: Any) -> Sealed:
+    values = {column.name: getattr(row, column.name) for column in secrets.c}
+    return Sealed(**{**values, "sealed": bytes(row.sealed)})

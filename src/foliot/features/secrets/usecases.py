@@ -1,0 +1,178 @@
+"""Named secrets of a tenant: set, listed, deleted, and never shown."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
+from foliot.core.ports import Clock
+from foliot.core.secret_names import MOST, OVERLAP, SIGNING, is_name, read_hosts, read_name, read_value
+from foliot.core.vault import CannotOpen, Vault
+from foliot.db.database import Database
+from foliot.db.transaction import Transaction
+from foliot.features.audit_log.usecases import Change, record
+from foliot.features.secrets.model import Sealed, SecretView
+from foliot.features.secrets.sql import SqlSecrets
+
+BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Rekeyed:
+    """How many versions were sealed anew; `shut` names those that no key of ours opens, as tenant/name.
+
+    `actions`: how many schedules, versions and runs had a credential sealed anew.
+    """
+
+    done: int
+    shut: Sequence[str]
+    actions: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """Values go in and do not come out: only actions use them."""
+
+    store: Database
+    clock: Clock
+    vault: Vault | None
+    require_hosts: bool = False
+    """Whether every secret that is sent must name the hosts it goes to."""
+
+    @again
+    async def put(self, caller: Caller, name: str, raw: object) -> None:
+        """`{"value": …}` becomes the newest version; the same value again changes nothing."""
+        demand(caller, Verb.WRITE, Thing.SECRET)
+        value, hosts = read_value(read_name(name), raw), read_hosts(raw)
+        vault = self._vault()
+        async with self.store.begin(caller.tenant_id) as tx:
+            await SqlSecrets(tx).lock(caller.tenant_id)
+            newest = await SqlSecrets(tx).newest(caller.tenant_id, name)
+            hosts = self._hosts(name, hosts, newest)
+            if newest is None:
+                await _refuse_too_many(tx, caller)
+            elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
+                return
+            now, version = self.clock.now(), newest.version + 1 if newest else 1
+            made = Sealed(
+                tenant_id=caller.tenant_id,
+                name=name,
+                version=version,
+                sealed_with="",
+                sealed=b"",
+                created_by=caller.user_id,
+                created_at=now,
+                hosts=hosts or None,
+            )
+            sealed_with, sealed = vault.seal(value.encode(), *made.place)
+            await SqlSecrets(tx).put(replace(made, sealed_with=sealed_with, sealed=sealed))
+            was = _told(newest) if newest else None
+            await record(tx, caller, now, Change("set", Thing.SECRET, name, was, _told(made)))
+
+    def _hosts(self, name: str, given: tuple[str, ...] | None, newest: Sealed | None) -> tuple[str, ...]:
+        """A new value goes where the one before went, unless something else is said."""
+        if name == SIGNING:
+            if given:
+                raise Invalid("hosts", f"cannot be named for {SIGNING}: it signs every webhook, and is never sent")
+            return ()
+        hosts = tuple(newest.hosts or ()) if given is None and newest is not None else given or ()
+        if self.require_hosts and not hosts:
+            raise Invalid("hosts", "must name the hosts that it goes to: FOLIOT_SECRETS_REQUIRE_HOSTS demands it")
+        return hosts
+
+    async def list(self, caller: Caller) -> Sequence[SecretView]:
+        """Names, versions and times, in order of name."""
+        demand(caller, Verb.READ, Thing.SECRET)
+        async with self.store.read(caller.tenant_id) as tx:
+            return await SqlSecrets(tx).views(caller.tenant_id)
+
+    @again
+    async def delete(self, caller: Caller, name: str) -> None:
+        """All versions, at once: a deleted signing secret signs no longer beside its successor either."""
+        demand(caller, Verb.WRITE, Thing.SECRET)
+        if not is_name(name):
+            raise NotFound("secret", name[:64])
+        async with self.store.begin(caller.tenant_id) as tx:
+            if not await SqlSecrets(tx).delete(caller.tenant_id, name):
+                raise NotFound("secret", name)
+            await record(tx, caller, self.clock.now(), Change("delete", Thing.SECRET, name))
+
+    async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> Rekeyed:
+        """Seal everything with the newest master key, a batch at a time. Whoever is interrupted starts again."""
+        demand(caller, Verb.WRITE, Thing.HOUSE)
+        vault = self._vault()
+        async with self.store.begin() as tx:
+            await SqlSecrets(tx).prune(self.clock.now() - OVERLAP)
+        done, shut, after = 0, list[str](), ("", "", 0)
+        while rows := await self._reseal(vault, after):
+            shut += [f"{row.tenant_id}/{row.name}" for row, opened in rows if not opened]
+            done += sum(opened for _, opened in rows)
+            last = rows[-1][0]
+            after = (last.tenant_id, last.name, last.version)
+            if progress is not None:
+                progress(done + len(shut))
+        actions, more = await _reseal_actions(self.store)
+        return Rekeyed(done, list(dict.fromkeys([*shut, *more])), actions)
+
+    async def _reseal(self, vault: Vault, after: tuple[str, str, int]) -> Sequence[tuple[Sealed, bool]]:
+        """One batch: which versions there were, and whether each could be opened."""
+        async with self.store.begin() as tx:
+            rows = await SqlSecrets(tx).stale(vault.current, BATCH, after)
+            made = [(row, _resealed(vault, row)) for row in rows]
+            await SqlSecrets(tx).reseal([new for _, new in made if new is not None])
+        return [(row, new is not None) for row, new in made]
+
+    async def stale(self, caller: Caller) -> int:
+        """How many versions an older master key sealed, over all tenants."""
+        demand(caller, Verb.READ, Thing.HOUSE)
+        vault = self._vault()
+        async with self.store.read() as tx:
+            return await SqlSecrets(tx).left(vault.current)
+
+    def _vault(self) -> Vault:
+        if self.vault is None:
+            raise Conflict("secrets need a master key: set FOLIOT_SECRET_KEY to at least 32 random characters")
+        return self.vault
+
+
+async def _reseal_actions(store: Database) -> tuple[int, Sequence[str]]:
+    """Credentials of schedules, versions and runs, a batch at a time."""
+    done, shut = 0, list[str]()
+    place: tuple[Any, ...] | None = ()
+    while place is not None:
+        async with store.begin() as tx:
+            made = await SqlSecrets(tx).reseal_actions(place, BATCH)
+        done, place = done + made.done, made.place
+        shut += made.shut
+    return done, shut
+
+
+async def _refuse_too_many(tx: Transaction, caller: Caller) -> None:
+    if await SqlSecrets(tx).count(caller.tenant_id) >= MOST:
+        raise TooMany(f"there are {MOST} secrets, which is the most there may be: delete one first")
+
+
+def _told(sealed: Sealed) -> dict[str, object]:
+    return {"version": sealed.version} | ({"hosts": list(sealed.hosts)} if sealed.hosts else {})
+
+
+def _holds(vault: Vault, sealed: Sealed, value: str) -> bool:
+    try:
+        plain = vault.open(sealed.sealed_with, sealed.sealed, *sealed.place)
+    except CannotOpen:
+        return False
+    return hmac.compare_digest(plain, value.encode())
+
+
+def _resealed(vault: Vault, row: Sealed) -> Sealed | None:
+    try:
+        plain = vault.open(row.sealed_with, row.sealed, *row.place)
+    except CannotOpen:
+        return None
+    sealed_with, sealed = vault.seal(plain, *row.place)
+    return replace(row, sealed_with=sealed_with, sealed=sealed)

@@ -1,0 +1,257 @@
+"""Routes of signing in and out, of login links, and of who was seen."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from foliot import __version__
+from foliot.auth.identity_port import Identity
+from foliot.commands.limits import Limiter
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import Caller, Thing, Verb, may
+from foliot.core.document import rfc3339
+from foliot.core.errors import Conflict, Invalid, SessionOver, TooMany, Unauthenticated
+from foliot.core.limits import Bucket
+from foliot.features.api_keys.schema import NO_STORE
+from foliot.features.demo.usecases import Demo
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.sessions import schema as models_session
+from foliot.features.sessions.usecases.members import Member, Members
+from foliot.features.sessions.usecases.sessions import LINK_LASTS, NewSession, Sessions
+from foliot.features.sessions.usecases.tickets import NewTicket
+from foliot.servers.http import encode, session_cookie
+from foliot.servers.http.bodies import body
+from foliot.servers.http.models import CONFLICT
+from foliot.servers.http.paging import Parted
+from foliot.servers.http.permission import MAX_TOKEN, PUBLIC, Who, identify, permits
+from foliot.servers.http.request import Body, Cases
+
+router = APIRouter(prefix="/api", tags=["Session"])
+
+TRIES = 30
+"""Wrong ones a minute, from one address and for one key, token or code."""
+REMEMBERED = 10_000
+_OPEN = len("flt_12345678")
+"""Characters of a key or a code that may be known; the others are its secret."""
+
+Guess = tuple[str, bytes]
+"""Where it came from, and what it was aimed at."""
+
+
+def guess(address: str, text: str) -> Guess:
+    """Behind a proxy everybody has one address: whoever guesses at one key must not keep the others out."""
+    claims, dot, _ = text.rpartition(".")
+    return address, hashlib.sha256((claims if dot else text[:_OPEN]).encode("utf-8", "replace")).digest()
+
+
+@dataclass(slots=True)
+class Tries:
+    """How often each guess was wrong lately."""
+
+    buckets: OrderedDict[Guess, Bucket] = field(default_factory=OrderedDict)
+
+    def look(self, one: Guess, now: float) -> None:
+        """`TooMany` when it was wrong too often to be heard now."""
+        bucket = self.buckets.get(one)
+        if bucket is None:
+            return
+        wait = bucket.take(now)
+        if wait is not None:
+            raise TooMany(f"too many wrong tokens and codes: {TRIES} a minute are heard", retry_after=wait)
+        # Only looked: whoever is right now has taken nothing.
+        bucket.level += 1
+
+    def wrong(self, one: Guess, now: float) -> None:
+        self.buckets.setdefault(one, Bucket.full(TRIES, now)).take(now)
+        self.buckets.move_to_end(one)
+        if len(self.buckets) > REMEMBERED:
+            self.buckets.popitem(last=False)
+
+
+@router.get("/session", dependencies=[PUBLIC], response_model=models_session.Session, summary="Who you are here")
+async def show(request: Request, cases: Cases) -> Response:
+    """Anybody may ask. A dashboard asks first, and learns whether it has to sign in and what it may show."""
+    local = request.app.state.identity is None
+    known: dict[str, Any] = {"mode": "local" if local else "secured", "version": __version__}
+    try:
+        caller = await identify(request)
+    except Unauthenticated:
+        headers = dict(NO_STORE)
+        if session_cookie.shown(request) is not None:
+            headers["Set-Cookie"] = session_cookie.taken(secure=session_cookie.by_https(request))
+        return encode.answer({**known, "signed_in": False}, headers=headers)
+    session = None if local or "authorization" in request.headers else session_cookie.shown(request)
+    told = {
+        **known,
+        "signed_in": True,
+        **_caller(caller),
+        "timezone": cases[Schedules].default_zone,
+        "csrf": None if session is None else session_cookie.csrf_of(session),
+        "demo": await _demo(cases, caller) if local else None,
+        "features": _features(cases, local=local),
+    }
+    return encode.answer(told, headers=NO_STORE)
+
+
+@router.post(
+    "/session",
+    dependencies=[PUBLIC],
+    status_code=204,
+    openapi_extra=body(models_session.SessionRequest),
+    responses=CONFLICT,
+    summary="Sign in with a browser",
+)
+async def begin(request: Request, cases: Cases, asked: Body) -> Response:
+    """By a token, an API key or the code of a login link; gives a cookie that ends when what was shown does."""
+    identity: Identity | None = request.app.state.identity
+    if identity is None:
+        raise Conflict("in local mode nobody signs in: everything is open to whoever is on this machine")
+    session_cookie.demand_own_origin(request.headers, needed=False)
+    tries: Tries = request.app.state.tries
+    name, text = _shown(asked.document)
+    one, now = guess(request.client.host if request.client else "", text), cases[Limiter].clock.monotonic()
+    tries.look(one, now)
+    try:
+        made = await _session(cases, identity, name, text)
+    except Unauthenticated:
+        tries.wrong(one, now)
+        raise
+    if len(made.text) > session_cookie.LARGEST:
+        raise Invalid("token", f"is too long to be kept by a browser, which keeps {session_cookie.LARGEST} characters")
+    given = session_cookie.given(made, cases[Limiter].clock.now(), secure=session_cookie.by_https(request))
+    return Response(status_code=204, headers={**NO_STORE, "Set-Cookie": given})
+
+
+async def _session(cases: UseCases, identity: Identity, name: str, text: str) -> NewSession:
+    if name == "token":
+        return await cases[Sessions].begin(await identity.caller(text), text)
+    caller = await cases[Sessions].redeem(text)
+    if not await identity.still(caller):
+        raise Unauthenticated
+    return await cases[Sessions].begin(caller)
+
+
+def _shown(document: object) -> tuple[str, str]:
+    if not isinstance(document, dict) or set(document) not in ({"token"}, {"code"}):
+        raise Invalid("body", "must be an object with either `token` or `code`")
+    ((name, text),) = document.items()
+    if not isinstance(text, str) or not 0 < len(text) <= MAX_TOKEN:
+        raise Invalid(name, f"must be a text of 1 to {MAX_TOKEN} characters")
+    return name, text
+
+
+@router.delete("/session", dependencies=[PUBLIC], status_code=204, summary="Sign out with a browser")
+async def end(request: Request, cases: Cases) -> Response:
+    """Ends the session: whoever has its cookie is nobody, and its streams end within 5 seconds.
+
+    A token or key that was shown to begin it goes on to count: revoke it to end it.
+    """
+    session_cookie.demand_own_origin(request.headers, needed=False)
+    identity: Identity | None = request.app.state.identity
+    session = None if identity is None else session_cookie.shown(request)
+    if identity is not None and session is not None:
+        with suppress(SessionOver):
+            await cases[Sessions].end(await session_cookie.caller_of(identity, cases[Sessions], session))
+    return Response(
+        status_code=204,
+        headers={**NO_STORE, "Set-Cookie": session_cookie.taken(secure=session_cookie.by_https(request))},
+    )
+
+
+@router.delete(
+    "/sessions",
+    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    response_model=models_session.SessionsEnded,
+    summary="Sign out everywhere",
+)
+async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
+    """Ends every session of yours, in whichever browser, this one too; streams end within 5 seconds."""
+    taken = {"Set-Cookie": session_cookie.taken(secure=session_cookie.by_https(request))}
+    return encode.answer({"ended": await cases[Sessions].end_all(caller)}, headers={**NO_STORE, **taken})
+
+
+@router.post(
+    "/login-links",
+    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    status_code=201,
+    response_model=models_session.LoginLink,
+    responses=CONFLICT,
+    summary="An address that signs you in",
+)
+async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
+    """Opens the dashboard as yourself: once, within 5 minutes, and until what you show now ends."""
+    if asked.document not in (None, {}):
+        raise Invalid("body", "must be empty: a link signs in whoever asks for it")
+    address = _own_address(request)
+
+    if request.app.state.identity is None:
+        # Nobody has to sign in here: the address itself does.
+        until = rfc3339(cases[Limiter].clock.now() + LINK_LASTS)
+        return encode.answer({"url": f"{address}/", "expires_at": until}, 201, NO_STORE)
+
+    def shown(made: NewTicket) -> bytes:
+        return encode.dumps({"url": f"{address}/login?code={made.text}", "expires_at": rfc3339(made.expires_at)})
+
+    made = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
+    return Response(shown(made), 201, NO_STORE, "application/json")
+
+
+def _own_address(request: Request) -> str:
+    """Where the dashboard is: as the operator says, or where the request arrived. `Host` is what a caller wrote."""
+    public: str | None = request.app.state.public_url
+    if public is not None:
+        return public
+    host, port = request.scope.get("server") or ("127.0.0.1", None)
+    named = f"[{host}]" if ":" in host else host
+    return f"{request.scope['scheme']}://{named}" + (f":{port}" if port else "")
+
+
+@router.get(
+    "/members",
+    dependencies=[permits(Verb.READ, Thing.KEY)],
+    response_model=models_session.Members,
+    summary="Who was seen in the tenant",
+)
+async def members(cases: Cases, caller: Who, part: Parted) -> Response:
+    """From API keys and the audit log: there is no list of people, for tokens name them."""
+    shown, following = part.of(await cases[Members].list(caller), lambda one: one.user_id)
+    return encode.answer({"items": [_member(one) for one in shown], "next_cursor": following})
+
+
+def _caller(caller: Caller) -> dict[str, Any]:
+    allowed = [
+        f"{verb.value}:{thing.value.replace(' ', '_')}" for thing in Thing for verb in Verb if may(caller, verb, thing)
+    ]
+    return {
+        "user_id": caller.user_id,
+        "tenant_id": caller.tenant_id,
+        "role": caller.role.value,
+        "may": allowed,
+        "expires_at": rfc3339(caller.expires_at),
+    }
+
+
+async def _demo(cases: UseCases, caller: Caller) -> dict[str, Any]:
+    count = await cases[Demo].schedules(caller)
+    return {"on": count > 0, "schedules": count}
+
+
+def _features(cases: UseCases, *, local: bool) -> dict[str, bool]:
+    kinds = cases[Schedules].actions.kinds()
+    return {"pipelines": "pipeline" in kinds, "scrapyd": "crawl" in kinds, "echo": local}
+
+
+def _member(one: Member) -> dict[str, Any]:
+    return {
+        "user_id": one.user_id,
+        "roles": sorted(role.value for role in one.roles),
+        "keys": one.keys,
+        "last_seen_at": rfc3339(one.last_seen_at),
+        "last_action": one.last_action,
+    }

@@ -1,0 +1,38 @@
+"""The route of tickets, which let browsers open streams."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from foliot.core.access import Thing, Verb
+from foliot.core.document import rfc3339
+from foliot.core.errors import Invalid
+from foliot.features.api_keys import schema as models_access
+from foliot.features.api_keys.schema import NO_STORE
+from foliot.features.sessions.usecases.tickets import NewTicket, Tickets
+from foliot.servers.http import encode
+from foliot.servers.http.models import CONFLICT
+from foliot.servers.http.permission import Who, permits
+from foliot.servers.http.request import Body, Cases
+
+router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
+
+
+@router.post(
+    "",
+    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    status_code=201,
+    response_model=models_access.Ticket,
+    responses=CONFLICT,
+    summary="A ticket for a stream",
+)
+async def issue(cases: Cases, caller: Who, asked: Body) -> Response:
+    """Opens one stream, as `?ticket=` and within 60 s. The stream ends when what you show now no longer counts."""
+    if asked.document not in (None, {}):
+        raise Invalid("body", "must be empty: a ticket stands for whoever asks for it")
+    made = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
+    return Response(_shown(made), 201, NO_STORE, "application/json")
+
+
+def _shown(made: NewTicket) -> bytes:
+    return encode.dumps({"ticket": made.text, "expires_at": rfc3339(made.expires_at)})

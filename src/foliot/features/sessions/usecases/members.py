@@ -1,0 +1,90 @@
+"""Who was seen in a tenant. Foliot keeps no list of people: tokens name them, and the trail remembers what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from foliot.auth.api_key import Key
+from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import SqlTrail
+from foliot.core.access import Caller, Role, Thing, Verb, demand
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.model.views import Page
+from foliot.features.api_keys.sql import SqlKeys
+
+RECENT = 20_000
+"""So many of the newest entries of the trail are looked through."""
+KEYS = SIGN_INS = 500
+
+
+@dataclass(slots=True)
+class Member:
+    """A person, or an API key under the name that its changes are recorded under."""
+
+    user_id: str
+    roles: set[Role] = field(default_factory=set)
+    keys: int = 0
+    """API keys that they made and that count."""
+    last_seen_at: datetime | None = None
+    last_action: str | None = None
+
+    def seen(self, at: datetime | None) -> None:
+        if at is not None and (self.last_seen_at is None or at > self.last_seen_at):
+            self.last_seen_at = at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """List."""
+
+    store: Database
+    clock: Clock
+
+    async def list(self, caller: Caller) -> Sequence[Member]:
+        """The latest first."""
+        demand(caller, Verb.READ, Thing.KEY)
+        async with self.store.read(caller.tenant_id) as tx:
+            keys = await SqlKeys(tx).find(caller.tenant_id, Page(KEYS))
+            latest = await SqlTrail(tx).latest_of_each(caller.tenant_id, RECENT)
+            signed_in = await SqlTrail(tx).find(caller.tenant_id, Page(SIGN_INS), verb="sign_in")
+        found = _Found()
+        for key in keys:
+            found.key(key, self.clock.now())
+        for entry in latest:
+            found.acted(entry)
+        for entry in signed_in:
+            found.signed_in(entry)
+        return found.ordered()
+
+
+@dataclass(slots=True)
+class _Found:
+    members: dict[str, Member] = field(default_factory=dict)
+
+    def of(self, user_id: str) -> Member:
+        return self.members.setdefault(user_id, Member(user_id))
+
+    def key(self, key: Key, now: datetime) -> None:
+        if not key.counts(now):
+            return
+        self.of(key.created_by).keys += 1
+        own = self.of(key.caller().user_id)
+        own.roles.add(key.role)
+        own.seen(key.last_used_at)
+
+    def acted(self, entry: TrailEntry) -> None:
+        member = self.of(entry.user_id)
+        member.seen(entry.at)
+        member.last_action = f"{entry.verb} {entry.thing}"
+
+    def signed_in(self, entry: TrailEntry) -> None:
+        role = (entry.became or {}).get("role")
+        if role in set(Role):
+            self.of(entry.user_id).roles.add(Role(role))
+
+    def ordered(self) -> list[Member]:
+        everybody = sorted(self.members.values(), key=lambda one: one.user_id)
+        return sorted(everybody, key=lambda one: -one.last_seen_at.timestamp() if one.last_seen_at else 0)

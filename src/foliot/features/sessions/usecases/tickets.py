@@ -1,0 +1,109 @@
+"""Tickets that stand for somebody once: to one stream, for browsers, which cannot set headers there, or to sign in."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from foliot.auth.digest import TICKET_PURPOSE, Pepper, Ticket
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Door, Role, Thing, Verb, demand
+from foliot.core.document import moment, rfc3339
+from foliot.core.errors import Invalid, Unauthenticated
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.api_keys.sql import SqlKeys
+from foliot.features.api_keys.usecases import needed
+
+LASTS = timedelta(seconds=60)
+_SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTicket:
+    """A ticket, the one time it is shown."""
+
+    text: str
+    expires_at: datetime
+
+    def __repr__(self) -> str:
+        return "NewTicket(…)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tickets:
+    """Issue, take. One of a purpose counts for no other."""
+
+    store: Database
+    clock: Clock
+    pepper: Pepper | None
+    prefix: str = "tkt_"
+    purpose: str = TICKET_PURPOSE
+    lasts: timedelta = LASTS
+
+    @again
+    async def issue(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
+        """A ticket that stands for this caller, once."""
+        demand(caller, Verb.WRITE, Thing.TICKET)
+        text = f"{self.prefix}{secrets.token_urlsafe(32)}"
+        _, digest = needed(self.pepper).digest(self.purpose, text)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            made = NewTicket(text, now + self.lasts)
+            ticket = Ticket(tenant_id=caller.tenant_id, caller=written(caller), expires_at=made.expires_at)
+            await SqlKeys(tx).put_ticket(digest, ticket)
+            await once.keep(tx, caller, made)
+        return made
+
+    @again
+    async def take(self, text: str) -> Caller:
+        """Whom the ticket stands for; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
+        known = text.startswith(self.prefix) and _SHAPE.fullmatch(text.removeprefix(self.prefix))
+        if self.pepper is None or not known:
+            raise Unauthenticated
+        digests = [digest for _, digest in self.pepper.digests(self.purpose, text)]
+        async with self.store.begin() as tx:
+            ticket = await SqlKeys(tx).take_ticket(digests)
+        if ticket is None or ticket.expires_at <= self.clock.now():
+            raise Unauthenticated
+        return stands_for(ticket)
+
+
+def written(caller: Caller) -> dict[str, Any]:
+    """A caller as a document; the tenant is kept beside it."""
+    return {
+        "user_id": caller.user_id,
+        "role": caller.role.value,
+        "door": caller.door.value,
+        "scopes": None if caller.scopes is None else sorted(caller.scopes),
+        "key_id": caller.key_id,
+        "expires_at": rfc3339(caller.expires_at),
+        "kid": caller.kid,
+        "session_id": caller.session_id,
+    }
+
+
+def stands_for(ticket: Ticket) -> Caller:
+    """Whom it names; `Unauthenticated` when that cannot be read."""
+    said: Mapping[str, Any] = ticket.caller
+    try:
+        return Caller(
+            ticket.tenant_id,
+            said["user_id"],
+            Role(said["role"]),
+            door=Door(said["door"]),
+            scopes=None if said["scopes"] is None else frozenset(said["scopes"]),
+            key_id=said["key_id"],
+            expires_at=None if said["expires_at"] is None else moment("expires_at", said["expires_at"]),
+            kid=said.get("kid"),
+            session_id=said.get("session_id"),
+        )
+    except (KeyError, TypeError, ValueError, Invalid):
+        # A row that somebody damaged stands for nobody.
+        raise Unauthenticated from None

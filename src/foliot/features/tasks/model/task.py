@@ -1,0 +1,192 @@
+"""The decorator `@task`, and what it notes about a function. The function stays what it was: tests call it as it is."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeVar, overload
+
+from foliot.core.access import KEEPER, OPERATORS_OWN, Tenants
+from foliot.core.queue_name import RULE, is_queue
+from foliot.engine.model.retry import MAX_DELAY, MAX_RETRIES
+from foliot.engine.model.schedule import MAX_TIMEOUT
+from foliot.features.tasks.model.signature import Signature
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MARK = "__foliot_task__"
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
+NAME_RULE = "must be 1 to 100 letters, digits, '_', '.', ':' or '-'"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A function that a schedule can run by name."""
+
+    name: str
+    function: Callable[..., Any]
+    queue: str | None = None
+    """Where its runs wait, unless a schedule says otherwise."""
+    retries: int | None = None
+    retry_delay: float | None = None
+    timeout: timedelta | None = None
+    cpu: bool = False
+    """Runs in a process of its own: for what would keep this one busy."""
+    tenants: Tenants = OPERATORS_OWN
+    """Who may see and run it: the operator's own tenant, unless its code says otherwise."""
+    built_in: bool = False
+    schedule: Mapping[str, Any] | None = None
+    """The schedule that its code declares: the fields of the request that makes it, without its action."""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """What that schedule gives the function."""
+
+    @property
+    def module(self) -> str:
+        return str(getattr(inspect.unwrap(self.function), "__module__", ""))
+
+    @property
+    def description(self) -> str:
+        return inspect.cleandoc(self.function.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.function)
+
+    @property
+    def signature(self) -> Signature:
+        return Signature(self.function)
+
+    def defaults(self) -> dict[str, Any]:
+        """What a schedule of this task has where it says nothing itself."""
+        made: dict[str, Any] = {}
+        if self.queue is not None:
+            made["queue"] = self.queue
+        retry = {"max_retries": self.retries, "delay_seconds": self.retry_delay}
+        if policy := {name: value for name, value in retry.items() if value is not None}:
+            made["retry_policy"] = policy
+        if self.timeout is not None:
+            made["timeout_seconds"] = int(self.timeout.total_seconds())
+        return made
+
+    def document(self) -> dict[str, Any] | None:
+        """The request that makes the schedule its code declares."""
+        if self.schedule is None:
+            return None
+        action = {"kind": "task", "task": self.name, "parameters": dict(self.parameters)}
+        return {"name": self.name, "description": self.description, **self.schedule, "action": action}
+
+
+@overload
+def task(name: F, /) -> F: ...
+
+
+@overload
+def task(
+    name: str | None = None,
+    /,
+    *,
+    queue: str | None = None,
+    retries: int | None = None,
+    retry_delay: float | None = None,
+    timeout: timedelta | float | None = None,
+    cpu: bool = False,
+    tenants: str | Iterable[str] | None = None,
+    schedule: str | Mapping[str, Any] | None = None,
+    timezone: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Callable[[F], F]: ...
+
+
+def task(  # noqa: PLR0913 -- a decorator has as many arguments as there is to say
+    name: Any = None,
+    /,
+    *,
+    queue: str | None = None,
+    retries: int | None = None,
+    retry_delay: float | None = None,
+    timeout: timedelta | float | None = None,
+    cpu: bool = False,
+    tenants: str | Iterable[str] | None = None,
+    schedule: str | Mapping[str, Any] | None = None,
+    timezone: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Any:
+    """Make a function a task.
+
+    `tenants` names who may see and run it, or is "all"; without it that is the operator's own tenant, `default`.
+    `schedule` declares when it runs: a cron expression, `every 15m`, or the fields of a schedule's document;
+    `parameters` is what it then gets.
+    """
+    if callable(name):
+        return _mark(name, Task(name=_name(name.__name__), function=name))
+    seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    _refuse(queue, retries, retry_delay, seconds)
+    if parameters and schedule is None:
+        raise ValueError("parameters: are those of the declared schedule; give schedule= as well")
+    allowed = _tenants(tenants)
+    if schedule is not None and KEEPER not in allowed:
+        raise ValueError(f"schedule: is made for the tenant {KEEPER}, which tenants= leaves out")
+
+    def mark(function: F) -> F:
+        made = Task(
+            name=_name(name or function.__name__),
+            function=function,
+            queue=queue,
+            retries=retries,
+            retry_delay=retry_delay,
+            timeout=None if seconds is None else timedelta(seconds=seconds),
+            cpu=cpu,
+            tenants=allowed,
+            schedule=None if schedule is None else document_of(schedule, timezone),
+            parameters=dict(parameters or {}),
+        )
+        if cpu and made.is_async:
+            raise ValueError(f"task {made.name}: cpu=True is for plain functions, and {function.__name__} is async")
+        return _mark(function, made)
+
+    return mark
+
+
+def _mark(function: F, made: Task) -> F:
+    setattr(function, MARK, made)
+    return function
+
+
+def _name(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"task {name!r}: its name {NAME_RULE}")
+    return name
+
+
+def _tenants(said: str | Iterable[str] | None) -> Tenants:
+    try:
+        return OPERATORS_OWN if said is None else Tenants.of(said)
+    except (TypeError, ValueError):
+        raise ValueError(f"tenants: must be 'all' or a list of tenants' names, got {said!r}") from None
+
+
+def _refuse(queue: str | None, retries: int | None, delay: float | None, seconds: float | None) -> None:
+    if queue is not None and not is_queue(queue):
+        raise ValueError(f"queue: {RULE}, got {queue!r}")
+    if retries is not None and not 0 <= retries <= MAX_RETRIES:
+        raise ValueError(f"retries: must be a whole number from 0 to {MAX_RETRIES}, got {retries!r}")
+    if delay is not None and not 0 <= delay <= MAX_DELAY:
+        raise ValueError(f"retry_delay: must be from 0 to {MAX_DELAY:.0f} seconds, got {delay!r}")
+    if seconds is not None and not 1 <= seconds <= MAX_TIMEOUT:
+        raise ValueError(f"timeout: must be from 1 to {MAX_TIMEOUT} seconds, got {seconds!r}")
+
+
+_EVERY = re.compile(r"every (\d+) ?(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def document_of(schedule: str | Mapping[str, Any], timezone: str | None) -> dict[str, Any]:
+    zone = {} if timezone is None else {"timezone": timezone}
+    if not isinstance(schedule, str):
+        return {**zone, **schedule}
+    if found := _EVERY.fullmatch(schedule.strip()):
+        return {"type": "interval", "interval_seconds": int(found[1]) * _SECONDS[found[2]], **zone}
+    return {"type": "cron", "cron_expr": schedule, **zone}

@@ -1,0 +1,1 @@
+"""Runs a registered Python function when a schedule fires."""

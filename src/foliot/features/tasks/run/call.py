@@ -1,0 +1,90 @@
+"""Calls a task's function, and tells how it ended as a value: the same here and in another process."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from foliot.cluster.pool_port import Told
+from foliot.core.errors import Invalid, InvalidMany, Unavailable
+from foliot.features.tasks.model.context import GiveUp, Partial, Retry, Stopped, TaskContext
+from foliot.features.tasks.model.task import Task
+from foliot.features.tasks.run.results import LARGEST, Unwritable, is_cut, plain
+
+LONGEST = 1000
+LONGEST_TRACE = 16_000
+STOPPED = "stopped"
+
+
+class BadParameters(Exception):
+    """The parameters that were kept are not what the function takes now."""
+
+
+def arguments(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> dict[str, Any]:
+    """What the function is called with."""
+    signature = task.signature
+    try:
+        made = signature.read(given)
+    except Invalid as wrong:
+        each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
+        raise BadParameters("; ".join(f"{one.field}: {one.message}" for one in each)) from None
+    return made if signature.context is None else {**made, signature.context: ctx}
+
+
+def call(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
+    """Call a plain function to its end, in a thread or a process of its own: nothing may end that unheard."""
+    try:
+        return returned(task.function(**arguments(task, given, ctx)), ctx)
+    except BaseException as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+        return raised(error)
+
+
+async def call_async(task: Task, given: Mapping[str, Any], ctx: TaskContext) -> Told:
+    """Await an async one; being cancelled is for whoever cancelled, and its sys.exit() must not end the loop."""
+    try:
+        return returned(await task.function(**arguments(task, given, ctx)), ctx)
+    except asyncio.CancelledError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- whatever a task raises is how it ended
+        return raised(error)
+
+
+def returned(result: Any, ctx: TaskContext) -> Told:
+    partial = isinstance(result, Partial)
+    try:
+        made = plain(result.result if partial else result)
+    except Unwritable as wrong:
+        return Told(error=str(wrong)[:LONGEST], permanent=True)
+    if is_cut(made):
+        ctx.logger.warning(
+            "The result has %d bytes: only the beginning is kept of what is over %d", made["bytes"], LARGEST
+        )
+    return Told(result=made, partial=partial)
+
+
+def raised(error: BaseException) -> Told:
+    """What an exception means for the attempt."""
+    said: dict[str, Any]
+    match error:
+        case ExceptionGroup():
+            # Of several things that went wrong at once, the first one's word counts.
+            return raised(error.exceptions[0])
+        case Retry():
+            said = {"error": str(error), "retry_after": error.after}
+        case GiveUp():
+            said = {"error": str(error), "permanent": True}
+        case BadParameters():
+            said = {"error": f"parameters: {error}", "permanent": True}
+        case Stopped():
+            said = {"error": STOPPED}
+        case SystemExit():
+            said = {"error": f"RuntimeError: the task called sys.exit({error.code!r})"}
+        case Unavailable():
+            said = {"error": error.told}
+        case _:
+            trace = "".join(traceback.format_exception(error))
+            said = {"error": f"{type(error).__name__}: {error}", "trace": trace[-LONGEST_TRACE:]}
+    texts = {name: said[name].encode("utf-8", "replace").decode() for name in ("error", "trace") if name in said}
+    return Told(**(said | texts | {"error": texts["error"][:LONGEST]}))

@@ -1,0 +1,125 @@
+"""The inside of a pool's process: takes a call, runs the function, tells how it ended, and waits for the next.
+
+Started as `python -m foliot.features.tasks.run.child`. It ends when its parent does, whatever the function is doing.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from foliot.cluster.frames import BODY, Broken, Send, pack, read
+from foliot.cluster.pool_port import Attempt, Told
+from foliot.cluster.resource_limits import Bounds, bound_processor, confine
+from foliot.features.tasks.loader import told as loading_error
+from foliot.features.tasks.model.context import TaskContext
+from foliot.features.tasks.model.task import MARK, Task
+from foliot.features.tasks.run.call import call, raised
+from foliot.features.tasks.run.results import plain
+
+
+@dataclass(frozen=True, slots=True)
+class ToParent:
+    """Tells the parent what the function of this call says."""
+
+    send: Send
+    number: int
+
+    def log(self, message: str, level: str) -> None:
+        self.send({"number": self.number, "log": message[:100_000], "level": level})
+
+    def progress(self, data: Mapping[str, Any]) -> None:
+        self.send({"number": self.number, "progress": plain(dict(data))})
+
+
+Calls = queue.SimpleQueue[tuple[dict[str, Any], threading.Event] | None]
+
+
+def named(module: str, function: str) -> Any:
+    """What stands in a module under this name."""
+    made: Any = importlib.import_module(module)
+    for part in function.split("."):
+        made = getattr(made, part)
+    return made
+
+
+def find(module: str, function: str) -> Task:
+    """The task that stands in a module under this name."""
+    return getattr(named(module, function), MARK)  # type: ignore[no-any-return]
+
+
+def plainly(asked: Mapping[str, Any], body: bytes | None) -> Told:
+    """A function of ours that is no task: nobody but we can ask for it, and what it returns is JSON already."""
+    parameters = {**asked["parameters"], **({} if body is None else {BODY: body})}
+    try:
+        return Told(result=named(asked["module"], asked["function"])(**parameters))
+    except Exception as error:  # noqa: BLE001 -- whatever it is, it is told
+        return raised(error)
+
+
+def perform(message: Mapping[str, Any], send: Send, stop: threading.Event) -> Told:
+    asked = message["call"]
+    if not asked["task"]:
+        return plainly(asked, message.get(BODY))
+    try:
+        task = find(asked["module"], asked["function"])
+    except (Exception, SystemExit) as error:  # noqa: BLE001 -- a stranger's module may raise anything
+        return Told(error=f"{asked['module']}.{asked['function']} cannot be loaded: {loading_error(error)}"[:1000])
+    ctx = TaskContext.of(task.name, Attempt(**asked["attempt"]), ToParent(send, message["number"]), stop)
+    try:
+        return call(task, asked["parameters"], ctx)
+    except SystemExit as error:
+        return raised(RuntimeError(f"the task called sys.exit({error.code!r})"))
+
+
+def main() -> None:
+    """Work until the parent is gone."""
+    # What the function prints goes to the log of the parent; the pipe is ours alone.
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    lock = threading.Lock()
+
+    def send(message: dict[str, Any]) -> None:
+        framed = pack(message)
+        with lock:
+            out.write(framed)
+
+    calls: Calls = queue.SimpleQueue()
+    threading.Thread(target=listen, args=(sys.stdin.buffer, calls), daemon=True).start()
+    bounds = Bounds()
+    while (asked := calls.get()) is not None:
+        message, stop = asked
+        if "path" in message:
+            sys.path[:] = message["path"]
+            bounds = confine(message["bounds"])
+            continue
+        bound_processor(message["seconds"], bounds.cores)
+        send({"number": message["number"], "ended": perform(message, send, stop)})
+
+
+def listen(source: BinaryIO, calls: Calls) -> None:
+    """Hear the parent while a function runs. Its silence for good is its end, and so ours."""
+    # A stop is for the call before it, also for one that has not begun.
+    stop = threading.Event()
+    try:
+        while (message := read(source)) is not None:
+            if "stop" in message:
+                stop.set()
+            else:
+                stop = threading.Event()
+                calls.put((message, stop))
+    except Broken:
+        pass
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

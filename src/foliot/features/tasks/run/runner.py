@@ -1,0 +1,167 @@
+"""Where a task runs: async functions on the loop, plain ones in a thread, heavy ones in a process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from foliot.cluster.pool_port import Attempt, Call, Pool, Told
+from foliot.engine.ports import Context
+from foliot.features.tasks.model.context import TaskContext
+from foliot.features.tasks.model.task import Task
+from foliot.features.tasks.run.call import call, call_async
+
+GRACE = 2.0
+"""Seconds for which a thread that was asked to stop is waited for; nobody can end it."""
+
+WAITING = 100
+"""Lines of a thread that may wait for the loop; whoever says more waits with them."""
+
+LOOK = 1.0
+"""Seconds after which a thread that waits looks whether anybody is there to hear it."""
+
+STUBBORN = "It does not stop, and its thread is left to itself: a loop should look at ctx.cancelled."
+
+
+@dataclass(slots=True)
+class ToRun:
+    """Tells the run what its function says, from whichever thread. Made on the loop."""
+
+    ctx: Context
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.get_running_loop)
+    home: int = field(default_factory=threading.get_ident)
+    most: int = WAITING
+    _space: threading.Condition = field(init=False, default_factory=threading.Condition)
+    _waiting: list[Callable[[], None]] = field(init=False, default_factory=list)
+    _closed: bool = field(init=False, default=False)
+    _passing: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+
+    def log(self, message: str, level: str) -> None:
+        self._say(lambda: self.ctx.log(message, level=level))
+
+    def progress(self, data: Mapping[str, Any]) -> None:
+        self._say(lambda: self.ctx.progress(**data))
+
+    async def room(self) -> None:
+        """For whoever hears a function of another process: it is not heard faster than it is written down."""
+        if not self._closed:
+            await self.ctx.room()
+
+    def _say(self, say: Callable[[], None]) -> None:
+        if threading.get_ident() == self.home:
+            say()
+            return
+        with self._space:
+            while len(self._waiting) >= self.most and not self._over:
+                # The function waits as long as its lines do: it is the one that floods.
+                self._space.wait(LOOK)
+            if self._over:
+                return
+            self._waiting.append(say)
+            if len(self._waiting) == 1:
+                # One after the other in the order said.
+                self.loop.call_soon_threadsafe(self._begin)
+
+    @property
+    def _over(self) -> bool:
+        """Nobody hears any more what is said."""
+        return self._closed or self.loop.is_closed()
+
+    def _begin(self) -> None:
+        passing = asyncio.ensure_future(self._pass_on())
+        self._passing.add(passing)
+        passing.add_done_callback(self._passing.discard)
+
+    async def _pass_on(self) -> None:
+        await self.room()
+        self.flush()
+
+    def flush(self) -> None:
+        """Pass on what waits, now."""
+        with self._space:
+            waiting, self._waiting = self._waiting, []
+            self._space.notify_all()
+        for say in waiting:
+            say()
+
+    def close(self) -> None:
+        """Pass on what waits; whatever is said from now on is heard by nobody, and nobody waits any longer."""
+        self.flush()
+        with self._space:
+            self._closed = True
+            self._space.notify_all()
+        for passing in list(self._passing):
+            passing.cancel()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """One attempt of a task, ready to run."""
+
+    task: Task
+    given: Mapping[str, Any]
+    attempt: Attempt
+    ctx: Context
+    patience: timedelta
+
+    async def on_loop(self) -> Told:
+        """An async function shares the loop with everything else, and is cancelled like everything else."""
+        tell = ToRun(self.ctx)
+        made = TaskContext.of(self.task.name, self.attempt, tell)
+        try:
+            async with asyncio.timeout(self.patience.total_seconds()):
+                return await call_async(self.task, self.given, made)
+        finally:
+            made.stop.set()
+            tell.close()
+
+    async def in_thread(self) -> Told:
+        """A plain function gets a thread of its own: one that hangs takes nobody else's, and holds up no exit."""
+        tell = ToRun(self.ctx)
+        made = TaskContext.of(self.task.name, self.attempt, tell)
+        ended: asyncio.Future[Told] = tell.loop.create_future()
+
+        def work() -> None:
+            told = call(self.task, self.given, made)
+            if not tell.loop.is_closed():
+                tell.loop.call_soon_threadsafe(_settle, ended, told)
+
+        copied = contextvars.copy_context()
+        threading.Thread(target=copied.run, args=(work,), name=f"foliot-task-{self.task.name}", daemon=True).start()
+        try:
+            async with asyncio.timeout(self.patience.total_seconds()):
+                return await asyncio.shield(ended)
+        except (TimeoutError, asyncio.CancelledError):
+            made.stop.set()
+            await asyncio.wait([ended], timeout=GRACE)
+            if not ended.done():
+                tell.flush()
+                self.ctx.log(STUBBORN, level="warning")
+            raise
+        finally:
+            tell.close()
+
+    async def in_process(self, pool: Pool) -> Told:
+        """A heavy function gets a process, which can be killed."""
+        asked = Call(
+            module=self.task.module,
+            function=self.task.function.__qualname__,
+            task=self.task.name,
+            parameters=self.given,
+            attempt=self.attempt,
+        )
+        tell = ToRun(self.ctx)
+        try:
+            return await pool.call(asked, tell, self.patience, tell.room)
+        finally:
+            tell.close()
+
+
+def _settle(ended: asyncio.Future[Told], told: Told) -> None:
+    if not ended.done():
+        ended.set_result(told)

@@ -1,0 +1,119 @@
+"""Everything that may be asked of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.limits import Limiter
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.credential import kept
+from foliot.core.document import Fields
+from foliot.core.errors import NotFound
+from foliot.core.ids import RUN
+from foliot.core.json_limits import check_plain
+from foliot.core.ports import Clock
+from foliot.core.queue_name import queue_name
+from foliot.db.database import Database
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import DEFAULT_PRIORITY, MANUAL_QUEUE, Origin
+from foliot.engine.model.schedule import MAX_TIMEOUT
+from foliot.engine.model.views import RunRequest, RunView
+from foliot.engine.sql.runs import SqlRuns
+from foliot.features.audit_log.usecases import Change, entry
+from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.tasks.model.ports import Tasks as Known
+from foliot.features.tasks.model.ports import TaskView
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
+
+KIND = "task"
+
+
+class NoTasks:
+    """Of a process that knows none."""
+
+    def views(self, tenant_id: str) -> Sequence[TaskView]:
+        return ()
+
+    def view(self, name: str, tenant_id: str) -> TaskView | None:
+        return None
+
+    def faults(self) -> Sequence[str]:
+        return ()
+
+
+NO_TASKS = NoTasks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tasks:
+    """List, look, run."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+    limiter: Limiter
+    schedules: Schedules
+    known: Known
+    new_id: Callable[[str], str]
+
+    def list(self, caller: Caller) -> Sequence[TaskView]:
+        demand(caller, Verb.READ, Thing.TASK)
+        return self.known.views(caller.tenant_id)
+
+    def faults(self, caller: Caller) -> Sequence[str] | None:
+        """Modules that could not be loaded; None for those who do not look after the house."""
+        return self.known.faults() if may(caller, Verb.READ, Thing.HOUSE) else None
+
+    def get(self, caller: Caller, name: str) -> TaskView:
+        demand(caller, Verb.READ, Thing.TASK)
+        view = self.known.view(name, caller.tenant_id)
+        if view is None:
+            raise NotFound("task", name)
+        return view
+
+    @again
+    async def run(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+        """A run of its own, outside any schedule, in the queue `manual` unless another is named."""
+        demand(caller, Verb.RUN, Thing.TASK)
+        view = self.get(caller, name)
+        request = self._request(caller, view, raw)
+        limits = await self.limiter.of(caller.tenant_id)
+        async with self.store.begin(caller.tenant_id) as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            self.limiter.run(caller, limits)
+            became = {"run_id": request.id, "action": dict(request.action or {})}
+            await SqlRuns(tx).add([request], now, [entry(caller, now, Change("run", Thing.TASK, name, became=became))])
+            await self.limiter.stored(tx, caller, limits)
+            run = request.made(now)
+            await once.keep(tx, caller, run)
+        self.feed.wake(RUNS_TOPIC)
+        return run
+
+    def _request(self, caller: Caller, view: TaskView, raw: object) -> RunRequest:
+        fields = Fields.of("", raw)
+        parameters = fields.value("parameters")
+        queue = fields.value("queue")
+        priority = fields.integer("priority", DEFAULT_PRIORITY, low=1, high=10)
+        timeout = fields.integer("timeout_seconds", view.timeout_seconds or 0, low=1, high=MAX_TIMEOUT) or None
+        fields.finish()
+        config: Mapping[str, Any] = {"task": view.name} | ({} if parameters is None else {"parameters": parameters})
+        check_plain("parameters", config)
+        action = self.schedules.check_for(caller.tenant_id)(KIND, kept("", config))
+        retries = RetryPolicy().max_retries if view.retries is None else view.retries
+        return RunRequest(
+            id=self.new_id(RUN),
+            tenant_id=caller.tenant_id,
+            user_id=caller.user_id,
+            kind=KIND,
+            origin=Origin.MANUAL,
+            queue=MANUAL_QUEUE if queue is None else queue_name(queue),
+            priority=priority,
+            max_attempts=retries + 1,
+            timeout_seconds=timeout,
+            action=action,
+        )

@@ -1,0 +1,1 @@
+"""Calls a URL when a schedule fires."""

@@ -1,0 +1,168 @@
+"""The webhook action: one signed request per attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from foliot import __version__
+from foliot.core.document import rfc3339
+from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
+from foliot.core.errors import Unavailable
+from foliot.core.secret_names import names_in
+from foliot.core.vault import CannotOpen, NotForHost
+from foliot.engine.model.run import Failed, Outcome, Problem
+from foliot.engine.ports import Context, Target
+from foliot.features.endpoints.model import is_test, place
+from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
+from foliot.features.webhooks.signature import BadKey, Secrets, sign
+from foliot.features.webhooks.templates import filled
+from foliot.features.webhooks.verdict import judge, phrase
+
+KEPT = 64 * 1024
+READ = 10 * 1024 * 1024
+SILENT = frozenset({"target_timeout", "target_unreachable", "timeout"})
+"""Codes of failures in which nobody answered."""
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+
+
+class Webhook:
+    """Calls a URL, tells the target which run it is, and reads its verdict from the status."""
+
+    kind = "webhook"
+    timeout = timedelta(seconds=300)
+
+    def __init__(self, *, egress: Egress, secrets: Secrets) -> None:
+        self._egress = egress
+        self._secrets = secrets
+
+    def check(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The configuration in its stored form, or `Invalid` naming the field."""
+        return read_config(config, self._egress)
+
+    def target(self, config: Mapping[str, Any]) -> Target | None:
+        """The host and port that it calls."""
+        name = place(config.get("url"))
+        return None if name is None else Target(name, SILENT)
+
+    async def perform(self, ctx: Context) -> Outcome:
+        """Send once. Without every secret that it needs, nothing leaves."""
+        method = str(ctx.config.get("method", "POST"))
+        body = _payload(method, ctx.config.get("body"))
+        try:
+            headers = await self._headers(ctx, body)
+        except Unfit as unfit:
+            ctx.log(f"Not sent: {unfit.problem.message}", level="error")
+            return Failed(unfit.problem, permanent=unfit.permanent)
+        request = Outgoing(
+            method=method,
+            url=str(ctx.config["url"]),
+            headers=headers,
+            body=body,
+            timeout=ctx.timeout,
+            keep=KEPT,
+            most=READ,
+            tenant_id=ctx.tenant_id,
+        )
+        ctx.log(f"{method} to {urlsplit(request.url).hostname}, attempt {ctx.attempt} of {ctx.max_attempts}")
+        return await self._send(ctx, request)
+
+    async def _headers(self, ctx: Context, body: bytes | None) -> dict[str, str]:
+        """The user's headers with their secrets, then ours: ours win."""
+        given = {str(name): str(value) for name, value in (ctx.config.get("headers") or {}).items()}
+        wanted = names_in(given)
+        try:
+            keys = await self._secrets.signing(ctx.tenant_id)
+            found = await self._secrets.named(ctx.tenant_id, wanted, str(ctx.config["url"]))
+        except (CannotOpen, Unavailable):
+            raise Unfit(UNAVAILABLE) from None
+        except NotForHost as bound:
+            raise Unfit(_elsewhere(bound, str(ctx.config["url"])), permanent=True) from None
+        if missing := sorted(wanted - found.keys()):
+            raise Unfit(_missing(missing), permanent=True)
+        ctx.hide(*keys, *found.values())
+        headers = {name: filled(value, found) for name, value in given.items()}
+        if sum(len(name) + len(value.encode()) for name, value in headers.items()) > MOST_HEADER_BYTES:
+            raise Unfit(TOO_LARGE, permanent=True)
+        try:
+            signature = sign(keys, ctx.run_id, ctx.now, body or b"")
+        except BadKey:
+            raise Unfit(BAD_KEY, permanent=True) from None
+        return headers | _ours(ctx, headers, body, signature)
+
+    async def _send(self, ctx: Context, request: Outgoing) -> Outcome:
+        try:
+            reply = await self._egress.send(request)
+        except EgressRefused as refusal:
+            ctx.log(f"Not sent: {refusal}", level="error")
+            return Failed(Problem("address_refused", str(refusal)), permanent=True)
+        except EgressFailed as failure:
+            ctx.log(failure.message, level="warning")
+            return Failed(Problem(failure.code, failure.message))
+        outcome = judge(reply, ctx.now + reply.elapsed)
+        milliseconds = round(reply.elapsed.total_seconds() * 1000)
+        level = "warning" if isinstance(outcome, Failed) else "info"
+        ctx.log(f"The target answered {phrase(reply.status)} after {milliseconds} ms", level=level)
+        return outcome
+
+
+def _payload(method: str, body: object) -> bytes | None:
+    """A receiver of a POST expects JSON, so a webhook without a body sends an empty object."""
+    if body is None:
+        return b"{}" if method in _WITH_BODY else None
+    return orjson.dumps(body)
+
+
+def _ours(ctx: Context, given: Mapping[str, str], body: bytes | None, signature: str | None) -> dict[str, str]:
+    headers = {
+        "User-Agent": f"Foliot/{__version__}",
+        "Idempotency-Key": ctx.run_id,
+        "webhook-id": ctx.run_id,
+        "webhook-timestamp": str(int(ctx.now.timestamp())),
+        "X-Foliot-Attempt": str(ctx.attempt),
+    }
+    if body is not None and "content-type" not in map(str.lower, given):
+        headers["Content-Type"] = "application/json"
+    if is_test(Webhook.kind, ctx.config):
+        headers["X-Foliot-Test"] = "true"
+    if signature is not None:
+        headers["webhook-signature"] = signature
+    scheduled_for = rfc3339(ctx.scheduled_for)
+    if scheduled_for is not None:
+        headers["X-Foliot-Scheduled-For"] = scheduled_for
+    return headers
+
+
+class Unfit(Exception):
+    """A request that cannot be made as it should be, and so is not made."""
+
+    def __init__(self, problem: Problem, *, permanent: bool = False) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+        self.permanent = permanent
+
+
+UNAVAILABLE = Problem(
+    "secret_unavailable",
+    "A secret that this webhook needs cannot be opened: the store or the master key of the secrets is not as it was.",
+)
+TOO_LARGE = Problem("headers_too_large", "With their secrets in place, the headers have more than 16 KiB in total.")
+BAD_KEY = Problem(
+    "signing_key_invalid",
+    "The signing secret cannot be used: it must be whsec_ followed by base64 of at least 16 bytes.",
+)
+
+
+def _elsewhere(bound: NotForHost, url: str) -> Problem:
+    host = urlsplit(url).hostname
+    where = f"it is for {', '.join(bound.hosts)}" if bound.hosts else "it names no hosts, and here it must"
+    return Problem("secret_not_for_host", f"The secret {bound.name} does not go to {host}: {where}.")
+
+
+def _missing(missing: Sequence[str]) -> Problem:
+    listed = ", ".join(missing)
+    return Problem("secret_missing", f"There is no secret {listed}: set it with foliot secret set {missing[0]}.")

@@ -1,0 +1,43 @@
+"""Signs webhooks by the Standard Webhooks specification, so that the target knows who called."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+from standardwebhooks import Webhook as Signer
+
+from foliot.core.secret_names import signing_key
+
+
+class Secrets(Protocol):
+    """A tenant's secrets. Both raise `CannotOpen`, or `Unavailable`, when one that exists cannot be used."""
+
+    async def signing(self, tenant_id: str) -> Sequence[str]:
+        """The secrets in use, newest first: none, one, or two while one replaces the other."""
+        ...
+
+    async def named(self, tenant_id: str, names: Collection[str], url: str | None = None) -> Mapping[str, str]:
+        """The values of those that exist; `NotForHost` when one of them may not go to this URL."""
+        ...
+
+
+class BadKey(Exception):
+    """A signing secret cannot be used. Never says which characters it holds."""
+
+
+def sign(secrets: Sequence[str], message_id: str, moment: datetime, body: bytes) -> str | None:
+    """The `webhook-signature` header: one signature per secret, None without secrets."""
+    if not secrets:
+        return None
+    at = moment.astimezone(UTC)
+    return " ".join(Signer(_key(secret)).sign(message_id, at, body.decode()) for secret in secrets)
+
+
+def _key(secret: str) -> bytes:
+    """The library drops characters that are no base64 and would sign with another key than the target's: we refuse."""
+    key = signing_key(secret)
+    if key is None:
+        raise BadKey
+    return key

@@ -1,0 +1,127 @@
+"""The processes of the house: which there are, how they are, and asking one to leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from foliot.commands.idempotency import EACH_TIME, Once
+from foliot.commands.retry_on_conflict import again
+from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.document import rfc3339
+from foliot.core.errors import Conflict, NotFound
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.engine.model.node import NodeState, Wish, state_of
+from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.audit_log.usecases import Change, record
+from foliot.wakeups.feed import Feed, node_topic
+
+EXECUTING = frozenset({"up", "scheduler", "worker"})
+"""Roles that take runs, unless their report says that they have no slots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worker:
+    """One process, as it reported last."""
+
+    id: str
+    role: str
+    host: str
+    pid: int | None
+    started_at: datetime
+    seen_at: datetime
+    slots: int
+    free: int
+    in_flight: int
+    queues: Sequence[str] | None
+    """The queues it takes runs from; None is every queue."""
+    state: NodeState
+    wish: Wish | None
+    per_minute: Mapping[str, int]
+    """Runs that ended in it within the last minute, by queue."""
+
+    @property
+    def takes_runs(self) -> bool:
+        return self.role in EXECUTING and self.slots > 0
+
+    def takes(self, queue: str) -> bool:
+        return self.takes_runs and (self.queues is None or queue in self.queues)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """List, ping, drain and restart."""
+
+    store: Database
+    clock: Clock
+    feed: Feed
+
+    async def list(self, caller: Caller) -> Sequence[Worker]:
+        demand(caller, Verb.READ, Thing.HOUSE)
+        async with self.store.read() as tx:
+            now = self.clock.now()
+            return [read_worker(row, now) for row in await SqlUpkeep(tx).nodes()]
+
+    @again
+    async def ping(self, caller: Caller, once: Once = EACH_TIME) -> Sequence[Worker]:
+        """Ask every process to report at once, and say how they stood before: one that lives reports anew."""
+        found = await self.list(caller)
+        if once.key is not None:
+            async with self.store.begin() as tx:
+                await once.begin(tx, caller, self.clock.now())
+                await once.keep(tx, caller, found)
+        self.feed.wake(*(node_topic(one.id) for one in found if one.state is not NodeState.STALE))
+        return found
+
+    @again
+    async def ask(self, caller: Caller, node_id: str, wish: Wish, once: Once = EACH_TIME) -> Worker:
+        """It hears of it within seconds, takes no new runs, and finishes those it has."""
+        demand(caller, Verb.WRITE, Thing.HOUSE)
+        async with self.store.begin() as tx:
+            now = self.clock.now()
+            await once.begin(tx, caller, now)
+            found = [read_worker(row, now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
+            if not found:
+                raise NotFound("worker", node_id[:200])
+            (was,) = found
+            if was.state is NodeState.STALE:
+                raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
+            if was.wish is not wish:
+                await SqlUpkeep(tx).wish(node_id, wish)
+                before = {"wish": was.wish.value if was.wish else None}
+                await record(tx, caller, now, Change(wish.value, Thing.HOUSE, node_id, before, {"wish": wish.value}))
+            (became,) = [read_worker(row, now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
+            await once.keep(tx, caller, became)
+        self.feed.wake(node_topic(node_id))
+        return became
+
+
+def read_worker(row: Mapping[str, Any], now: datetime) -> Worker:
+    """A row and its report; a report that says nothing of slots is of a process that has what is free and in use."""
+    report = row["report"] if isinstance(row["report"], Mapping) else {}
+    free, in_flight = _count(report.get("free")), _count(report.get("in_flight"))
+    queues = report.get("queues")
+    slots = report.get("slots")
+    rates = report.get("per_minute")
+    return Worker(
+        id=row["id"],
+        role=row["role"],
+        host=str(report.get("host") or row["id"].partition(":")[0]),
+        pid=_count(report.get("pid")) or None,
+        started_at=row["started_at"],
+        seen_at=row["seen_at"],
+        slots=free + in_flight if slots is None else _count(slots),
+        free=free,
+        in_flight=in_flight,
+        queues=sorted(map(str, queues)) if isinstance(queues, list) else None,
+        state=state_of(row["seen_at"], row["wish"], now),
+        wish=None if row["wish"] is None else Wish(row["wish"]),
+        per_minute={str(name): _count(count) for name, count in rates.items()} if isinstance(rates, Mapping) else {},
+    )
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

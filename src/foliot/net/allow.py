@@ -1,0 +1,75 @@
+"""What the operator allows beyond the public internet: `FOLIOT_EGRESS_ALLOW` and `FOLIOT_EGRESS_PORTS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+from foliot.core.errors import Invalid
+from foliot.net.addresses import Address, Network, is_forbidden, is_loopback, is_public
+from foliot.net.allow_entry import Place, entries_of, read_place, read_port
+from foliot.net.interfaces import OWN
+
+DEFAULT_PORTS = frozenset({80, 443, 8080, 8443})
+_ALLOW = "FOLIOT_EGRESS_ALLOW"
+_PORTS = "FOLIOT_EGRESS_PORTS"
+_HERE = (ip_address("127.0.0.1"), ip_address("::1"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """Who may be called. A bare host or network opens its addresses, not new ports; `host:port` opens both."""
+
+    loopback: bool = False
+    networks: tuple[Network, ...] = ()
+    places: frozenset[Place] = frozenset()
+    ports: frozenset[int] = DEFAULT_PORTS
+    here: Callable[[], frozenset[Address]] = field(default=OWN, compare=False)
+    """The addresses of this machine: no place to go, unless the operator names them."""
+
+    @classmethod
+    def read(cls, *, loopback: bool, allow: str | Sequence[str], ports: str | Collection[int]) -> Rules:
+        networks: list[Network] = []
+        places: set[Place] = set()
+        for entry in entries_of(allow):
+            match read_place(entry, _ALLOW):
+                case Place(below=True):
+                    # Whoever holds a name below would open any address of the house to himself.
+                    raise Invalid(_ALLOW, "must name each host; * is for the lists of tenants", got=entry)
+                case Place() as place:
+                    places.add(place)
+                case network:
+                    networks.append(network)
+        given = entries_of(ports) if isinstance(ports, str) else ports
+        return cls(
+            loopback=loopback,
+            networks=tuple(networks),
+            places=frozenset(places),
+            ports=frozenset(read_port(port, _PORTS) for port in given),
+        )
+
+    def allows_port(self, host: str, port: int) -> bool:
+        """Port 0 is never a place to go; local mode allows all others."""
+        return port > 0 and (self.loopback or port in self.ports or Place(host, port) in self.places)
+
+    def allows_name(self, host: str, port: int) -> bool:
+        """Says no only to names that mean this machine whatever the resolver thinks."""
+        if self.loopback or not (host == "localhost" or host.endswith(".localhost")):
+            return True
+        return self._named(host, port) or any(here in network for network in self.networks for here in _HERE)
+
+    def allows_address(self, host: str, port: int, address: Address) -> bool:
+        """Whether `host`, which stands for `address`, may be called there."""
+        if is_forbidden(address):
+            return False
+        if self.places and (self._named(host, port) or self._named(str(address), port)):
+            return True
+        if any(address in network for network in self.networks):
+            return True
+        if is_public(address):
+            return address not in self.here()
+        return self.loopback and is_loopback(address)
+
+    def _named(self, host: str, port: int) -> bool:
+        return Place(host) in self.places or Place(host, port) in self.places

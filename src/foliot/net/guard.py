@@ -1,0 +1,115 @@
+"""Decides whether a request may leave, and to which addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+import structlog
+
+from foliot.core.egress import EgressRefused, Outgoing
+from foliot.core.errors import Invalid
+from foliot.net.addresses import Address
+from foliot.net.allow import Rules
+from foliot.net.failures import Unreachable
+from foliot.net.tenant_allow import Limits
+from foliot.net.url import Target, read_url
+
+log = structlog.get_logger("foliot.net")
+
+Resolve = Callable[[str, str], Awaitable[Sequence[str]]]
+"""Every address of a name, for a tenant, as text; `OSError` when it has none."""
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_UNSAFE_VALUE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_OURS = frozenset(
+    {
+        "accept-encoding",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The operator's rules, and what to ask about a tenant's."""
+
+    rules: Rules
+    limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
+
+    def admit(self, url: str) -> Target:
+        """`Invalid` when the text alone shows that the URL is not allowed."""
+        target = read_url(url)
+        if not self.rules.allows_port(target.host, target.port):
+            raise Invalid("url", f"must use an allowed port, not {target.port}", got=target.port)
+        if not self.rules.allows_name(target.host, target.port):
+            raise Invalid("url", "must not lead to this machine", got=target.host)
+        if target.literal is not None and not self.rules.allows_address(target.host, target.port, target.literal):
+            raise Invalid("url", "must lead to a public address", got=target.host)
+        return target
+
+    def examine(self, request: Outgoing) -> Target:
+        """The same for a whole request that is about to leave."""
+        try:
+            target = self.admit(request.url)
+        except Invalid as refusal:
+            raise EgressRefused(f"The URL {refusal.message}.") from None
+        if request.method not in _METHODS:
+            raise EgressRefused("The request's method is not allowed.")
+        for name, value in request.headers.items():
+            if not _TOKEN.fullmatch(name) or _UNSAFE_VALUE.search(value):
+                raise EgressRefused("A header of the request holds characters that are not allowed.")
+            if name.lower() in _OURS or name.lower().startswith("proxy-"):
+                raise EgressRefused(f"The header {name} is not the caller's to set.")
+        return target
+
+    async def limits_of(self, tenant_id: str, target: Target) -> Limits:
+        """The tenant's own list, unless it leaves the target out. A list that cannot be read allows nothing."""
+        if self.limits is None:
+            return Limits()
+        try:
+            limits = Limits.read(await self.limits(tenant_id))
+        except Invalid:
+            raise EgressRefused("The tenant's list of allowed targets cannot be read.") from None
+        if limits.exclude(target.host, target.port, target.literal):
+            raise EgressRefused("The target is not on the tenant's list of allowed targets.")
+        return limits
+
+    async def addresses(self, target: Target, tenant_id: str, limits: Limits, resolve: Resolve) -> list[Address]:
+        """Every address of the target, all of them allowed: one bad answer among good ones spoils the name.
+
+        What the answers were is for the operator's log alone.
+        """
+        if target.literal is not None:
+            return [target.literal]
+        try:
+            addresses = [ip_address(text) for text in await resolve(target.host, tenant_id)]
+        except (OSError, ValueError):
+            raise Unreachable from None
+        for address in addresses:
+            if not (
+                self.rules.allows_address(target.host, target.port, address)
+                and limits.include(target.host, target.port, address)
+            ):
+                log.warning(
+                    "a name leads to an address that is not allowed",
+                    action="egress_refused",
+                    tenant_id=tenant_id,
+                    host=target.host,
+                    address=str(address),
+                )
+                raise Unreachable
+        if not addresses:
+            raise Unreachable
+        return addresses

@@ -1,0 +1,76 @@
+"""Hears what a target sends, and stops listening to one that floods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import ClientPayloadError
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
+
+from foliot.net.pinned_address import PIN
+
+_SLICE = 8 * 1024
+"""What is parsed before the count is looked at: a single read may hold ten thousand tiny messages."""
+_MESSAGES = 16
+"""One answer, and the interim ones (100, 103) before it."""
+_DIGITS = 12
+"""Of the length of a body; more are no help."""
+_FRAME = 2 * 1024 * 1024
+"""What may come on the wire besides the body that is read: headers, and the sizes of chunks."""
+
+
+class Listener(ResponseHandler):
+    """aiohttp bounds a line, a header and what waits to be read; this bounds messages, and the bytes of them all."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._messages, self._bytes_left = 0, _FRAME
+        self._length = 0
+        """Bytes of the body under way, where it says so."""
+
+    def set_response_params(self, **options: Any) -> None:
+        """A request begins on this connection."""
+        pin = PIN.get()
+        self._messages = 0
+        self._bytes_left = _FRAME + (0 if pin is None else pin.most)
+        super().set_response_params(**options)
+
+    def feed_data(self, data: Any, size: int = 0) -> None:
+        self._messages += 1
+        message, _ = data
+        length = "" if message.chunked else message.headers.get("Content-Length", "")
+        self._length = int(length) if length.isdecimal() and len(length) <= _DIGITS else 0
+        super().feed_data(data, size)
+
+    def data_received(self, data: bytes) -> None:
+        self._bytes_left -= len(data)
+        done = max(_SLICE, self._body_left())
+        # No data at all asks the parser to go on with what it holds.
+        super().data_received(data[:done])
+        while done < len(data) and not self._is_flooded():
+            # While its body waits to be read, a message cannot end, so no other begins.
+            size = len(data) if self._reading_paused else max(_SLICE, self._body_left())
+            super().data_received(data[done : done + size])
+            done += size
+        if self._is_flooded():
+            self._hang_up()
+
+    def _body_left(self) -> int:
+        """How much belongs to the message under way for certain."""
+        body = self._payload
+        return 0 if body is None or body.is_eof() else self._length - body.total_bytes
+
+    def _is_flooded(self) -> bool:
+        return self._messages > _MESSAGES or self._bytes_left < 0
+
+    def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
+        """Also tells whoever reads a body: aiohttp forgets it when the parser fails later than in the first packet."""
+        super().set_exception(exc, *([] if exc_cause is None else [exc_cause]))
+        if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
+            self._payload.set_exception(ClientPayloadError("the body broke off"))
+
+    def _hang_up(self) -> None:
+        self.set_exception(HttpProcessingError(message="the target floods"))
+        if self.transport is not None:
+            self.transport.abort()

@@ -1,0 +1,117 @@
+"""Reads a URL the way only one reader may: what is not plain is refused, so no two parsers can disagree about it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
+
+from yarl import URL
+
+from foliot.core.errors import Invalid
+from foliot.net.addresses import Address
+
+LONGEST_URL = 8192
+_PORT_OF = {"http": 80, "https": 443}
+_UNSAFE = re.compile(r"[\x00-\x20\x7f-\x9f\\\u2028\u2029]")
+_AUTHORITY = re.compile(r"(?i)https?://([^/?#]*)")
+_PORT = re.compile(r"[0-9]{0,5}")
+_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a request wants to go. `literal` is set when the host is an address already."""
+
+    url: URL
+    host: str
+    port: int
+    literal: Address | None
+
+    @property
+    def authority(self) -> str:
+        """The `Host` header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORT_OF[self.url.scheme] else f"{host}:{self.port}"
+
+    def pinned(self, address: Address) -> URL:
+        """The same request, addressed to `address` instead of a name."""
+        if address == self.literal and self.url.raw_host == self.host:
+            return self.url
+        return self.url.with_host(str(address))
+
+
+def read_url(text: object) -> Target:
+    """The target of an http or https URL, or `Invalid`."""
+    url = _parse(text)
+    host, literal = _named(url.raw_host or "")
+    port = url.explicit_port
+    return Target(
+        url=url.with_fragment(None),
+        host=host,
+        port=_PORT_OF[url.scheme] if port is None else port,
+        literal=literal,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _named(text: str) -> tuple[str, Address | None]:
+    host = host_of(text)
+    return host, literal_of(host)
+
+
+def host_of(text: str) -> str:
+    """A host in its one spelling: lower case, no final dot, addresses in canonical form."""
+    host = text.lower().removesuffix(".")
+    if ":" in host:
+        try:
+            address = IPv6Address(host)
+        except ValueError:
+            raise Invalid("url", "names a host that is not a plain IPv6 address", got=text[:100]) from None
+        if address.scope_id is not None:
+            raise Invalid("url", "must not name a network interface in its address", got=text[:100])
+        return str(address)
+    labels = host.split(".")
+    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+        raise Invalid("url", "must name a host such as example.com", got=text[:100])
+    # Resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as addresses; we only know the usual four decimal numbers.
+    if _NUMERIC.fullmatch(labels[-1]):
+        try:
+            IPv4Address(host)
+        except ValueError:
+            raise Invalid("url", "must write an IPv4 address as four decimal numbers", got=text[:100]) from None
+    return host
+
+
+def literal_of(host: str) -> Address | None:
+    """The address a canonical host spells out, if it does."""
+    if ":" in host:
+        return IPv6Address(host)
+    return IPv4Address(host) if host.rpartition(".")[2].isdigit() else None
+
+
+def _parse(text: object) -> URL:
+    if not isinstance(text, str) or not text:
+        raise Invalid("url", "must be an http or https URL", got=text)
+    if len(text) > LONGEST_URL:
+        raise Invalid("url", f"must be at most {LONGEST_URL} characters", got=f"{len(text)} characters")
+    if _UNSAFE.search(text):
+        raise Invalid("url", "must not contain spaces, backslashes or control characters", got=text[:100])
+    authority = _AUTHORITY.match(text)
+    if authority is None:
+        raise Invalid("url", "must start with http:// or https://", got=text[:100])
+    if "@" in authority[1]:
+        # Not repeated in the complaint: it holds a password.
+        raise Invalid("url", "must not contain a user name or password; use a header")
+    if not _PORT.fullmatch(authority[1].rpartition("]")[2].partition(":")[2]):
+        raise Invalid("url", "must write its port as a plain number", got=text[:100])
+    try:
+        # ASCII is sent exactly as written, for a signed query must not change; the rest is encoded for the wire.
+        url = URL(text, encoded=text.isascii())
+        # yarl takes an ASCII URL apart only when asked, so this is where a port such as 99999 is noticed.
+        _ = url.raw_host, url.explicit_port
+    except ValueError:
+        raise Invalid("url", "must be a valid http or https URL", got=text[:100]) from None
+    return url

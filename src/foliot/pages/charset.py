@@ -1,0 +1,54 @@
+"""Turns the bytes of a page into text: by what is certain, else by what the server says, or the page, or a guess."""
+
+from __future__ import annotations
+
+import cchardet
+from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_content_type_encoding, read_bom
+
+from foliot.core.page_bounds import NOT_WEB
+
+_SAMPLE = 64 * 1024
+_SURE = 0.5
+_ESCAPE = b"\x1b"
+_LOST = "\ufffd"
+_MOST_LOST = 1 / 500
+"""A larger share of characters that could not be read means that whoever named the encoding was wrong."""
+
+
+def decoded(body: bytes, content_type: str) -> str:
+    """The page as text, without characters that no database keeps."""
+    text = _certain(body)
+    if text is None:
+        text = _declared(body, content_type)
+    return text.replace("\x00", "")
+
+
+def _certain(body: bytes) -> str | None:
+    """A byte order mark, and bytes that are valid UTF-8 throughout, tell more than any label does."""
+    encoding, mark = read_bom(body)
+    if encoding is not None and mark is not None:
+        return body[len(mark) :].decode(encoding, "replace")
+    # Old Japanese and Korean encodings look like ASCII; they switch by escapes.
+    if body.isascii() and _ESCAPE in body:
+        return None
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _declared(body: bytes, content_type: str) -> str:
+    if (http_content_type_encoding(content_type) or html_body_declared_encoding(body)) in NOT_WEB:
+        return body.decode("utf-8", "replace")
+    _, text = html_to_unicode(content_type, body, default_encoding="utf-8", auto_detect_fun=_guess)
+    if text.count(_LOST) > len(text) * _MOST_LOST and (guessed := _guess(body)) is not None:
+        other = body.decode(guessed, "replace")
+        if other.count(_LOST) < text.count(_LOST):
+            text = other
+    return text.encode("utf-8", "replace").decode()
+
+
+def _guess(body: bytes) -> str | None:
+    found = cchardet.detect(body[:_SAMPLE])
+    sure = found.get("confidence") or 0
+    return found["encoding"] if found.get("encoding") and sure >= _SURE else None

@@ -1,0 +1,249 @@
+"""Finds the price on a product's page: what the page says to machines first, then what it shows to people."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any
+
+from foliot.core.page_bounds import check_selector, count_tags
+from foliot.features.prices.model import DEAREST, PLACES
+
+USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
+"""Where shops show their price, when nobody says where this one does."""
+
+DEEPEST = 40
+MOST_DATA = 512 * 1024
+"""Characters of a page's structured data; what shops write there has a few thousand."""
+MOST_THINGS = 20_000
+"""Of it, how much is looked at."""
+LONGEST = 200
+"""Characters of a text that may hold a price; a longer one is prose."""
+
+_PLAIN = re.compile(r"\d{1,15}(\.\d{1,12})?([eE][+-]?\d{1,3})?")
+_SAYS = re.compile(rb"(?i)<meta[^>]{1,200}charset|^\xef\xbb\xbf|^\xff\xfe|^\xfe\xff")
+_CODE = re.compile(r"[A-Z]{3}")
+_SIGNS = {"€": "EUR", "£": "GBP", "US$": "USD", "zł": "PLN", "₹": "INR", "₽": "RUB", "₩": "KRW", "₺": "TRY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A price, and how it was found."""
+
+    price: Decimal
+    currency: str
+    source: str
+
+
+def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str] = ()) -> Found | None:
+    """The price of the product that this page is about; None when nothing on it can be read as one.
+
+    `TooMuch` when it has more tags than are looked at.
+    """
+    count_tags(page)
+    tree = _tree(page, encoding)
+    if tree is None:
+        return None
+    ways: tuple[Callable[[], Found | None], ...] = (
+        lambda: _json_ld(tree),
+        lambda: _microdata(tree),
+        lambda: _open_graph(tree),
+        lambda: _shown(tree, selectors or USUAL),
+    )
+    return next((found for way in ways if (found := way()) is not None), None)
+
+
+@lru_cache(maxsize=256)
+def xpath(selector: str) -> str:
+    """A CSS selector as lxml asks it; `ValueError` when it is none, or asks for too much."""
+    from cssselect import HTMLTranslator, SelectorError
+
+    check_selector(selector)
+    try:
+        return HTMLTranslator().css_to_xpath(selector)
+    except (SelectorError, RecursionError) as wrong:
+        raise ValueError(f"is no CSS selector: {wrong}") from None
+
+
+def amount(value: object) -> Decimal | None:
+    """What a machine wrote: a number, or a text that is one."""
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return _sane(str(value))
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    return _sane(text) if _PLAIN.fullmatch(text) else read_text(text)[0]
+
+
+def read_text(text: str) -> tuple[Decimal | None, str]:
+    """What people read: `1.299,00 €`, `Rs. 1,00,000`; the price and its currency."""
+    text = " ".join(text.split())
+    if len(text) > LONGEST:
+        return None, ""
+    from price_parser import Price
+
+    found = Price.fromstring(text)
+    return (None if found.amount is None else _sane(str(found.amount))), currency(found.currency or "")
+
+
+def currency(text: str) -> str:
+    """An ISO code where it is one, else the sign, cut to what is kept."""
+    text = text.strip()
+    code = _SIGNS.get(text, text)
+    return code.upper() if _CODE.fullmatch(code.upper()) else code[:8]
+
+
+def _sane(text: str) -> Decimal | None:
+    try:
+        price = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not price.is_finite() or not 0 < price < DEAREST:
+        return None
+    rounded = round(price, PLACES)
+    return rounded if rounded > 0 else None
+
+
+def _tree(page: bytes, encoding: str | None) -> Any:
+    # Takes its time to import, and most processes never read a page.
+    from lxml import etree, html
+
+    for charset in (encoding or _guessed(page), _guessed(page)):
+        try:
+            # Nothing is fetched for it, and no tree is deeper than the parser allows.
+            parser = html.HTMLParser(encoding=charset, no_network=True, huge_tree=False)
+            return html.document_fromstring(page, parser=parser)
+        except LookupError:
+            continue
+        except (etree.LxmlError, ValueError, AssertionError):
+            return None
+    return None
+
+
+def _guessed(page: bytes) -> str | None:
+    """What a page is written in that does not say so itself: UTF-8, if it can be; else the parser's usual."""
+    if _SAYS.search(page[:2048]) is not None:
+        return None
+    try:
+        page.decode()
+    except UnicodeDecodeError:
+        return None
+    return "utf-8"
+
+
+def _json_ld(tree: Any) -> Found | None:
+    for script in tree.xpath("//script[@type='application/ld+json']"):
+        text = script.text_content().strip()
+        if len(text) > MOST_DATA:
+            continue
+        try:
+            document = json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        for offer in _offers(document):
+            price = _offered(offer)
+            if price is not None:
+                return Found(price, currency(str(_first(offer, "priceCurrency") or "")), "json_ld")
+    return None
+
+
+def _offers(document: object) -> Iterator[Mapping[str, Any]]:
+    """Every offer of every product, outermost first; without recursion, for the depth is the page's choice."""
+    waiting: deque[tuple[object, bool, int]] = deque([(document, False, 0)])
+    for _ in range(MOST_THINGS):
+        if not waiting:
+            return
+        node, offered, depth = waiting.popleft()
+        if depth > DEEPEST:
+            continue
+        if isinstance(node, list):
+            waiting += [(inner, offered, depth + 1) for inner in node[:1000]]
+        elif isinstance(node, Mapping):
+            if offered or {"Offer", "AggregateOffer"} & _types(node):
+                yield node
+            waiting += [
+                (inner, name == "offers", depth + 1)
+                for name, inner in node.items()
+                # What else somebody might buy is not what this page is about.
+                if isinstance(inner, Mapping | list)
+                and name not in ("isRelatedTo", "isSimilarTo", "isAccessoryOrSparePartFor")
+            ]
+
+
+def _types(node: Mapping[str, Any]) -> set[str]:
+    kind = node.get("@type")
+    return {str(one).rpartition("/")[2] for one in (kind if isinstance(kind, list) else [kind])}
+
+
+def _offered(offer: Mapping[str, Any]) -> Decimal | None:
+    for name in ("price", "lowPrice"):
+        price = amount(offer.get(name))
+        if price is not None:
+            return price
+    return amount(_first(offer, "price"))
+
+
+def _first(offer: Mapping[str, Any], name: str) -> object:
+    """The offer's own word, or that of its price specification."""
+    if offer.get(name) is not None:
+        return offer[name]
+    inner = offer.get("priceSpecification")
+    for one in inner if isinstance(inner, list) else [inner]:
+        if isinstance(one, Mapping) and one.get(name) is not None:
+            found: object = one[name]
+            return found
+    return None
+
+
+def _microdata(tree: Any) -> Found | None:
+    for name in ("price", "lowPrice"):
+        for element in tree.xpath(f"//*[@itemprop='{name}']"):
+            said = element.get("content") or element.get("value")
+            price, sign = (amount(said), "") if said else read_text(element.text_content())
+            if price is not None:
+                scope = element.xpath("ancestor::*[@itemscope][1]")
+                around = scope[0] if scope else tree
+                named = around.xpath(".//*[@itemprop='priceCurrency']")
+                code = (named[0].get("content") or named[0].text_content()) if named else sign
+                return Found(price, currency(code), "microdata")
+    return None
+
+
+def _open_graph(tree: Any) -> Found | None:
+    for kind in ("product:sale_price", "product:price", "og:price"):
+        price = amount(_meta(tree, f"{kind}:amount"))
+        if price is not None:
+            return Found(price, currency(_meta(tree, f"{kind}:currency") or ""), "open_graph")
+    return None
+
+
+def _meta(tree: Any, name: str) -> str | None:
+    found = tree.xpath(f"//meta[@property='{name}' or @name='{name}']/@content")
+    return str(found[0]) if found else None
+
+
+def _shown(tree: Any, selectors: Sequence[str]) -> Found | None:
+    for selector in selectors:
+        for element in tree.xpath(xpath(selector))[:20]:
+            said = element.get("data-price") or element.get("content")
+            price, sign = (amount(said), "") if said else read_text(element.text_content())
+            if price is not None:
+                return Found(price, sign or _sign(element), "selector")
+    return None
+
+
+def _sign(element: Any) -> str:
+    return read_text(element.text_content())[1]
+
+
+def price_on(body: bytes, encoding: str | None, selectors: Sequence[str]) -> dict[str, str] | None:
+    """As `find_price`, told as JSON; for a process of its own."""
+    found = find_price(body, encoding, selectors)
+    return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}

@@ -1,0 +1,141 @@
+"""Holds a spider to the rules that Foliot's own requests follow."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from typing import Any
+
+from scrapy import Request
+from scrapy.crawler import Crawler
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Response
+from scrapy.settings import BaseSettings
+from scrapy.statscollectors import StatsCollector
+from scrapy.utils.misc import load_object
+
+from foliot.core.errors import Invalid
+from foliot.net.addresses import Address
+from foliot.net.allow import DEFAULT_PORTS, Rules
+from foliot.net.allow_entry import Place, entries_of
+from foliot.net.guard import Guard
+from foliot.net.resolver import addresses_of
+from foliot.net.url import Target, host_of, read_url
+from foliot.scrapy.egress_resolver import CheckedResolver, all_allowed
+from foliot.scrapy.operator_settings import flag_of, text_of
+
+logger = logging.getLogger(__name__)
+
+# These ask the reactor's resolver, and dial what it says.
+_PINNED = ("scrapy.core.downloader.handlers.http11", "scrapy.core.downloader.handlers.http2")
+_MOST_SAID = 100
+_UNREACHABLE = "its target could not be reached"
+
+
+class Refused(IgnoreRequest):
+    """The request did not leave."""
+
+
+class EgressMiddleware:
+    """Belongs last in `DOWNLOADER_MIDDLEWARES`: behind it nothing may change where a request goes."""
+
+    def __init__(self, rules: Rules, settings: BaseSettings, stats: StatsCollector | None = None) -> None:
+        self.rules = rules
+        self.guard = Guard(rules)
+        self.reacts = settings.getbool("TWISTED_REACTOR_ENABLED", default=True)
+        self.pins = self.reacts and _pins(settings)
+        self.stats = stats
+        self._resolver: CheckedResolver | None = None
+        self._said: set[str] = set()
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> EgressMiddleware:
+        settings = crawler.settings
+        rules = Rules.read(
+            loopback=flag_of(settings, "FOLIOT_EGRESS_LOOPBACK"),
+            allow=list(entries_of(text_of(settings, "FOLIOT_EGRESS_ALLOW"))),
+            ports=text_of(settings, "FOLIOT_EGRESS_PORTS") or DEFAULT_PORTS,
+        )
+        return cls(rules, settings, crawler.stats)
+
+    async def process_request(self, request: Request, **_: Any) -> None:
+        """Every request passes: links, redirects, robots.txt, files."""
+        target = self._admitted(request)
+        self._check_proxy(request)
+        if self.reacts:
+            self._watch_names()
+        if not self.pins and target.literal is None:
+            await self._look_up(request, target)
+
+    def process_response(self, request: Request, response: Response, **_: Any) -> Response:
+        """The last word has the address that answered: a handler may have gone another way."""
+        address = response.ip_address
+        if address is not None and not request.meta.get("proxy"):
+            target = read_url(request.url)
+            if not self._allows(target.host, target.port, address):
+                raise self._refusal(request, _UNREACHABLE)
+        return response
+
+    def _admitted(self, request: Request) -> Target:
+        try:
+            return self.guard.admit(request.url)
+        except Invalid as wrong:
+            raise self._refusal(request, f"it {wrong.message}") from None
+
+    def _check_proxy(self, request: Request) -> None:
+        """Behind a proxy nobody here sees where a request goes, so only the operator's own may be used."""
+        proxy = request.meta.get("proxy")
+        if not proxy:
+            return
+        try:
+            target = read_url(proxy if "://" in str(proxy) else f"http://{proxy}")
+        except Invalid:
+            target = None
+        if target is None or not {Place(target.host), Place(target.host, target.port)} & self.rules.places:
+            raise self._refusal(request, "it would go through a proxy that FOLIOT_EGRESS_ALLOW does not name")
+
+    def _watch_names(self) -> None:
+        """Scrapy puts its resolver in place when the reactor starts, so ours comes with the first request."""
+        from twisted.internet import reactor
+
+        watched: Any = reactor
+        if self._resolver is None or watched.nameResolver is not self._resolver:
+            self._resolver = CheckedResolver(watched.nameResolver, self._allows)
+            watched.installNameResolver(self._resolver)
+
+    async def _look_up(self, request: Request, target: Target) -> None:
+        """For handlers that look names up by themselves: they are checked, but may find something else afterwards."""
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(None, addresses_of, target.host)
+        except OSError:
+            found = []
+        if not found or not all_allowed(self._allows, target.host, target.port, found):
+            raise self._refusal(request, _UNREACHABLE)
+
+    def _allows(self, host: str, port: int, address: Address) -> bool:
+        try:
+            host = host_of(host)
+        except Invalid:
+            return False
+        if self.rules.allows_address(host, port, address):
+            return True
+        if host not in self._said and len(self._said) < _MOST_SAID:
+            self._said.add(host)
+            # Standard error goes to Scrapyd's own log; the crawl's log is read by whoever asked for the crawl.
+            print(f"foliot.scrapy: {host} leads to {address}, which is not allowed", file=sys.stderr)  # noqa: T201
+        return False
+
+    def _refusal(self, request: Request, reason: str) -> Refused:
+        """What a crawl began with is an error when it is refused; a link found on the way is not."""
+        level = logging.WARNING if request.meta.get("depth", 0) else logging.ERROR
+        logger.log(level, "Refused %s: %s", request, reason)
+        if self.stats is not None:
+            self.stats.inc_value("foliot/egress/refused")
+        return Refused(f"Refused: {reason}")
+
+
+def _pins(settings: BaseSettings) -> bool:
+    """Whether the handlers of the web dial what the reactor's resolver says."""
+    handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
+    return all(load_object(handlers[scheme]).__module__ in _PINNED for scheme in ("http", "https"))

@@ -1,0 +1,140 @@
+"""Stands before every call: who asks, and whether they may, is settled before the message is read."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import grpc
+import grpc.aio
+
+from foliot.auth.identity_port import Identity
+from foliot.commands.failed_login_delay import Throttle
+from foliot.commands.idempotency import AnsweredBefore
+from foliot.commands.limits import Limiter
+from foliot.core.access import LOCAL, Caller, Door, demand
+from foliot.core.errors import TooMany, Unauthenticated
+from foliot.features.schedules.rpc.methods import PUBLIC, Method
+from foliot.servers.grpc.call import REPLAYED, Call, bearer_of, given_before, parse
+from foliot.servers.grpc.running_calls import Work
+from foliot.servers.grpc.status import abort
+
+ANSWER_SECONDS = 30.0
+"""How long a caller who named no deadline waits at most; a stream has none."""
+STRANGERS = 100
+"""Open calls of those who need not say who they are."""
+
+
+@dataclass(slots=True)
+class Gate(grpc.aio.ServerInterceptor):  # type: ignore[misc]
+    """Lets nobody through to a method that the table does not name, nor to one that they may not call."""
+
+    methods: Mapping[str, Method]
+    limiter: Limiter
+    identity: Identity | None
+    """None in local mode, which asks nobody and listens on this machine only."""
+    work: Work = field(default_factory=Work)
+    strangers: int = 0
+    throttle: Throttle = field(default_factory=Throttle)
+
+    async def intercept_service(self, continuation: Callable[..., Any], details: Any) -> Any:
+        name = details.method
+        if name in PUBLIC:
+            return self._open_to_all(await continuation(details))
+        try:
+            caller = await self.work.finish(self._caller(details.invocation_metadata))
+            method = self.methods.get(name)
+            if method is None:
+                return None
+            await self.work.finish(self.limiter.request(caller))
+            demand(caller, *method.permission)
+        except Exception as error:  # noqa: BLE001 -- whatever goes wrong here, the call goes no further
+            return _refusal(error, name)
+        call = Call(name, caller, tuple(details.invocation_metadata or ()))
+        if method.streams:
+            return grpc.unary_stream_rpc_method_handler(self._streamed(method, call), response_serializer=_serialized)
+        return grpc.unary_unary_rpc_method_handler(self._answered(method, call), response_serializer=_serialized)
+
+    async def _caller(self, metadata: Any) -> Caller:
+        if self.identity is None:
+            return replace(LOCAL, door=Door.GRPC)
+        bearer = bearer_of(tuple(metadata or ()))
+        try:
+            caller = await self.identity.caller(bearer)
+        except Unauthenticated:
+            # Who is behind a connection is not known here: those who are wrong share one allowance.
+            await self.throttle.failed("", self.limiter.clock.monotonic())
+            raise
+        return replace(caller, door=Door.GRPC)
+
+    def _answered(self, method: Method, call: Call) -> Callable[..., Any]:
+        async def answer(raw: bytes, context: Any) -> Any:
+            try:
+                request = parse(method.request, raw)
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    return await self.work.finish(method.answer(call, request))
+            except AnsweredBefore as before:
+                context.set_trailing_metadata(((REPLAYED, "true"),))
+                return given_before(before.body)
+            except Exception as error:  # noqa: BLE001 -- every error becomes a status
+                await abort(context, error, call.method)
+
+        return answer
+
+    def _streamed(self, method: Method, call: Call) -> Callable[..., Any]:
+        async def answer(raw: bytes, context: Any) -> AsyncIterator[Any]:
+            try:
+                async for one in method.answer(call, parse(method.request, raw)):
+                    yield one
+            except Exception as error:  # noqa: BLE001 -- every error becomes a status
+                await abort(context, error, call.method)
+
+        return answer
+
+    def _open_to_all(self, handler: Any) -> Any:
+        """Strangers may ask, but not hold all the calls there can be."""
+        if handler is None or not handler.response_streaming:
+            return handler
+        kind = "stream_stream" if handler.request_streaming else "unary_stream"
+        serve = getattr(handler, kind)
+
+        async def told(asked: Any, context: Any) -> AsyncIterator[Any]:
+            with self._one_more_stranger():
+                async for one in serve(asked, context):
+                    yield one
+
+        async def tells(asked: Any, context: Any) -> None:
+            with self._one_more_stranger():
+                await serve(asked, context)
+
+        counted = tells if inspect.iscoroutinefunction(serve) else told
+        return handler._replace(**{kind: counted}) if self.strangers < STRANGERS else _refusal(_TOO_MANY, kind)
+
+    @contextmanager
+    def _one_more_stranger(self) -> Iterator[None]:
+        self.strangers += 1
+        try:
+            yield
+        finally:
+            self.strangers -= 1
+
+
+_TOO_MANY = TooMany(f"{STRANGERS} calls of those who need not say who they are go on here", retry_after=5)
+
+
+def _refusal(error: Exception, name: str) -> Any:
+    """Ends a call of any kind without waiting for a message."""
+
+    async def refuse(_: Any, context: Any) -> AsyncIterator[bytes]:
+        await abort(context, error, name)
+        yield b""
+
+    return grpc.stream_stream_rpc_method_handler(refuse)
+
+
+def _serialized(answer: Any) -> bytes:
+    return answer if isinstance(answer, bytes) else answer.SerializeToString()

@@ -1,0 +1,125 @@
+"""The gRPC server: listens, answers, and drains."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc
+import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from foliot.auth.digest import Pepper
+from foliot.auth.identity_port import Identity
+from foliot.commands.limits import Limiter
+from foliot.commands.use_cases import UseCases
+from foliot.core.errors import Conflict
+from foliot.features.schedules.rpc.jobs import Jobs
+from foliot.features.schedules.rpc.methods import SERVICE, methods
+from foliot.features.schedules.rpc.watch import Streams, Watching
+from foliot.servers.grpc.interceptor import Gate
+from foliot.servers.grpc.running_calls import Work
+
+MESSAGE = 4 * 1024 * 1024
+"""Bytes of a message."""
+GRACE = 2.0
+"""Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this."""
+
+OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE),
+    ("grpc.max_metadata_size", 16 * 1024),
+    ("grpc.max_concurrent_streams", 1000),
+    # Two servers on one port would share its calls out between them, and nobody would notice.
+    ("grpc.so_reuseport", 0),
+    # A reader that vanished without a word is noticed by this, and its stream given to others.
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+    ("grpc.max_connection_idle_ms", 600_000),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """Where, and whether encrypted."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    certificate: bytes | None = None
+    key: bytes | None = None
+
+    @property
+    def address(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(slots=True, kw_only=True)
+class RpcDoor:
+    """The gRPC door of one process. Without `identity` it is in local mode and asks nobody for a token."""
+
+    cases: UseCases
+    listening: Listening
+    identity: Identity | None = None
+    pepper: Pepper | None = None
+    reflect: bool = True
+    streams_of: Counter[str] = field(default_factory=Counter)
+    """Open streams of each tenant, shared with the other doors of the process."""
+    needed: bool = True
+    """Whether a place that is taken stops the start; otherwise the process goes on without this door."""
+    port: int = field(init=False, default=0)
+    closed: str = field(init=False, default="")
+    """Why it is not open, although it was started."""
+    _server: Any = field(init=False, default=None)
+    _work: Work = field(init=False, default_factory=Work)
+    _streams: Streams = field(init=False)
+    _health: Any = field(init=False, default=None)
+
+    async def start(self) -> None:
+        jobs = Jobs(self.cases, self.pepper)
+        self._streams = Streams(self.streams_of)
+        table = methods(jobs, Watching(jobs, self._streams, self._work, self.identity))
+        gate = Gate(table, self.cases[Limiter], self.identity, self._work)
+        self._server = grpc.aio.server(interceptors=(gate,), options=OPTIONS)
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        if self.reflect:
+            names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            reflection.enable_server_reflection(names, self._server)
+        try:
+            self.port = self._bind()
+        except Conflict as taken:
+            if self.needed:
+                raise
+            self._server, self.closed = None, str(taken)
+            return
+        await self._server.start()
+        for name in ("", SERVICE):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+
+    def _bind(self) -> int:
+        where = self.listening
+        try:
+            if where.certificate is None or where.key is None:
+                return int(self._server.add_insecure_port(where.address))
+            credentials = grpc.ssl_server_credentials([(where.key, where.certificate)])
+            return int(self._server.add_secure_port(where.address, credentials))
+        except RuntimeError:
+            raise Conflict(
+                f"cannot listen for gRPC on {where.address}: choose another place with --grpc-port (FOLIOT_GRPC_PORT)"
+            ) from None
+
+    @property
+    def address(self) -> str:
+        host = self.listening.host
+        return f"[{host}]:{self.port}" if ":" in host else f"{host}:{self.port}"
+
+    async def stop(self) -> None:
+        """Take no more calls, end the streams with a word on where they go on, finish what has begun."""
+        if self._server is None:
+            return
+        await self._health.enter_graceful_shutdown()
+        self._streams.stopping.set()
+        await self._server.stop(GRACE)
+        await self._work.rest(GRACE)

@@ -1,0 +1,141 @@
+"""Serves the dashboard: the files of its build, and its first page for every address that is one of its own."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+INDEX = "index.html"
+ASSETS = "assets/"
+"""Names in here hold a digest of what they name: another content has another name."""
+ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
+"""What the build may have compressed already, best first."""
+FOR_EVER, EACH_TIME = "public, max-age=31536000, immutable", "no-cache"
+
+# Scripts come from our own files alone. Styles may stand in the page, for some components write theirs there. Pictures
+# and small fonts may be part of a file (`data:`), and a download is a page's own (`blob:`).
+POLICY = (
+    "default-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "font-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
+_PLAIN_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_PAGE = {
+    "Cache-Control": EACH_TIME,
+    "X-Frame-Options": "DENY",
+    # An address of ours can hold the code of a login link: no other site shall read it.
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file of the build, with what was compressed of it."""
+
+    path: Path
+    media_type: str
+    compressed: Mapping[str, Path]
+    lasting: bool
+
+
+@dataclass(slots=True)
+class Build:
+    """The files of a build, known by name before anybody asks: no path leads out of its directory."""
+
+    root: Path
+    _files: Mapping[str, File] = field(init=False, default_factory=dict)
+    _seen: int | None = field(init=False, default=None)
+
+    def find(self, name: str) -> File | None:
+        """The file; whoever builds again while the server runs is served the new one."""
+        try:
+            made = (self.root / INDEX).stat().st_mtime_ns
+        except OSError:
+            made = None
+        if made != self._seen:
+            self._files, self._seen = ({} if made is None else _listed(self.root)), made
+        return self._files.get(name)
+
+
+@dataclass(slots=True)
+class Web:
+    """Answers what is the dashboard's, and leaves everything else to the routes."""
+
+    app: ASGIApp
+    root: Path | None = None
+    """Where the build lies; None, or nothing in there: a plain page says so."""
+    taken: Collection[str] = ()
+    """First parts of paths that belong to routes."""
+    _build: Build | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._build = None if self.root is None else Build(self.root)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self._answer(scope) if scope["type"] == "http" and scope["method"] in {"GET", "HEAD"} else None
+        await (answer or self.app)(scope, receive, send)
+
+    def _answer(self, scope: Scope) -> Response | None:
+        name = scope["path"].removeprefix("/")
+        headers = Headers(scope=scope)
+        if name.partition("/")[0] in self.taken:
+            return None
+        if name and (found := self._find(name)) is not None:
+            return _file(found, headers)
+        # Only a person's browser asks for a page; whoever asks for anything else shall hear that there is nothing.
+        if name not in {"", INDEX} and "text/html" not in headers.get("accept", ""):
+            return None
+        index = self._find(INDEX)
+        return _plain(404 if name else 200) if index is None else _file(index, headers)
+
+    def _find(self, name: str) -> File | None:
+        return None if self._build is None else self._build.find(name)
+
+
+def _listed(root: Path) -> dict[str, File]:
+    paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    return {
+        name: File(
+            path=path,
+            media_type=mimetypes.guess_type(name)[0] or "application/octet-stream",
+            compressed={coding: paths[name + end] for coding, end in ENCODINGS if name + end in paths},
+            lasting=name.startswith(ASSETS),
+        )
+        for name, path in paths.items()
+        if not name.endswith(tuple(end for _, end in ENCODINGS))
+    }
+
+
+def _file(file: File, asked: Headers) -> Response:
+    accepted = {part.partition(";")[0].strip() for part in asked.get("accept-encoding", "").split(",")}
+    coding = next((coding for coding in file.compressed if coding in accepted), None)
+    headers = {"Cache-Control": FOR_EVER} if file.lasting else {"Cache-Control": EACH_TIME}
+    if file.media_type == "text/html":
+        headers = _PAGE | {"Content-Security-Policy": POLICY}
+    if file.compressed:
+        headers["Vary"] = "Accept-Encoding"
+    if coding is not None:
+        headers["Content-Encoding"] = coding
+    return FileResponse(
+        file.path if coding is None else file.compressed[coding], headers=headers, media_type=file.media_type
+    )
+
+
+def _plain(status: int) -> Response:
+    return HTMLResponse(_plain_page(), status, _PAGE | {"Content-Security-Policy": _PLAIN_POLICY})
+
+
+@lru_cache(maxsize=1)
+def _plain_page() -> str:
+    return (files("foliot.servers.http") / "plain.html").read_text(encoding="utf-8")

@@ -1,0 +1,85 @@
+"""Which part of a list is asked for. Where it goes on is opaque text, signed for one tenant and one list."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Query, Request
+
+from foliot.commands.cursor import Cursors
+from foliot.engine.model.views import Page
+from foliot.servers.http.permission import Who
+from foliot.servers.http.request import MAX_LIMIT
+
+T = TypeVar("T")
+
+
+async def cursors_of(request: Request, caller: Who) -> Cursors:
+    return Cursors(request.app.state.cursor_pepper, f"{caller.tenant_id}\n{request.url.path}")
+
+
+OfThisList = Annotated[Cursors, Depends(cursors_of)]
+Cursor = Annotated[str | None, Query(max_length=400, description="`next_cursor` of the page before.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The page that is asked for, and what seals the place of the next one."""
+
+    page: Page
+    cursors: Cursors
+
+    def more(self) -> Page:
+        """What to ask the store for, so that the answer knows whether there is a next page."""
+        return Page(self.page.limit + 1, self.page.cursor)
+
+
+async def _turn(
+    cursors: OfThisList,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = 50,
+    cursor: Cursor = None,
+) -> Turn:
+    return Turn(Page(limit, None if cursor is None else cursors.open(cursor)), cursors)
+
+
+Paged = Annotated[Turn, Depends(_turn)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a list that is read whole, for it is short by nature: what is configured, or bounded by a limit."""
+
+    limit: int
+    cursor: str | None
+    cursors: Cursors
+
+    def of(self, things: Sequence[T], key: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
+        """Those of this page, and the cursor of the next; it goes on behind the last one shown, wherever that moved."""
+        start = self._start([_digest(key(thing)) for thing in things])
+        shown = things[start : start + self.limit]
+        more = start + len(shown) < len(things)
+        return shown, self.cursors.seal(f"{start + len(shown)}:{_digest(key(shown[-1]))}") if shown and more else None
+
+    def _start(self, digests: Sequence[str]) -> int:
+        if self.cursor is None:
+            return 0
+        count, _, last = self.cursors.open(self.cursor).partition(":")
+        return digests.index(last) + 1 if last in digests else min(int(count), len(digests))
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+async def _part(
+    cursors: OfThisList,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")] = MAX_LIMIT,
+    cursor: Cursor = None,
+) -> Part:
+    return Part(limit, cursor, cursors)
+
+
+Parted = Annotated[Part, Depends(_part)]

@@ -1,0 +1,102 @@
+"""Who asks, and whether they may: stated on every route, settled before anything else of the request is read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import Depends, Query, Request
+from starlette.requests import HTTPConnection
+
+from foliot.auth.identity_port import Identity
+from foliot.commands.failed_login_delay import Throttle
+from foliot.commands.limits import Limiter
+from foliot.commands.use_cases import UseCases
+from foliot.core.access import LOCAL, Caller, Thing, Verb, demand
+from foliot.core.errors import Unauthenticated
+from foliot.features.sessions.usecases.sessions import Sessions
+from foliot.features.sessions.usecases.tickets import Tickets
+from foliot.servers.http import session_cookie
+from foliot.servers.http.request import Cases, only_known, wants_stream
+
+MAX_TOKEN = 8 * 1024
+"""Bytes of a token or API key; a longer one is not even looked at."""
+
+
+async def identify(request: Request) -> Caller:
+    """The caller of this request; local mode, which has no identities, asks nobody."""
+    identity: Identity | None = request.app.state.identity
+    if identity is None:
+        return LOCAL
+    session = None if "authorization" in request.headers else session_cookie.shown(request)
+    if session is not None:
+        cases: UseCases = request.app.state.cases
+        caller = await session_cookie.caller_of(identity, cases[Sessions], session)
+        session_cookie.demand_own_page(request, session)
+        return caller
+    bearer = bearer_of(request)
+    if bearer is None:
+        raise Unauthenticated
+    return await by_bearer(request, identity, bearer)
+
+
+async def by_bearer(request: HTTPConnection, identity: Identity, bearer: str) -> Caller:
+    """Whom this token or API key names; whoever shows many that name nobody is answered late."""
+    try:
+        return await identity.caller(bearer)
+    except Unauthenticated:
+        throttle: Throttle = request.app.state.throttle
+        cases: UseCases = request.app.state.cases
+        await throttle.failed(request.client.host if request.client else "", cases[Limiter].clock.monotonic())
+        raise
+
+
+def bearer_of(request: Request) -> str | None:
+    """The one token or API key that is shown, if it is one."""
+    shown = request.headers.getlist("authorization")
+    scheme, _, bearer = (shown[0] if len(shown) == 1 else "").partition(" ")
+    return bearer if scheme.lower() == "bearer" and 0 < len(bearer) <= MAX_TOKEN else None
+
+
+async def identify_follower(
+    request: Request,
+    cases: Cases,
+    ticket: Annotated[
+        str | None,
+        Query(description="Of a stream only, and instead of `Authorization`: what `POST /api/stream-tickets` gave."),
+    ] = None,
+) -> Caller:
+    """The caller of a route that can be a stream. Only there, and only for the stream, does a ticket count."""
+    identity: Identity | None = request.app.state.identity
+    if identity is None or ticket is None or "authorization" in request.headers or not wants_stream(request):
+        return await identify(request)
+    caller = await cases[Tickets].take(ticket)
+    if not await identity.still(caller):
+        raise Unauthenticated
+    return caller
+
+
+Who = Annotated[Caller, Depends(identify)]
+Follower = Annotated[Caller, Depends(identify_follower)]
+
+
+def permits(verb: Verb, thing: Thing, by: Callable[..., Awaitable[Caller]] = identify) -> Any:
+    """For a route's `dependencies`: what its caller must be allowed. A test fails for a route that states nothing."""
+
+    # Every route has one of its own, and FastAPI looks through each at every start: it is given no more than it needs.
+    async def permitted(request: Request, caller: Caller = Depends(by)) -> None:
+        cases: UseCases = request.app.state.cases
+        await cases[Limiter].request(caller)
+        demand(caller, verb, thing)
+        only_known(request)
+
+    permitted.permission = (verb, thing)  # type: ignore[attr-defined]
+    return Depends(permitted)
+
+
+async def public(request: Request) -> None:
+    """For a route's `dependencies`: anybody may ask."""
+    only_known(request)
+
+
+PUBLIC = Depends(public)

@@ -1,0 +1,218 @@
+"""What every route needs to know about a request: who asks, with what body, whether for the second time."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import orjson
+from fastapi import Depends, Header, Path, Query, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from foliot.commands.idempotency import MAX_KEY, Once
+from foliot.commands.use_cases import UseCases
+from foliot.core.document import MOST_COMPLAINTS
+from foliot.core.errors import Invalid, InvalidMany, NotFound
+from foliot.core.json_limits import check_depth
+from foliot.features.filters.model.query import MOST_CHARACTERS
+from foliot.servers.http.problems import BadBody
+
+MAX_BODY = 1024 * 1024
+MAX_BATCH = 16 * MAX_BODY
+"""Of a request that brings many things at once."""
+MAX_LIMIT = 500
+
+_SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
+_RUN_ID = re.compile(r"run_[0-9a-f]{32}")
+_KEY_ID = re.compile(r"key_[0-9a-f]{32}")
+_VISIBLE = re.compile(r"[\x20-\x7e]+")
+
+
+async def _cases(request: Request) -> UseCases:
+    cases: UseCases = request.app.state.cases
+    return cases
+
+
+Cases = Annotated[UseCases, Depends(_cases)]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A body, and what makes its request recognisable."""
+
+    document: Any
+    fingerprint: str
+    """Of the whole request; empty without a key, for nobody compares it then."""
+    key: str | None
+
+    def once(
+        self,
+        status: int,
+        render: Callable[[Any], bytes],
+        headers: Callable[[Any], Mapping[str, str]] = lambda _: {},
+        *,
+        secret: bool = False,
+    ) -> Once:
+        """The request as something that may come twice."""
+        return Once(self.key, self.fingerprint, status, lambda result: render(result).decode(), headers, secret)
+
+
+async def _read(request: Request, most: int = MAX_BODY) -> bytes:
+    """The body, refused as soon as it is known to be too large."""
+    declared = request.headers.get("content-length", "")
+    refusal = BadBody("too_large", f"a request body may have {most // MAX_BODY} MiB")
+    if declared.isdecimal() and len(declared) < 20 and int(declared) > most:
+        raise refusal
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise refusal
+    return bytes(body)
+
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="Repeating a request with the same key and body has one effect and the same answer, for 24 h.",
+    ),
+]
+
+
+async def _asked(request: Request, key: Key = None) -> Asked:
+    return await _ask(request, key, MAX_BODY)
+
+
+async def _batch_asked(request: Request, key: Key = None) -> Asked:
+    return await _ask(request, key, MAX_BATCH)
+
+
+async def _ask(request: Request, key: str | None, most: int) -> Asked:
+    if key is not None and not (len(key) <= MAX_KEY and _VISIBLE.fullmatch(key)):
+        raise Invalid("Idempotency-Key", f"must be 1 to {MAX_KEY} visible ASCII characters", got=key)
+    body = await _read(request, most)
+    return Asked(_parse(body), "" if key is None else _recognised(request, body), key)
+
+
+def _recognised(request: Request, body: bytes) -> str:
+    digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
+    digest.update(body)
+    return digest.hexdigest()
+
+
+def _parse(body: bytes) -> Any:
+    if not body.strip():
+        return None
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadBody("malformed", f"the body is not JSON: {error}") from None
+    check_depth("body", document)
+    return document
+
+
+def wants_stream(request: Request) -> bool:
+    """Whether the reader prefers a stream; JSON is for everybody else."""
+    return "text/event-stream" in request.headers.get("accept", "").lower()
+
+
+async def _edited(request: Request) -> Any:
+    """The body of a PUT or PATCH, which need no key: repeating them changes nothing more."""
+    return _parse(await _read(request))
+
+
+Body = Annotated[Asked, Depends(_asked)]
+Batch = Annotated[Asked, Depends(_batch_asked)]
+Document = Annotated[Any, Depends(_edited)]
+
+
+async def _match(
+    if_match: Annotated[str | None, Header(description='The version this change is for, as in `"3"`.')] = None,
+) -> str | None:
+    if if_match is None:
+        return None
+    tags = [tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")]
+    return ",".join(tags)
+
+
+Match = Annotated[str | None, Depends(_match)]
+
+
+async def _schedule_id(schedule_id: Annotated[str, Path(description="A schedule's id, `sch_…`.")]) -> str:
+    if not _SCHEDULE_ID.fullmatch(schedule_id):
+        raise NotFound("schedule", schedule_id[:64])
+    return schedule_id
+
+
+async def _run_id(run_id: Annotated[str, Path(description="A run's id, `run_…`.")]) -> str:
+    if not _RUN_ID.fullmatch(run_id):
+        raise NotFound("run", run_id[:64])
+    return run_id
+
+
+async def _key_id(key_id: Annotated[str, Path(description="An API key's id, `key_…`.")]) -> str:
+    if not _KEY_ID.fullmatch(key_id):
+        raise NotFound("key", key_id[:64])
+    return key_id
+
+
+ScheduleId = Annotated[str, Depends(_schedule_id)]
+RunId = Annotated[str, Depends(_run_id)]
+KeyId = Annotated[str, Depends(_key_id)]
+
+
+Text = Annotated[str | None, Query(max_length=200)]
+Filter = Annotated[
+    str | None,
+    Query(
+        max_length=MOST_CHARACTERS,
+        description='A filter such as `state:failed schedule:nightly since:24h -kind:crawl "refused"`; '
+        "all conditions must hold, `,` separates alternatives, `-` says not. See the how-to about filters.",
+    ),
+]
+
+
+def plain_texts(**values: str | None) -> dict[str, str | None]:
+    """Filters no database chokes on."""
+    for name, value in values.items():
+        if value is not None and "\x00" in value:
+            raise Invalid(name, "must not contain the character U+0000")
+    return {name: value or None for name, value in values.items()}
+
+
+_KNOWN: dict[tuple[str, Callable[..., Any]], frozenset[str]] = {}
+"""The parameters that each route reads; its function is the same in every app."""
+
+
+def _parameters(route: APIRoute) -> frozenset[str]:
+    named = route.path_format, route.endpoint
+    if named not in _KNOWN:
+        _KNOWN[named] = frozenset(_queried(route.dependant))
+    return _KNOWN[named]
+
+
+def _queried(dependant: Dependant) -> Iterator[str]:
+    """What it reads of a query, and what everything that it needs reads."""
+    yield from (one.alias for one in dependant.query_params)
+    for each in dependant.dependencies:
+        yield from _queried(each)
+
+
+def only_known(request: Request) -> None:
+    """A parameter nobody reads is a mistake worth naming."""
+    if not request.scope["query_string"]:
+        return
+    route = request.scope.get("route")
+    if not request.query_params or not isinstance(route, APIRoute) or not route.include_in_schema:
+        return
+    known = _parameters(route)
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        listed = f"known are {', '.join(sorted(known))}" if known else "this route takes none"
+        named = unknown[:MOST_COMPLAINTS]
+        raise InvalidMany(Invalid(name[:100], f"is not a known parameter; {listed}") for name in named)

@@ -1,1 +1,0 @@
-"""Where results go besides the database, which stays what counts."""

@@ -1,1 +1,0 @@
-"""Seals and opens what must not be read at rest."""

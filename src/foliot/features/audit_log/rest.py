@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
+from foliot.commands.audit import word
 from foliot.commands.audit_entry import TrailEntry
 from foliot.core.access import Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.errors import Invalid, NotFound
 from foliot.engine.model.schedule import Schedule
-from foliot.features.audit_log.usecases import Trail, word
+from foliot.features.audit_log.usecases import Trail
 from foliot.features.schedules.usecases.revert import Reverting
 from foliot.servers.http import encode, models
 from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN

@@ -41,14 +41,6 @@ class House:
             raise Unavailable("away")
         yield self
 
-    @property
-    def firing(self) -> House:
-        return self
-
-    @property
-    def claims(self) -> House:
-        return self
-
     async def due(self) -> datetime | None:
         return self.next_due
 
@@ -90,7 +82,7 @@ class Watching:
 
 
 class _Sight:
-    """The store's facets by their own names."""
+    """The database as far as a lookout reads it."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -98,14 +90,20 @@ class _Sight:
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Any]:
         async with self.house.glance() as tx:
-            yield _Facets(tx)
+            yield _Statements(tx)
 
 
-class _Facets:
+class _Statements:
     def __init__(self, house: House) -> None:
-        self.claims = house
-        self.firing = self
+        self.ready = house.ready
         self.next_due = house.due
+
+
+@pytest.fixture(autouse=True)
+def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction of these tests answers the statements itself."""
+    monkeypatch.setattr("foliot.engine.watchdog.SqlFiring", lambda tx: tx)
+    monkeypatch.setattr("foliot.engine.watchdog.SqlClaims", lambda tx: tx)
 
 
 def waiting(house: House) -> House:

@@ -344,7 +344,7 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from foliot import Transform
-from foliot.pipelines.builtin.files import JsonlSink
+from foliot.features.pipelines.steps.files import JsonlSink
 from foliot.testing import stream
 
 class Endless(Transform):

@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from foliot.core.errors import Cause, Unavailable
+from foliot.core.errors import Cause, Refusal, Unavailable
 from foliot.db.database import Database
 from foliot.engine.clock_sync import Doubt
-from foliot.engine.model.stall import PATIENCE, Holder, Refusal, Standstill, Why, joined, worst
+from foliot.engine.model.stall import PATIENCE, Holder, Standstill, Why, joined, worst
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog
 from foliot.testing import StoppedClock
 

@@ -89,7 +89,7 @@ class Calendars:
     clock: Clock
     default_zone: str = "UTC"
 
-    @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
+    @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
     async def cells(self, ctx: QueryContext, asked: Asked) -> Month:
         """Of one schedule, or of all; without bounds, this month as it is in the zone."""
         zone = asked.zone or self.default_zone

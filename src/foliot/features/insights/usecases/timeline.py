@@ -80,7 +80,7 @@ class Timelines:
     store: Database
     clock: Clock
 
-    @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
+    @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
     async def strip(
         self,
         ctx: QueryContext,

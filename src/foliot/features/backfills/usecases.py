@@ -14,7 +14,7 @@ from foliot.commands.audit import Change
 from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, Invalid
 from foliot.core.failure_fingerprint import host_in
@@ -86,12 +86,11 @@ class Backfills:
     limiter: Limiter
     new_id: Callable[[str], str]
 
-    @command(Verb.WRITE, Thing.BULK)
+    @command(Verb.WRITE, Thing.BULK, Act.BACKFILL.needs)
     async def create(
         self, ctx: CommandContext, schedule_id: str, raw: object, once: Once = EACH_TIME
     ) -> BulkView | BackfillTrial:
         """Fix which instants get a run; with `dry_run`, only say which those would be."""
-        demand(ctx.caller, *Act.BACKFILL.needs)
         request = read_backfill(raw)
         if request.dry_run:
             async with ctx.read() as tx:

@@ -159,7 +159,7 @@ _CAUSES = {
 
 
 class Unavailable(FoliotError):
-    """A dependency does not answer. `told` is the part of the reason that any client may see: no address, user or path."""
+    """A dependency does not answer. `told` is the reason as any client may see it: no address, user or path."""
 
     def __init__(self, message: str, *, told: str | None = None, cause: Cause | None = None) -> None:
         super().__init__(message)

@@ -173,6 +173,35 @@ async def test_text_in_another_encoding_is_read() -> None:
     assert "Smörgås" in found.items[0]["body"]
 
 
+JAPANESE = f"<html><body><h1>日本語の記事です</h1><p>{'これは古い符号化の頁です。' * 5}</p></body></html>"
+RUSSIAN = f"<html><body><h1>Привет, мир</h1><p>{'Страница неверно называет свою кодировку. ' * 5}</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("page", "written", "declared"),
+    [
+        (JAPANESE, "iso2022_jp", "text/html; charset=ISO-2022-JP"),
+        (JAPANESE, "iso2022_jp", "text/html"),
+        ('<meta charset="iso-2022-jp">' + JAPANESE, "iso2022_jp", "text/html"),
+        (JAPANESE, "shift_jis", "text/html; charset=euc-jp"),
+        (RUSSIAN, "windows-1251", "text/html; charset=utf-8"),
+        ('<meta charset="utf-8">' + RUSSIAN, "windows-1251", "text/html"),
+        (RUSSIAN, "utf-8", "text/html; charset=iso-8859-1"),
+    ],
+)
+async def test_a_page_that_switches_by_escapes_or_mislabels_itself_is_read(
+    page: str, written: str, declared: str
+) -> None:
+    site = GivenPages({f"{SITE}/a": answer(page.encode(written), {"Content-Type": declared})})
+
+    found = await stream(
+        made(HttpFetcher, urls=f"{SITE}/a"), made(HtmlParser, selectors={"title": "h1", "text": "p"}), egress=site
+    )
+
+    assert found.items[0]["title"] in ("日本語の記事です", "Привет, мир")
+    assert page.count(found.items[0]["text"]) == 1
+
+
 # --- FeedFetcher, SitemapFetcher --------------------------------------------------------------------------------------
 
 RSS = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>

@@ -13,6 +13,7 @@ from typing import Any
 
 from foliot.core.page_bounds import check_selector, count_tags
 from foliot.features.prices.model import DEAREST, PLACES
+from foliot.pages.charset import decoded
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
 """Where shops show their price, when nobody says where this one does."""
@@ -26,7 +27,6 @@ LONGEST = 200
 """Characters of a text that may hold a price; a longer one is prose."""
 
 _PLAIN = re.compile(r"\d{1,15}(\.\d{1,12})?([eE][+-]?\d{1,3})?")
-_SAYS = re.compile(rb"(?i)<meta[^>]{1,200}charset|^\xef\xbb\xbf|^\xff\xfe|^\xfe\xff")
 _CODE = re.compile(r"[A-Z]{3}")
 _SIGNS = {"€": "EUR", "£": "GBP", "US$": "USD", "zł": "PLN", "₹": "INR", "₽": "RUB", "₩": "KRW", "₺": "TRY"}
 
@@ -40,13 +40,14 @@ class Found:
     source: str
 
 
-def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str] = ()) -> Found | None:
+def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = ()) -> Found | None:
     """The price of the product that this page is about; None when nothing on it can be read as one.
 
     `TooMuch` when it has more tags than are looked at.
     """
-    count_tags(page)
-    tree = _tree(page, encoding)
+    text = decoded(page, content_type)
+    count_tags(text)
+    tree = _tree(text)
     if tree is None:
         return None
     ways: tuple[Callable[[], Found | None], ...] = (
@@ -111,31 +112,16 @@ def _sane(text: str) -> Decimal | None:
     return rounded if rounded > 0 else None
 
 
-def _tree(page: bytes, encoding: str | None) -> Any:
+def _tree(page: str) -> Any:
     # Takes its time to import, and most processes never read a page.
     from lxml import etree, html
 
-    for charset in (encoding or _guessed(page), _guessed(page)):
-        try:
-            # Nothing is fetched for it, and no tree is deeper than the parser allows.
-            parser = html.HTMLParser(encoding=charset, no_network=True, huge_tree=False)
-            return html.document_fromstring(page, parser=parser)
-        except LookupError:
-            continue
-        except (etree.LxmlError, ValueError, AssertionError):
-            return None
-    return None
-
-
-def _guessed(page: bytes) -> str | None:
-    """What a page is written in that does not say so itself: UTF-8, if it can be; else the parser's usual."""
-    if _SAYS.search(page[:2048]) is not None:
-        return None
     try:
-        page.decode()
-    except UnicodeDecodeError:
+        # Nothing is fetched for it, and no tree is deeper than the parser allows.
+        parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+        return html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError, AssertionError):
         return None
-    return "utf-8"
 
 
 def _json_ld(tree: Any) -> Found | None:
@@ -243,7 +229,7 @@ def _sign(element: Any) -> str:
     return read_text(element.text_content())[1]
 
 
-def price_on(body: bytes, encoding: str | None, selectors: Sequence[str]) -> dict[str, str] | None:
-    """As `find_price`, told as JSON; for a process of its own."""
-    found = find_price(body, encoding, selectors)
+def price_on(body: bytes, content_type: str, selectors: Sequence[str]) -> dict[str, str] | None:
+    """As `find_price`, answered as JSON; for a process of its own."""
+    found = find_price(body, content_type, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}

@@ -94,9 +94,10 @@ async def test_prices_of_others_are_found_while_a_page_and_a_selector_take_for_e
     assert not [one for one in told if not isinstance(one, str | NoPrice | asyncio.CancelledError)]
 
 
-async def test_a_page_that_takes_for_ever_is_given_up_and_says_so(apart: InPool) -> None:
+@pytest.mark.parametrize("selector", ["b ~ b ~ b", "//b[following::b[preceding::b[contains(., 'x')]]]"])
+async def test_a_page_that_takes_for_ever_is_given_up_and_says_so(apart: InPool, selector: str) -> None:
     with pytest.raises(NoPrice, match=r"its page cannot be read: it takes longer than 1 s"):
-        await price(apart, "bad", "siblings", "b ~ b ~ b")
+        await price(apart, "bad", "siblings", selector)
 
 
 async def test_structured_data_without_end_is_not_looked_at(apart: InPool) -> None:

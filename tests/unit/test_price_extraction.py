@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foliot.features.prices.model import DEAREST
-from foliot.pages.price import Found, amount, currency, find_price, read_text, xpath
+from foliot.pages.price import Found, amount, currency, find_price, read_text
+from foliot.pages.selectors import compiled
 
 
 def page(body: str, head: str = "") -> bytes:
@@ -232,10 +233,23 @@ def test_whatever_a_page_says_to_machines_is_survived(document: Any) -> None:
 
 
 def test_selectors_are_checked() -> None:
-    assert xpath("p.now")
+    assert compiled("p.now")
     for wrong in ("p[", "::", "a:frob()", "p >> q"):
         with pytest.raises(ValueError, match="no CSS selector"):
-            xpath(wrong)
+            compiled(wrong)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["p.now::text", "p.old::text, p.now::text", "i::attr(data-amount)", "//p[@class='now']", "(string(//p[2]))"],
+)
+def test_a_price_is_found_by_every_kind_of_selector(selector: str) -> None:
+    shop = page('<p class="old">sold out</p><p class="now">19,99 €</p><i data-amount="19.99">€</i>')
+
+    found = find_price(shop, selectors=[selector])
+
+    assert found is not None
+    assert found.price == Decimal("19.99")
 
 
 def test_currencies_have_one_name() -> None:

@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from foliot.core.page_bounds import check_selector, count_tags
+from foliot.core.page_bounds import count_tags
 from foliot.features.prices.model import DEAREST, PLACES
 from foliot.pages.charset import decoded
+from foliot.pages.selectors import Match, select
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
 """Where shops show their price, when nobody says where this one does."""
@@ -57,18 +58,6 @@ def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = (
         lambda: _shown(tree, selectors or USUAL),
     )
     return next((found for way in ways if (found := way()) is not None), None)
-
-
-@lru_cache(maxsize=256)
-def xpath(selector: str) -> str:
-    """A CSS selector as lxml asks it; `ValueError` when it is none, or asks for too much."""
-    from cssselect import HTMLTranslator, SelectorError
-
-    check_selector(selector)
-    try:
-        return HTMLTranslator().css_to_xpath(selector)
-    except (SelectorError, RecursionError) as wrong:
-        raise ValueError(f"is no CSS selector: {wrong}") from None
 
 
 def amount(value: object) -> Decimal | None:
@@ -217,16 +206,24 @@ def _meta(tree: Any, name: str) -> str | None:
 
 def _shown(tree: Any, selectors: Sequence[str]) -> Found | None:
     for selector in selectors:
-        for element in tree.xpath(xpath(selector))[:20]:
-            said = element.get("data-price") or element.get("content")
-            price, sign = (amount(said), "") if said else read_text(element.text_content())
+        for match in islice(select(tree, selector), 20):
+            price, sign = _price(match)
             if price is not None:
-                return Found(price, sign or _sign(element), "selector")
+                return Found(price, sign or _sign(match.element), "selector")
     return None
 
 
+def _price(match: Match) -> tuple[Decimal | None, str]:
+    if match.attribute is not None:
+        return amount(match.text), ""
+    if match.text is not None:
+        return read_text(match.text)
+    said = match.element.get("data-price") or match.element.get("content")
+    return (amount(said), "") if said else read_text(match.element.text_content())
+
+
 def _sign(element: Any) -> str:
-    return read_text(element.text_content())[1]
+    return "" if element is None else read_text(element.text_content())[1]
 
 
 def price_on(body: bytes, content_type: str, selectors: Sequence[str]) -> dict[str, str] | None:

@@ -12,7 +12,6 @@ from itertools import islice
 from typing import Any
 
 from foliot.core.page_bounds import count_tags
-from foliot.features.prices.model import DEAREST, PLACES
 from foliot.pages.charset import decoded
 from foliot.pages.selectors import Match, select
 
@@ -230,3 +229,11 @@ def price_on(body: bytes, content_type: str, selectors: Sequence[str]) -> dict[s
     """As `find_price`, answered as JSON; for a process of its own."""
     found = find_price(body, content_type, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}
+
+
+PLACES = 6
+"""Decimal places of a price that are kept."""
+
+
+DEAREST = Decimal(10) ** 12
+"""No price is this high."""

@@ -13,6 +13,11 @@ SHORT = (
     *("--lead", "2", "--spared", "0.3", "--settle", "30", "--patience", "3"),
 )
 """As in tests/acceptance/test_chaos.py."""
+OUTAGE = (
+    *("freeze", "--database", "sqlite", "--seed", "7", "--seconds", "10", "--faults", "2", "--rate", "40"),
+    *("--lead", "2", "--spared", "1", "--patience", "3", "--long", "0.02"),
+)
+"""The only process stands still for longer than a lease: instants are missed, and made up for as far as is allowed."""
 KILLS = ("kill9", "--seed", "7", "--seconds", "6", "--faults", "3", "--rate", "24", "--lead", "2", "--spared", "1")
 HANGING = ("isolation", "--attacks", "hanging_target", "--seconds", "5", "--size", "0.15")
 FORBIDDEN = ("isolation", "--attacks", "forbidden_targets", "--seconds", "4", "--size", "0.15")
@@ -28,8 +33,8 @@ def _seen(guarantee: str, name: str, *edits: Edit, campaign: tuple[str, ...] = S
 
 CAMPAIGNS = (
     _seen("G1", "race: no row lock, no unique constraint, no cursor check"),
-    _seen("G2", "the ledger forgets missed instants"),
-    _seen("G3", "catch-up ignores the window"),
+    _seen("G2", "the ledger forgets missed instants", campaign=OUTAGE),
+    _seen("G3", "catch-up ignores the window", campaign=OUTAGE),
     _seen("G4", "publish without sweep: the janitor never reclaims"),
     _seen("G5", "the janitor reclaims before the lease ends"),
     _seen("G5", "race: claim is read, then write"),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.errors import Cause
-from foliot.engine.model.stall import Refusal
+from foliot.core.errors import Cause, Refusal
 
 LULL = 10.0
 """Seconds without another refusal after which the last one is over; whoever reports is refused more often than that."""

@@ -7,6 +7,7 @@ from datetime import datetime
 
 import structlog
 
+from foliot.cluster.task_view import TaskEnd, TaskView
 from foliot.core.failure_fingerprint import host_in
 from foliot.engine.broker import Monitor
 from foliot.engine.meter import Meter
@@ -58,7 +59,8 @@ def _policy(claimed: Claimed) -> RetryPolicy:
 def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
     """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
     if monitor is not None:
-        monitor.ended(claimed, ending, stored)
+        end = TaskEnd(state=stored.value, at=ending.at, result=ending.result, error=ending.error)
+        monitor.ended(task_view(claimed), end)
     meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
     if stored.final:
         meter.pulse.beat(claimed.queue, ending.at)
@@ -73,3 +75,15 @@ def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: En
             code=error.get("code"),
             error=error.get("message"),
         )
+
+
+def task_view(claimed: Claimed) -> TaskView:
+    """An attempt in the words of a broker's tools."""
+    name = claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
+    return TaskView(
+        run_id=claimed.fence.run_id,
+        name=name,
+        queue=claimed.queue,
+        attempt=claimed.attempt,
+        started_at=claimed.started_at,
+    )

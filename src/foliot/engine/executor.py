@@ -18,7 +18,7 @@ from foliot.engine.admission import Admission
 from foliot.engine.attempt import Flight, Stop
 from foliot.engine.attempt_log import Notebook, Noting
 from foliot.engine.broker import Monitor
-from foliot.engine.conclusion import announce, conclude
+from foliot.engine.conclusion import announce, conclude, task_view
 from foliot.engine.meter import Meter
 from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import Parking
@@ -114,7 +114,7 @@ class Executor:
         self.flights[flight.run_id] = flight
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         if self.monitor is not None:
-            self.monitor.began(claimed)
+            self.monitor.began(task_view(claimed))
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
@@ -204,7 +204,7 @@ class Executor:
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
             if self.monitor is not None:
-                self.monitor.left(flight.claimed)
+                self.monitor.left(flight.claimed.fence.run_id)
         self._freed()
 
     async def abandon(self, flight: Flight) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Change, Dialect
 from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.run import PRIORITIES, order_key
+from foliot.engine.model.run import order_key
 from foliot.engine.sql.tables import runs
 from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState
 from foliot.features.articles.model.fetch import Scraped, Told, host_of

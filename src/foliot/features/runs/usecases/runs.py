@@ -29,7 +29,7 @@ from foliot.features.audit_log.usecases import Change, differences, record
 from foliot.features.runs.usecases.backlog import Backlog
 from foliot.features.runs.usecases.replay import Course, as_it_was
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
-from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
+from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,8 @@ class Runs:
             await once.begin(tx, caller, now)
             run = await self.retry_run(tx, caller, run_id, limits, now)
             await once.keep(tx, caller, run)
-        self.feed.wake(RUNS_TOPIC)
+        # A batch has its items at once.
+        self.feed.wake(RUNS_TOPIC, *([ARTICLES_TOPIC] if run.kind == ARTICLES else []))
         return run
 
     async def retry_run(self, tx: Transaction, caller: Caller, run_id: str, limits: Limits, now: datetime) -> RunView:

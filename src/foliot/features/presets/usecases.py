@@ -19,7 +19,7 @@ from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.presets.model import Planned, Preset
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.declared import Declaring, Fate, Made, edited
-from foliot.features.tasks.model.ports import Tasks
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.wakeups.feed import Feed
 
 
@@ -38,7 +38,7 @@ class Presets:
     store: Database
     clock: Clock
     feed: Feed
-    tasks: Tasks
+    tasks: TaskCatalogue
     declaring: Declaring
     presets: Mapping[str, Preset]
 

@@ -24,10 +24,11 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.runs.usecases.backlog import Backlog
 from foliot.features.runs.usecases.replay import Course, as_it_was
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
-from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
+from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +143,15 @@ async def repeat(
 ) -> list[RunView]:
     """New runs that take these courses, each the child of the run that it repeats."""
     tx, now = ctx.tx, ctx.now
-    ctx.wake(RUNS_TOPIC)
+    # What a submitted batch wants stands in its items alone.
+    wanted = {
+        old.id: wishes
+        for old in (course.old for course in courses)
+        if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None
+        if (wishes := await SqlArticles(tx).wishes(old.id))
+    }
+    # A batch has its items at once.
+    ctx.wake(RUNS_TOPIC, *([ARTICLES_TOPIC] if wanted else []))
     requests = [
         RunRequest(
             id=new_id(RUN),
@@ -159,16 +168,15 @@ async def repeat(
             action=course.action,
             parent_id=course.old.id,
             fills=course.old.fills or course.old.scheduled_for,
+            parked=course.old.id in wanted,
         )
         for course in courses
     ]
     await SqlRuns(tx).add(requests, now)
-    for old, request in zip((course.old for course in courses), requests, strict=True):
-        if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None:
-            # What a submitted job wants stands in its items alone.
-            wanted = await SqlArticles(tx).wishes(old.id)
-            if wanted:
-                await SqlArticles(tx).submit(ctx.tenant_id, request.id, wanted, now, timedelta())
+    for course, request in zip(courses, requests, strict=True):
+        if items := wanted.get(course.old.id):
+            counts = await SqlArticles(tx).submit(ctx.tenant_id, request.id, items, now, timedelta())
+            await SqlBatchRuns(tx).begin(request.id, counts, now)
     return await SqlRuns(tx).several(ctx.tenant_id, [request.id for request in requests])
 
 

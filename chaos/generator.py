@@ -210,6 +210,7 @@ class Generator:
         self.scribe.tell("run-now", run=self._posted(f"/api/schedules/{one.id}/run-now", 202)["id"])
 
     def _cancel(self, _: Standing) -> None:
+        page: Any = {"items": []}
         for path in self.chance.choice(((WAITING, OPEN), (OPEN,))):
             status, page = self.doors.insist("GET", path)
             self._expect(200, status, page, "list")

@@ -186,8 +186,8 @@ async def repeat(
     ]
     await SqlRuns(tx).add(requests, now)
     for course, request in zip(courses, requests, strict=True):
-        if wishes := wanted.get(course.old.id):
-            counts = await SqlArticles(tx).submit(caller.tenant_id, request.id, wishes, now, timedelta())
+        if again := wanted.get(course.old.id):
+            counts = await SqlArticles(tx).submit(caller.tenant_id, request.id, again, now, timedelta())
             await SqlBatchRuns(tx).begin(request.id, counts, now)
     return await SqlRuns(tx).several(caller.tenant_id, [request.id for request in requests])
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from foliot.app.upkeep import UPKEEP
+from foliot.commands.audit import Change, record
 from foliot.commands.audit_sql import SqlTrail
 from foliot.core.access import LOCAL, Thing
 from foliot.db.database import Database
@@ -27,7 +28,6 @@ from foliot.engine.pace import Pace
 from foliot.engine.ports import Context
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.audit_log.actor import audit_chaining
-from foliot.features.audit_log.usecases import Change, record
 from foliot.testing import Drained, GivenActions, StoppedClock, drain, open_store
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import (

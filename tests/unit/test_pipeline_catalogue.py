@@ -100,7 +100,7 @@ def test_every_built_in_says_what_it_is_for_and_what_it_takes() -> None:
     [
         "os.system",
         "subprocess.Popen",
-        "foliot.bootstrap.build",
+        "foliot.app.build.build",
         "foliot.pipelines.builtin.fetchers.Fetcher",
         "foliot.pipelines.transform.Transform",
         "builtins.eval",

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.features.prices.model import DEAREST
-from foliot.pages.price import Found, amount, currency, find_price, read_text, xpath
+from foliot.pages.price import DEAREST, Found, amount, currency, find_price, read_text, xpath
 
 
 def page(body: str, head: str = "") -> bytes:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.core.access import SCOPES, Caller, Role, grants, scopes_of
-from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.document import Complaints, Fields, read_name, rfc3339
 from foliot.core.errors import Forbidden, Invalid
-from foliot.features.schedules.model.document import read_name
 
 PREFIX = "flt_"
 SHAPE = re.compile(r"flt_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from foliot.core.errors import Invalid, InvalidMany
+from foliot.core.visible_text import check_name
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -160,3 +161,14 @@ def rfc3339(moment_: datetime | None) -> str | None:
     if moment_ is None:
         return None
     return moment_.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def read_name(fields: Fields) -> str:
+    name = fields.text("name", "", most=MAX_NAME).strip()
+    if not name:
+        raise Invalid("name", "is required")
+    check_name("name", name)
+    return name
+
+
+MAX_NAME = 200

@@ -19,6 +19,7 @@ FoliotError
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from foliot.core.mask import shown, shown_text
@@ -169,3 +170,13 @@ class Unavailable(FoliotError):
 
 class Contended(Unavailable):
     """The database rolled the transaction back because of a deadlock: nothing was written, retrying is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the database refuses a process, from when to when by the monotonic clock."""
+
+    cause: Cause
+    error: str
+    since: float
+    last: float

@@ -33,3 +33,7 @@ def queue_name(value: object, field: str = "queue") -> str:
     if not isinstance(value, str) or not is_queue(value):
         raise Invalid(field, RULE, got=value)
     return same_queue(value)
+
+
+PRIORITIES = range(1, 11)
+"""1 is the most urgent."""

@@ -14,12 +14,11 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.core.errors import Cause, Contended, Unavailable
+from foliot.core.errors import Cause, Contended, Refusal, Unavailable
 from foliot.db.dialects import DIALECTS, Dialect, Engines
 from foliot.db.refusals import Refusals, cause_of
 from foliot.db.sealer import Sealer
 from foliot.db.transaction import Transaction
-from foliot.engine.model.stall import Refusal
 
 POOL = 8
 

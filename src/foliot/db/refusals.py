@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.errors import Cause
-from foliot.engine.model.stall import Refusal
+from foliot.core.errors import Cause, Refusal
 
 LULL = 10.0
 """A refusal is over after this many seconds without another; actors that report are refused more often than that."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from foliot.core.errors import Unavailable
+from foliot.core.errors import Refusal, Unavailable
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.broker import Broker, Intake
@@ -26,7 +26,7 @@ from foliot.engine.loop import Actor, Loop
 from foliot.engine.meter import Meter
 from foliot.engine.model.breaker import BREAKERS, OpenBreaker
 from foliot.engine.model.node import Role, Wish
-from foliot.engine.model.stall import PATIENCE, Refusal
+from foliot.engine.model.stall import PATIENCE
 from foliot.engine.node_reporter import Herald
 from foliot.engine.pace import Pace
 from foliot.engine.parked_runs import Watcher

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from foliot.cluster.task_view import TaskEnd, TaskView
 from foliot.core.errors import Unavailable
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import new_id
@@ -116,7 +117,7 @@ class Executor:
         self.flights[flight.run_id] = flight
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         if self.monitor is not None:
-            self.monitor.began(claimed)
+            self.monitor.began(task_view(claimed))
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
@@ -206,7 +207,7 @@ class Executor:
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
             if self.monitor is not None:
-                self.monitor.left(flight.claimed)
+                self.monitor.left(flight.claimed.fence.run_id)
         self._freed()
 
     async def abandon(self, flight: Flight) -> None:
@@ -284,7 +285,8 @@ def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -
 def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
     """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
     if monitor is not None:
-        monitor.ended(claimed, ending, stored)
+        end = TaskEnd(state=stored.value, at=ending.at, result=ending.result, error=ending.error)
+        monitor.ended(task_view(claimed), end)
     meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
     if stored.final:
         meter.pulse.beat(claimed.queue, ending.at)
@@ -312,3 +314,15 @@ def _fitting(action: Action, outcome: Outcome) -> Outcome:
         said = f"the action {action.kind!r} answered Parked, but has no look to go on with"
         return Failed(Problem("action_crashed", said), permanent=True)
     return outcome
+
+
+def task_view(claimed: Claimed) -> TaskView:
+    """An attempt in the words of a broker's tools."""
+    name = claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
+    return TaskView(
+        run_id=claimed.fence.run_id,
+        name=name,
+        queue=claimed.queue,
+        attempt=claimed.attempt,
+        started_at=claimed.started_at,
+    )

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Any
 
 from foliot.core.page_bounds import check_selector, count_tags
-from foliot.features.prices.model import DEAREST, PLACES
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
 """Where shops show their price, when nobody says where this one does."""
@@ -247,3 +246,11 @@ def price_on(body: bytes, encoding: str | None, selectors: Sequence[str]) -> dic
     """As `find_price`, told as JSON; for a process of its own."""
     found = find_price(body, encoding, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}
+
+
+PLACES = 6
+"""Decimal places of a price that are kept."""
+
+
+DEAREST = Decimal(10) ** 12
+"""No price is this high."""

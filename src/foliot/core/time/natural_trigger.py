@@ -10,8 +10,8 @@ from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
 from foliot.core.time.fire_times import fires
 from foliot.core.time.natural_language import DAYS, EXAMPLE, UNITS, Said, Time, read_phrase
+from foliot.core.time.trigger import Type
 from foliot.core.time.zone import zone_info
-from foliot.engine.model.schedule import Type
 
 MIDNIGHT = Time(0)
 MOST_MENDED = 8

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from foliot.core.document import Fields, moment, rfc3339
@@ -205,3 +206,11 @@ def _rule(fields: Fields) -> Rule:
             return Once(once(fields.value("run_at")).at, zone)
         case _:
             raise Invalid(fields.path("type"), "must be one of cron, interval, oneoff", got=kind)
+
+
+class Type(StrEnum):
+    """The kinds of trigger, in the words of the HTTP door."""
+
+    CRON = "cron"
+    INTERVAL = "interval"
+    ONEOFF = "oneoff"

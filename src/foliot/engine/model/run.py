@@ -30,7 +30,6 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-PRIORITIES = range(1, 11)
 DEFAULT_PRIORITY = 5
 AGEING = timedelta(seconds=30)
 """Each step of priority is worth this much waiting, so that nothing starves."""

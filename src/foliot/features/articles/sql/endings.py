@@ -11,9 +11,10 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Change, Dialect
 from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.run import OPEN, PRIORITIES, RunState, order_key
+from foliot.engine.model.run import OPEN, RunState, order_key
 from foliot.engine.sql.log_chunks import Scribe, told_columns
 from foliot.engine.sql.tables import log_chunks, runs
 from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState

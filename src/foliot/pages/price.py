@@ -1,4 +1,4 @@
-"""Finds the price on a product's page: what the page says to machines first, then what it shows to people."""
+"""Finds the price on a product page: structured data first, then visible text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from typing import Any
 from foliot.core.page_bounds import check_selector, count_tags
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
-"""Where shops show their price, when nobody says where this one does."""
+"""Selectors where shops usually show their price, when none is given."""
 
 DEEPEST = 40
 MOST_DATA = 512 * 1024
-"""Characters of a page's structured data; what shops write there has a few thousand."""
+"""Maximum characters of structured data; shops write a few thousand."""
 MOST_THINGS = 20_000
-"""Of it, how much is looked at."""
+"""How much of it is examined."""
 LONGEST = 200
-"""Characters of a text that may hold a price; a longer one is prose."""
+"""Maximum characters of a text that may be a price; a longer one is prose."""
 
 _PLAIN = re.compile(r"\d{1,15}(\.\d{1,12})?([eE][+-]?\d{1,3})?")
 _SAYS = re.compile(rb"(?i)<meta[^>]{1,200}charset|^\xef\xbb\xbf|^\xff\xfe|^\xfe\xff")
@@ -40,9 +40,9 @@ class Found:
 
 
 def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str] = ()) -> Found | None:
-    """The price of the product that this page is about; None when nothing on it can be read as one.
+    """The price of the product of this page; None when nothing on it can be read as one.
 
-    `TooMuch` when it has more tags than are looked at.
+    `TooMuch` when it has more tags than are examined.
     """
     count_tags(page)
     tree = _tree(page, encoding)
@@ -70,7 +70,7 @@ def xpath(selector: str) -> str:
 
 
 def amount(value: object) -> Decimal | None:
-    """What a machine wrote: a number, or a text that is one."""
+    """A machine-readable price: a number, or a text that is one."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -82,7 +82,7 @@ def amount(value: object) -> Decimal | None:
 
 
 def read_text(text: str) -> tuple[Decimal | None, str]:
-    """What people read: `1.299,00 €`, `Rs. 1,00,000`; the price and its currency."""
+    """A human-readable price: `1.299,00 €`, `Rs. 1,00,000`; with its currency."""
     text = " ".join(text.split())
     if len(text) > LONGEST:
         return None, ""
@@ -93,7 +93,7 @@ def read_text(text: str) -> tuple[Decimal | None, str]:
 
 
 def currency(text: str) -> str:
-    """An ISO code where it is one, else the sign, cut to what is kept."""
+    """An ISO code where it is one, else the symbol, truncated."""
     text = text.strip()
     code = _SIGNS.get(text, text)
     return code.upper() if _CODE.fullmatch(code.upper()) else code[:8]
@@ -127,7 +127,7 @@ def _tree(page: bytes, encoding: str | None) -> Any:
 
 
 def _guessed(page: bytes) -> str | None:
-    """What a page is written in that does not say so itself: UTF-8, if it can be; else the parser's usual."""
+    """The encoding of a page that declares none: UTF-8 if it is valid, else the parser's default."""
     if _SAYS.search(page[:2048]) is not None:
         return None
     try:
@@ -154,7 +154,7 @@ def _json_ld(tree: Any) -> Found | None:
 
 
 def _offers(document: object) -> Iterator[Mapping[str, Any]]:
-    """Every offer of every product, outermost first; without recursion, for the depth is the page's choice."""
+    """Every offer of every product, outermost first; iterative, because the page chooses the depth."""
     waiting: deque[tuple[object, bool, int]] = deque([(document, False, 0)])
     for _ in range(MOST_THINGS):
         if not waiting:
@@ -170,7 +170,7 @@ def _offers(document: object) -> Iterator[Mapping[str, Any]]:
             waiting += [
                 (inner, name == "offers", depth + 1)
                 for name, inner in node.items()
-                # What else somebody might buy is not what this page is about.
+                # Related products are not what this page is about.
                 if isinstance(inner, Mapping | list)
                 and name not in ("isRelatedTo", "isSimilarTo", "isAccessoryOrSparePartFor")
             ]
@@ -190,7 +190,7 @@ def _offered(offer: Mapping[str, Any]) -> Decimal | None:
 
 
 def _first(offer: Mapping[str, Any], name: str) -> object:
-    """The offer's own word, or that of its price specification."""
+    """The currency of the offer, or of its price specification."""
     if offer.get(name) is not None:
         return offer[name]
     inner = offer.get("priceSpecification")
@@ -243,7 +243,7 @@ def _sign(element: Any) -> str:
 
 
 def price_on(body: bytes, encoding: str | None, selectors: Sequence[str]) -> dict[str, str] | None:
-    """As `find_price`, told as JSON; for a process of its own."""
+    """As `find_price`, as JSON; for a process of its own."""
     found = find_price(body, encoding, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}
 

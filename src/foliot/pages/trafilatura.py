@@ -94,7 +94,7 @@ def _sooner(question: Any) -> Any:
 
 
 def reworded(path: str) -> tuple[str, str]:
-    """The same nodes: Python is called only for attributes that exist; on small pages, elements are also found by name."""
+    """The same nodes: calls Python only for attributes that exist; on small pages, also finds elements by name."""
     if set(_PREFIX.findall(path)) - {"re"}:
         return path, path
     guarded = _TESTED.sub(_if_there, path)

@@ -311,7 +311,7 @@ async def test_a_hundred_runs_that_miss_a_secret_share_their_looks(store: Databa
 async def test_the_wallet_forgets_the_tenant_that_asked_longest_ago(
     store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.vault.wallet.TENANTS", 2)
+    monkeypatch.setattr("foliot.features.secrets.secret_cache.TENANTS", 2)
     held = wallet(store)
     for tenant in ("acme", "globex", "acme", "initech"):
         await held.signing(tenant)

@@ -12,10 +12,11 @@ from typing import Any
 
 import structlog
 
+from foliot.cluster.parcel import PARCEL, Parcel
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.broker import PARCEL, Broker, Offer, Parcel, Window
+from foliot.engine.broker import Broker, Offer, Window
 from foliot.engine.model.node import SEEN, Wish
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.offers import SqlOffers

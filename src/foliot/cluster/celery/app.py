@@ -9,7 +9,7 @@ from celery import Celery
 from kombu import Connection, Exchange, Queue
 
 from foliot.cluster.celery.tls import bare, checked
-from foliot.engine.model.run import PRIORITIES
+from foliot.core.queue_name import PRIORITIES
 
 TASK = "foliot.run"
 STEPS = len(PRIORITIES)

@@ -12,8 +12,8 @@ from kombu import Connection
 from foliot.cluster.celery import message
 from foliot.cluster.celery.app import PATIENCE, queue_of, step
 from foliot.cluster.celery.tls import bare, checked
+from foliot.cluster.parcel import Parcel
 from foliot.core.errors import Unavailable
-from foliot.engine.broker import Parcel
 
 STALE = "60000"
 """Milliseconds after which a message is of no use: its runs have been offered again long before."""

@@ -10,8 +10,8 @@ from redis.exceptions import RedisError
 
 from foliot.cluster.celery import message
 from foliot.cluster.celery.app import PATIENCE, step
+from foliot.cluster.parcel import Parcel
 from foliot.core.errors import Unavailable
-from foliot.engine.broker import Parcel
 
 BATCH = 500
 

@@ -14,8 +14,8 @@ from celery.worker import WorkController, state
 from foliot.cluster.celery.app import TASK, make_app, queue_of
 from foliot.cluster.celery.message import Malformed, opened
 from foliot.cluster.celery.monitor import RunMonitor
+from foliot.cluster.parcel import Receive
 from foliot.core.threads import WORK
-from foliot.engine.broker import Receive
 
 THREADS = 4
 """Parcels that are being taken at once; runs take slots of the event loop, not threads."""

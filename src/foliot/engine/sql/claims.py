@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, TextClause, Update, and_, bindparam, func, null, or_, select, text, update
 
 from foliot.core.ids import new_id
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.run import AGEING, CLAIMABLE, PRIORITIES, Fence, RunState, order_key
+from foliot.engine.model.run import AGEING, CLAIMABLE, Fence, RunState, order_key
 from foliot.engine.model.views import Admit, Claimed, Ending, Finished, Wait
 from foliot.engine.sql import endings as ends
 from foliot.engine.sql import queue_pauses

@@ -20,12 +20,13 @@ from sqlalchemy import (
     text,
 )
 
+from foliot.core.time.trigger import Type
 from foliot.db.columns import Document, Moment, blob, key, prose
 from foliot.db.metadata import metadata, one_of, tenant, where_set
 from foliot.engine.model.ledger import Fate
 from foliot.engine.model.node import Wish
 from foliot.engine.model.run import OPEN, Origin, RunState
-from foliot.engine.model.schedule import Status, Type
+from foliot.engine.model.schedule import Status
 
 schedules = Table(
     "schedules",

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import TextClause, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import moment_out
 from foliot.db.dialects import Dialect
-from foliot.engine.model.run import AGEING, PRIORITIES
+from foliot.engine.model.run import AGEING
 from foliot.features.articles.model.article import QUEUE
 from foliot.features.articles.model.fetch import Avoid
 from foliot.features.articles.sql import hosts

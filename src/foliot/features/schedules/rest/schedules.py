@@ -12,8 +12,9 @@ from foliot.commands.cursor import Cursors
 from foliot.core.access import Thing, Verb
 from foliot.core.document import moment
 from foliot.core.time.preview import Preview
+from foliot.core.time.trigger import Type
 from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule, Status, Type
+from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import RunView
 from foliot.features.filters.usecases import Searching
 from foliot.features.runs.usecases.runs import Runs

@@ -18,7 +18,7 @@ from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.presets.model import Planned, Preset
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.declared import Declaring, Fate, Made, edited
-from foliot.features.tasks.model.ports import Tasks
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 
@@ -36,7 +36,7 @@ class Presets:
 
     store: Database
     feed: Feed
-    tasks: Tasks
+    tasks: TaskCatalogue
     declaring: Declaring
     presets: Mapping[str, Preset]
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import NotFound
 from foliot.engine.model.views import RunView
-from foliot.features.tasks.model.ports import TaskView
+from foliot.features.tasks.model.view import TaskView
 from foliot.features.tasks.usecases import Tasks
 from foliot.servers.http import encode, models
 from foliot.servers.http.bodies import Model, Priority, Queue, body

@@ -25,27 +25,11 @@ from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.audit_log.usecases import Change, entry
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.tasks.model.ports import Tasks as Known
-from foliot.features.tasks.model.ports import TaskView
+from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.model.view import TaskView
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 KIND = "task"
-
-
-class NoTasks:
-    """Of a process that knows none."""
-
-    def views(self, tenant_id: str) -> Sequence[TaskView]:
-        return ()
-
-    def view(self, name: str, tenant_id: str) -> TaskView | None:
-        return None
-
-    def faults(self) -> Sequence[str]:
-        return ()
-
-
-NO_TASKS = NoTasks()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +41,7 @@ class Tasks:
     feed: Feed
     limiter: Limiter
     schedules: Schedules
-    known: Known
+    known: TaskCatalogue
     new_id: Callable[[str], str]
 
     def list(self, caller: Caller) -> Sequence[TaskView]:

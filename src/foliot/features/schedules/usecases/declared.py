@@ -25,7 +25,7 @@ from foliot.features.schedules.model.document import document
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
 from foliot.features.schedules.usecases.schedules import Owner, Schedules
-from foliot.features.tasks.model.ports import Tasks
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.wakeups.feed import SCHEDULES_TOPIC
 
 FROM_CODE = "code"
@@ -144,7 +144,7 @@ class Declarer:
     """Makes, when a process starts, the schedules that its tasks declare; for the tenant that keeps the house."""
 
     store: Database
-    tasks: Tasks
+    tasks: TaskCatalogue
     declaring: Declaring
     name: str = "declarer"
     topics: Sequence[str] = ()

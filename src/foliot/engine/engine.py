@@ -37,7 +37,7 @@ from foliot.engine.slots import Slots
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.ticker import Ticker
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog, holders
-from foliot.features.articles.actor.batches import BatchOpener
+from foliot.features.articles.actor.actors import ArticleActors
 from foliot.features.articles.actor.fetcher import Gatherer, Gathering
 from foliot.features.articles.actor.recorder import Filer
 from foliot.features.audit_log.actor import Chainer
@@ -300,39 +300,19 @@ class Engine:
         """Those who fetch articles, wherever runs are executed."""
         if self.gathering is None or not self._executes:
             return []
-        pace = self.pace
-        self._gatherer = Gatherer(
+        made = ArticleActors(
             clock=self.clock,
             store=self.store,
             feed=self.feed,
-            how=self.gathering,
+            meter=self.meter,
             worker=self.node_id,
-            lease=timedelta(seconds=pace.lease * pace.scale),
-            longest_rest=pace.tick,
+            pace=self.pace,
             queues=self.queues,
-            places=Slots(failures=self.slots.failures, wait=self.slots.wait),
-        )
-        self._filer = Filer(
-            clock=self.clock,
-            store=self.store,
-            feed=self.feed,
-            gatherer=self._gatherer,
-            heartbeat=pace.heartbeat * pace.scale,
-            sweep=pace.sweep * pace.scale,
-            meter=self.meter,
             monitor=None if self.intake is None else self.intake.monitor,
-            steady_for=self.timekeeper.steady_for,
         )
-        opener = BatchOpener(
-            clock=self.clock,
-            store=self.store,
-            feed=self.feed,
-            meter=self.meter,
-            longest_rest=pace.tick,
-            queues=self.queues,
-            monitor=self._filer.monitor,
-        )
-        return [self._gatherer, opener]
+        self._gatherer = made.fetcher(self.gathering, self.slots)
+        self._filer = made.recorder(self._gatherer, self.timekeeper.steady_for)
+        return [self._gatherer, made.opener()]
 
     def _guard(self) -> Watchdog:
         pace, publisher = self.pace, self._publisher

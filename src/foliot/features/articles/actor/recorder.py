@@ -18,6 +18,7 @@ from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp
 from foliot.engine.model.run import Fence, Lost, Problem
 from foliot.engine.pace import Spacing
+from foliot.engine.sql.leases import longest
 from foliot.features.articles.actor.batches import count_ended
 from foliot.features.articles.actor.fetch import Fetch
 from foliot.features.articles.actor.fetcher import Gatherer
@@ -176,7 +177,7 @@ class Filer:
             return 0
         now = self.clock.now()
         async with self.store.begin() as tx:
-            expired = await SqlArticles(tx).lock_expired(now, SWEEP)
+            expired = await SqlArticles(tx).lock_expired(now, SWEEP, longest(self.gatherer.lease))
             endings = [self._lost(*one, now) for one in expired]
             told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
             # A job that was ended without our knowing waits for nothing any more.

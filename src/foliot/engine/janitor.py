@@ -16,6 +16,7 @@ from foliot.engine.model.run import Failed, Lost, Problem
 from foliot.engine.model.views import Claimed, Ending, Finished
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.leases import longest
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -29,9 +30,6 @@ THIN_BATCH = 20
 COUNTED_EACH = 3600.0
 """Seconds after which what tenants have stored is counted anew."""
 NODES_KEPT = timedelta(hours=24)
-
-LONGEST, LEAST_LONGEST = 20, timedelta(minutes=1)
-"""No process gives a lease that is so many times as long as ours: one that is was given by a clock that was ahead."""
 
 MOST_LOST = 5
 """So often in a row whoever holds a parked run may vanish; then the run is to blame."""
@@ -88,7 +86,7 @@ class Janitor:
             # Leases were given by the time before the step: whoever lives renews its own by the new one first.
             return 0
         async with self.store.begin() as tx:
-            expired = await SqlClaims(tx).lock_expired(now, BATCH, max(self.lease * LONGEST, LEAST_LONGEST))
+            expired = await SqlClaims(tx).lock_expired(now, BATCH, longest(self.lease))
             # An effect that goes on elsewhere has not gone with whoever looked after it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]

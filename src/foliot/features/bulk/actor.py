@@ -14,6 +14,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
+from foliot.engine.pace import rest_until
 from foliot.features.bulk.item_action import Errand, Hands
 from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
 from foliot.features.bulk.model.item import BULKS_TOPIC, Item, bulk_topic
@@ -63,7 +64,7 @@ class Hauler:
             self._judged.clear()
             return Hauled(0, self.period)
         if due > now:
-            return Hauled(0, min(self.period, (due - now).total_seconds()))
+            return Hauled(0, rest_until(due, now, self.period))
         async with self.store.begin() as tx:
             held = await SqlBulks(tx).claim(self.holder, now, LEASE, AT_ONCE)
         if not held:

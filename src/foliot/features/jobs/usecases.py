@@ -18,13 +18,13 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
 from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.run_items import Items
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.model.article import Counts
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.model.job import Items
 from foliot.features.crawls.sql.requests import SqlCrawls
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules

@@ -46,7 +46,7 @@ class Together(Generic[Q, A]):
         line = self._lines.get(tenant_id)
         if line is None:
             line = self._lines[tenant_id] = deque()
-            # A task of its own, which no disconnecting client can cancel; requests that arrive before it starts join it.
+            # A task of its own, which no client can cancel; requests that arrive before it starts join.
             serving = asyncio.create_task(self._serve(tenant_id, line, write), name="together")
             self._serving.add(serving)
             serving.add_done_callback(self._serving.discard)

@@ -31,7 +31,7 @@ SHORTEST = 4.0
 
 TRIES = 5
 
-OPEN = "/api/runs?status=queued,running,retrying&limit=50"
+OPEN = "/api/runs?state=queued,running,retrying&limit=50"
 
 
 class Hindered(Exception):

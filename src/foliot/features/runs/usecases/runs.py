@@ -44,18 +44,18 @@ class Runs:
     """Whoever reads a long log from its beginning takes turns with the others who do."""
 
     async def list(self, caller: Caller, page: Page, **filters: str | None) -> Sequence[RunView]:
-        """`filters`: status, schedule_id, kind, queue."""
+        """`filters`: state, schedule_id, kind, queue."""
         demand(caller, Verb.READ, Thing.RUN)
         async with self.store.read(caller.tenant_id) as tx:
             filters["queue"] = same_queue(filters.get("queue") or "") or None
             return await with_attempts(tx, await SqlRuns(tx).find(caller.tenant_id, page, **filters))
 
-    async def of_schedule(self, caller: Caller, schedule_id: str, page: Page, status: str | None) -> Sequence[RunView]:
+    async def of_schedule(self, caller: Caller, schedule_id: str, page: Page, state: str | None) -> Sequence[RunView]:
         """The runs of one schedule, newest first."""
         demand(caller, Verb.READ, Thing.RUN)
         async with self.store.read(caller.tenant_id) as tx:
             await find_schedule(tx, caller, schedule_id)
-            found = await SqlRuns(tx).find(caller.tenant_id, page, schedule_id=schedule_id, status=status)
+            found = await SqlRuns(tx).find(caller.tenant_id, page, schedule_id=schedule_id, state=state)
             return await with_attempts(tx, found)
 
     async def get(self, caller: Caller, run_id: str) -> RunView:

@@ -121,7 +121,7 @@ async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = F
     await feed.start()
     stack.push_async_callback(feed.close)
     egress = await stack.enter_async_context(HttpEgress(loopback=True, per_host=SLOTS))
-    actions = GivenActions.of(Articles(store=store, feed=feed, targets=egress))
+    actions = GivenActions.of(Articles(targets=egress))
     how: Gathering | None = None
     if fetch:
         made = reading(Settings.load(_unlimited()), egress, clock)

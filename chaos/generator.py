@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 
 from chaos import kinds
 from chaos.doors import Answer, Doors
-from chaos.history import Scribe, at
+from chaos.history import DELETED, Scribe, at
 from chaos.kinds import KINDS
 from chaos.requests import Requests
 
@@ -31,7 +32,17 @@ SHORTEST = 4.0
 
 TRIES = 5
 
+REST = 2.5
+"""Seconds for which a schedule is paused at least, so that it passes over an instant."""
+
+REPEATED = 0.3
+"""The share of requests that are sent a second time with the same key, though they were answered."""
+
+DELETED_EACH = 5
+"""At the end one in so many schedules is deleted instead of paused."""
+
 OPEN = "/api/runs?state=queued,running,retrying&limit=50"
+WAITING = "/api/runs?state=queued,retrying&limit=50"
 
 
 class Hindered(Exception):
@@ -47,8 +58,13 @@ class Standing:
     place: int
     rule: Mapping[str, Any]
     version: int
-    paused: bool = False
+    paused_at: float | None = None
+    """By the monotonic clock; None while it is active."""
     ends: bool = False
+
+    @property
+    def paused(self) -> bool:
+        return self.paused_at is not None
 
 
 @dataclass(slots=True)
@@ -108,14 +124,16 @@ class Generator:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what is being asked, then pause every schedule: nothing comes due any more."""
+        """Finish what is being asked, then pause or delete every schedule: nothing comes due any more."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
         if self._failure:
             raise self._failure[0]
-        for one in self.schedules:
-            if not one.paused:
+        for number, one in enumerate(self.schedules):
+            if number % DELETED_EACH == DELETED_EACH - 1:
+                self._delete(one)
+            elif not one.paused:
                 self._pause(one)
 
     def _work(self) -> None:
@@ -130,8 +148,9 @@ class Generator:
         if self._requests is not None and self.chance.random() < 0.5:
             self._requests.one([one.id for one in self.schedules if KINDS[one.kind].reasons])
             return
-        if one.paused:
-            self._resume(one)
+        rested = [one for one in self.schedules if one.paused_at and time.monotonic() - one.paused_at > REST]
+        if one.paused or (rested and self.chance.random() < 0.4):
+            self._resume(one if one.paused else rested[0])
             return
         verbs: Sequence[tuple[Any, int]] = (
             (self._pause, 3),
@@ -152,14 +171,25 @@ class Generator:
             return
         self._expect(200, status, answer, "pause")
         self._changed(one, answer, began)
-        one.paused = True
+        one.paused_at = time.monotonic()
         self.scribe.tell("rest", schedule=one.id, since=answer["updated_at"])
+
+    def _delete(self, one: Standing) -> None:
+        """A deleted schedule is still answered, and says since when."""
+        self.asked["delete"] += 1
+        status, answer = self.doors.insist("DELETE", f"/api/schedules/{one.id}")
+        self._expect(204, status, answer, "delete")
+        status, answer = self.doors.insist("GET", f"/api/schedules/{one.id}")
+        self._expect(200, status, answer, "a deleted schedule")
+        if answer["status"] != DELETED:
+            self.scribe.tell("wrong", what=f"G12: {one.id} was deleted, and is {answer['status']}")
+        self.scribe.tell("rest", schedule=one.id, since=answer["updated_at"], why=DELETED)
 
     def _resume(self, one: Standing) -> None:
         began = datetime.now(UTC)
         answer = self._posted(f"/api/schedules/{one.id}/resume", 200)
         self._changed(one, answer, began)
-        one.paused = False
+        one.paused_at = None
         self._era(one, answer["updated_at"])
 
     def _edit(self, one: Standing) -> None:
@@ -180,8 +210,11 @@ class Generator:
         self.scribe.tell("run-now", run=self._posted(f"/api/schedules/{one.id}/run-now", 202)["id"])
 
     def _cancel(self, _: Standing) -> None:
-        status, page = self.doors.insist("GET", OPEN)
-        self._expect(200, status, page, "list")
+        for path in self.chance.choice(((WAITING, OPEN), (OPEN,))):
+            status, page = self.doors.insist("GET", path)
+            self._expect(200, status, page, "list")
+            if page["items"]:
+                break
         if not page["items"]:
             return
         run = self.chance.choice(page["items"])["id"]
@@ -208,7 +241,15 @@ class Generator:
     def _post(self, path: str, body: Any = None) -> Answer:
         self._keys += 1
         self.asked[path.rpartition("/")[2]] += 1
-        return self.doors.insist("POST", path, body or {}, {"Idempotency-Key": f"chaos-{self._keys}"})
+        sent = ("POST", path, body or {}, {"Idempotency-Key": f"chaos-{self._keys}"})
+        status, answer = self.doors.insist(*sent)
+        if status < 300 and self.chance.random() < REPEATED:
+            self.asked["repeated"] += 1
+            again = self.doors.insist(*sent)
+            if again != (status, answer):
+                told = f"answered {status} {answer}, then {again[0]} {again[1]}"
+                self.scribe.tell("wrong", what=f"G14: POST {path} was sent twice with one key: {told}")
+        return status, answer
 
     def _posted(self, path: str, wanted: int, body: Any = None) -> Any:
         status, answer = self._post(path, body)
@@ -225,9 +266,9 @@ class Generator:
         """One change, and its moment within the time in which it was asked for."""
         moment = at(answer["updated_at"])
         if not began - SKEW <= moment <= datetime.now(UTC) + SKEW:
-            self.scribe.tell("wrong", what=f"{one.id} says it changed {moment}, but was asked from {began} on")
+            self.scribe.tell("wrong", what=f"G16: {one.id} says it changed {moment}, but was asked from {began} on")
         if answer["version"] != one.version + 1:
-            self.scribe.tell("wrong", what=f"{one.id} went from version {one.version} to {answer['version']}")
+            self.scribe.tell("wrong", what=f"G14: {one.id} went from version {one.version} to {answer['version']}")
         one.version = answer["version"]
 
     def _era(self, one: Standing, since: str) -> None:

@@ -48,7 +48,7 @@ KINDS: Mapping[str, Kind] = {
     "latest": Kind(0.05, catchup={"mode": "latest", "grace_seconds": 1}, reasons=frozenset({"catchup_latest"})),
     "bounded": Kind(
         0.04,
-        catchup={"mode": "all", "max_runs": 3, "grace_seconds": 1, "window_seconds": 4},
+        catchup={"mode": "all", "max_runs": 3, "grace_seconds": 1, "window_seconds": 2},
         reasons=frozenset({"catchup_all"}),
     ),
 }

@@ -118,7 +118,7 @@ async def house(url: str) -> AsyncIterator[House]:
     await migrate(url)
     store, clock, feed = Database(url), StoreClock(), MemoryFeed()
     await feed.start()
-    actions = GivenActions.of(Articles(store=store, feed=feed, targets=Anywhere()))
+    actions = GivenActions.of(Articles(targets=Anywhere()))
     made = House(store, use_cases(store, clock, feed, actions), feed, clock, actions)
     try:
         yield made

@@ -22,13 +22,18 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`killer` is a pytest node; `fast` ones need no server; those of the `suite` are tried by every `make test`."""
+    """`killer` is a pytest node; `fast` ones need no server; those of the `suite` are tried by every `make test`.
+
+    A `campaign` of `chaos/`, by its arguments, is run instead of a test: it must report the `guarantee` as violated.
+    """
 
     name: str
     edits: tuple[Edit, ...]
-    killer: str
+    killer: str = ""
     fast: bool = True
     suite: bool = False
+    guarantee: str = ""
+    campaign: tuple[str, ...] = ()
 
 
 def _on_sqlite(test: str) -> str:
@@ -45,7 +50,7 @@ _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _TURNS = "src/foliot/engine/sql/tenant_turns.py"
 _CRAWLS = "src/foliot/features/crawls/sql/requests.py"
 
-_CRAWL = "src/foliot/actions/crawl/"
+_CRAWL = "src/foliot/features/crawls/action/"
 _CRAWL_FAULTS = "tests/integration/test_crawl_faults.py::"
 _CRAWL_LOG = "tests/unit/test_crawl_log.py::"
 
@@ -389,12 +394,12 @@ MUTANTS = (
         "crawl: written down after it was started",
         (
             Edit(
-                _CRAWL + "starting.py",
+                _CRAWL + "start.py",
                 "ctx.attempt))\n        await ctx.note(handle.as_dict())\n        try:\n",
                 "ctx.attempt))\n        try:\n",
             ),
             Edit(
-                _CRAWL + "starting.py",
+                _CRAWL + "start.py",
                 "        self.nodes.sent(handle.node)\n",
                 "        self.nodes.sent(handle.node)\n        await ctx.note(handle.as_dict())\n",
             ),
@@ -403,19 +408,19 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: a start without an answer is repeated at once",
-        (Edit(_CRAWL + "starting.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
+        (Edit(_CRAWL + "start.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
         f"{_CRAWL_FAULTS}test_a_start_without_an_answer_is_looked_for_and_done_once[False]",
     ),
     Mutant(
         "crawl: names are not looked up again when it is started",
-        (Edit(_CRAWL + "starting.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
+        (Edit(_CRAWL + "start.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
         f"{_CRAWL_FAULTS}test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
     ),
     Mutant(
         "crawl: items of a look are forgotten",
         (
             Edit(
-                _CRAWL + "sight.py",
+                _CRAWL + "crawl_check.py",
                 "return Parked(self.handle.as_dict(), after, tuple(self.got.items))",
                 "return Parked(self.handle.as_dict(), after)",
             ),
@@ -431,7 +436,7 @@ MUTANTS = (
         "crawl: text of a page ends it",
         (
             Edit(
-                _CRAWL + "scrapylog.py",
+                _CRAWL + "scrapy_log.py",
                 "ended[1] if ended else None\n        if ended is None:\n            self.stats = {}\n",
                 "ended[1] if ended else self.closed\n",
             ),
@@ -442,7 +447,7 @@ MUTANTS = (
         "crawl: a silent node is never given up",
         (
             Edit(
-                _CRAWL + "watching.py",
+                _CRAWL + "watcher.py",
                 'return Failed(Problem("node_lost", message))',
                 "return sight.park(self._wait(now))",
             ),
@@ -451,7 +456,7 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: a round takes in everything",
-        (Edit(_CRAWL + "copying.py", "        self.lines -= lines\n", ""),),
+        (Edit(_CRAWL + "copier.py", "        self.lines -= lines\n", ""),),
         f"{_CRAWL_FAULTS}test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
     ),
     Mutant(

@@ -202,7 +202,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     grpc = GrpcCall(calls=calls, clock=clock)
     pipes = piping(settings, store, egress, wallet)
     tasks = tasking(settings, store, clock, egress, grpc, calls, pipes.outside.apart)
-    articles = Articles(store=store, feed=feed, targets=egress)
+    articles = Articles(targets=egress)
     read = reading(settings, egress, clock) if engine else None
     webhook = Webhook(egress=egress, secrets=wallet)
     known: tuple[Action, ...] = (webhook, crawl, articles, grpc, tasks.action, pipes.action)

@@ -1,4 +1,4 @@
-"""The settings that say how runs come to workers on other machines."""
+"""Settings of the broker between schedulers and workers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _RULE = (
     "redis://:password@host:6379/0 or rediss://…, with / : @ # and ? in a password percent-encoded"
 )
 _OTHERS = {"pyamqp": "amqp"}
-"""What Celery calls the same."""
+"""Celery's names for the same settings."""
 
 
 def broker_url(text: str) -> Secret:
-    """One URL, or several of one cluster of RabbitMQ, parted by semicolons."""
+    """One URL, or those of a RabbitMQ cluster, separated by semicolons."""
     urls = [_one(part.strip()) for part in text.split(";") if part.strip()]
     kinds = {url.partition("://")[0] for url in urls}
     if not urls or len(kinds) > 1 or (len(urls) > 1 and not kinds <= {"amqp", "amqps"}):
@@ -47,7 +47,7 @@ def _one(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Carrying:
-    """How runs come to workers on other machines."""
+    """Settings of the broker."""
 
     broker_url: Secret | None = field(
         default=None,

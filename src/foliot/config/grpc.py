@@ -1,4 +1,4 @@
-"""The settings of the gRPC door."""
+"""Settings of the gRPC server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foliot.core.errors import Invalid
 
 USUAL_PORT = 50054
 OFF = "off"
-"""How no gRPC door is written."""
+"""The value that turns the gRPC server off."""
 
 
 def grpc_port(text: str) -> int | str | None:
-    """Kubernetes gives every process a variable GRPC_PORT beside a service called grpc: no port, and not meant."""
+    """Kubernetes sets GRPC_PORT beside a service named grpc: it holds a URL, not a port, and is ignored."""
     if text.startswith("tcp://"):
         return None
     if text.lower() == OFF:
@@ -31,7 +31,7 @@ def grpc_port(text: str) -> int | str | None:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Rpc:
-    """Where the gRPC door listens, and what it shows."""
+    """Settings of the gRPC server."""
 
     grpc_host: str | None = field(
         default=None,
@@ -75,7 +75,7 @@ class Rpc:
 
 
 def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, str]]) -> list[Invalid]:
-    """What is wrong between them and the rest."""
+    """Checks rules between these settings and the others."""
     found = []
     host = values["grpc_host"]
     if host is not None and not reading.is_loopback(host) and not any(values[name] for name in access.SOURCES):

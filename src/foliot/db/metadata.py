@@ -29,6 +29,6 @@ def tenant() -> Column[str]:
 
 
 def where_set(column: str) -> dict[str, object]:
-    """A partial index where the database knows them."""
+    """A partial index where the database supports them."""
     condition = text(f"{column} IS NOT NULL")
     return {"postgresql_where": condition, "sqlite_where": condition}

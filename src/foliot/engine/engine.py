@@ -37,6 +37,7 @@ from foliot.engine.slots import Slots
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.ticker import Ticker
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog, holders
+from foliot.features.articles.actor.batches import BatchOpener
 from foliot.features.articles.actor.fetcher import Gatherer, Gathering
 from foliot.features.articles.actor.recorder import Filer
 from foliot.features.audit_log.actor import Chainer
@@ -318,9 +319,20 @@ class Engine:
             gatherer=self._gatherer,
             heartbeat=pace.heartbeat * pace.scale,
             sweep=pace.sweep * pace.scale,
+            meter=self.meter,
+            monitor=None if self.intake is None else self.intake.monitor,
             steady_for=self.timekeeper.steady_for,
         )
-        return [self._gatherer]
+        opener = BatchOpener(
+            clock=self.clock,
+            store=self.store,
+            feed=self.feed,
+            meter=self.meter,
+            longest_rest=pace.tick,
+            queues=self.queues,
+            monitor=self._filer.monitor,
+        )
+        return [self._gatherer, opener]
 
     def _guard(self) -> Watchdog:
         pace, publisher = self.pace, self._publisher

@@ -10,7 +10,7 @@ import structlog
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.executor import conclude
+from foliot.engine.conclusion import conclude
 from foliot.engine.model.run import Failed, Lost, Problem
 from foliot.engine.model.views import KEYS_KEPT, Claimed, Ending, Finished
 from foliot.engine.ready_times import Alarm

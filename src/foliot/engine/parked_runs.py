@@ -13,7 +13,8 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.broker import Monitor
-from foliot.engine.executor import MARGIN, announce, conclude, park
+from foliot.engine.conclusion import announce, conclude
+from foliot.engine.executor import MARGIN, park
 from foliot.engine.group_writer import HEAVY, Entry, Writer, weight
 from foliot.engine.meter import Meter
 from foliot.engine.model.event import EventType, Line
@@ -151,7 +152,7 @@ class Watcher:
             elif visit.claimed.ended:
                 self._gone.append(visit.claimed.fence)
             else:
-                self._unwritten.append((visit.claimed, conclude(visit.claimed, answer, now, lines=visit)))
+                self._unwritten.append((visit.claimed, conclude(visit.claimed, answer, now, lines=visit.take_lines())))
         return failed
 
     def _again(self, visit: Visit, now: datetime) -> Parking:

@@ -20,6 +20,12 @@ time somebody looks at what has become of it.
 
 Final states are final: nothing leaves success, partial, failed, dead_letter or cancelled.
 A buffered run is queued and waits for its predecessor: it has no place in the order yet.
+
+A batch is a run that is made of items, each of which is claimed work of its own. No executor claims it: it is queued
+until its items exist and parked from the transaction that creates them, and the transaction that ends its last item
+ends it.
+
+    created ──▶ queued ── its items are created ──▶ parked ── its last item ends ──▶ success, partial, failed, …
 """
 
 from __future__ import annotations
@@ -35,6 +41,12 @@ AGEING = timedelta(seconds=30)
 """Each step of priority is worth this much waiting, so that nothing starves."""
 
 MANUAL_QUEUE = "manual"
+
+BATCH_KINDS = frozenset({"articles"})
+"""Kinds of actions whose runs are batches. A name and no more: the statements that create and release runs need to know
+which of them must not become claimable."""
+BATCH_CHECK = timedelta(minutes=1)
+"""How often an open batch is checked although the end of its last item ends it."""
 
 
 class RunState(StrEnum):

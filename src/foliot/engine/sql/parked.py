@@ -23,8 +23,6 @@ from foliot.engine.model.views import Claimed
 from foliot.engine.sql.claimed_row import ROW, Holding, until
 from foliot.engine.sql.log_chunks import Scribe, told_columns
 from foliot.engine.sql.tables import log_chunks, runs
-from foliot.features.articles.model.article import KIND
-from foliot.features.articles.sql import batches
 from foliot.features.crawls.sql.items import write_items
 
 _ROW = (*ROW, runs.c.state, runs.c.handle, runs.c.lost_looks, runs.c.poll_at)
@@ -35,7 +33,6 @@ OVERDUE = timedelta(seconds=5)
 _HELD = (
     runs.c.id,
     runs.c.tenant_id,
-    runs.c.kind,
     runs.c.epoch,
     runs.c.token,
     runs.c.state,
@@ -167,13 +164,11 @@ class SqlParked(Statements):
         if brought:
             await write_items(self.conn, self.dialect, brought)
         nothing: list[Any] = [None] * len(held)
-        over = await batches.over(self.conn, self.dialect, [row.id for row, _ in held if row.kind == KIND])
         values = {
             **(told_columns(tolds) if any(parking.lines for _, parking in held) else {}),
-            # Asked for, or done, while somebody looked who did not know: look again at once.
+            # A cancel that whoever looked did not know of: look again at once.
             "poll_at": [
-                now if row.id in over or (row.cancel_requested and not parking.cancelling) else parking.poll_at
-                for row, parking in held
+                now if row.cancel_requested and not parking.cancelling else parking.poll_at for row, parking in held
             ],
             "lease_until": nothing,
             "worker": nothing,

@@ -9,7 +9,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, union_all, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.commands.idempotency_tables import requests
 from foliot.core.errors import Invalid
@@ -196,7 +197,7 @@ class SqlUpkeep(Statements):
         """`count` of the runs whose effect goes on elsewhere, and `oldest`: when the next look at one is due."""
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
         waiting = select(func.count(), func.min(runs.c.poll_at)).where(
-            runs.c.poll_at.is_not(None), runs.c.finished_at.is_(None), *mine
+            runs.c.poll_at.is_not(None), runs.c.state == RunState.RUNNING, *mine
         )
         count, oldest = (await self.conn.execute(waiting)).one()
         looked_at = select(func.count()).where(runs.c.lease_until.is_not(None), runs.c.handle.is_not(None), *mine)
@@ -208,22 +209,22 @@ class SqlUpkeep(Statements):
         counts = Counter({RunState(state).value: count for state, count in await self.conn.execute(claimable)})
         for state, column in (
             (RunState.QUEUED, runs.c.buffered_of),
+            # Of batches whose items are not there yet.
+            (RunState.QUEUED, runs.c.poll_at),
             (RunState.RUNNING, runs.c.lease_until),
             (RunState.RUNNING, runs.c.poll_at),
         ):
-            there = (column.is_not(None), runs.c.finished_at.is_(None), *mine)
+            there = (column.is_not(None), runs.c.state == state, *mine)
             counts[state.value] += await self.conn.scalar(select(func.count()).select_from(runs).where(*there)) or 0
         return {state: count for state, count in counts.items() if count}
 
     async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
         """How many runs wait in each queue, and since when the oldest does; read through an index."""
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
-        depth = await self.conn.execute(
-            select(runs.c.lane, func.count(), func.min(runs.c.ready_at))
-            .where(runs.c.lane.is_not(None), *mine)
-            .group_by(runs.c.lane)
-        )
-        return {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth}
+        return {
+            queue: {"depth": count, "oldest": oldest}
+            for queue, (count, oldest) in (await waiting_by_queue(self.conn, *mine)).items()
+        }
 
     async def probe(self) -> None:
         """A write that changes nothing: whether the database would take one."""
@@ -236,6 +237,19 @@ class SqlUpkeep(Statements):
             return wall()
         moment: datetime = (await self.conn.execute(select(clock))).scalar_one()
         return moment
+
+
+async def waiting_by_queue(conn: AsyncConnection, *mine: ColumnElement[bool]) -> dict[str, tuple[int, datetime]]:
+    """How many runs wait in each queue, and since when the oldest could start: runs with a lane, and batches."""
+    claimable = select(runs.c.lane.label("queue"), func.count().label("waiting"), func.min(runs.c.ready_at).label("at"))
+    unopened = select(runs.c.queue, func.count(), func.min(runs.c.ready_at))
+    parts = union_all(
+        claimable.where(runs.c.lane.is_not(None), *mine).group_by(runs.c.lane),
+        # Each through an index of its own, both of which hold nothing but work at hand.
+        unopened.where(runs.c.poll_at.is_not(None), runs.c.state == RunState.QUEUED, *mine).group_by(runs.c.queue),
+    ).subquery()
+    query = select(parts.c.queue, func.sum(parts.c.waiting), func.min(parts.c.at)).group_by(parts.c.queue)
+    return {queue: (int(count), oldest) for queue, count, oldest in await conn.execute(query)}
 
 
 _PRUNED = (

@@ -19,7 +19,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.event import Event, EventType, Line
 from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
-from foliot.engine.sql import metric_counters, stored_bytes
+from foliot.engine.sql import batch_rows, metric_counters, stored_bytes
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.log_chunks import Scribe, told_columns, unpack
 from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
@@ -62,6 +62,8 @@ class SqlRuns(Statements):
             "parent_id": [request.parent_id for request in requests],
             "fills": [request.fills for request in requests],
         }
+        columns = batch_rows.without_lane(columns, columns["kind"])
+        columns = batch_rows.born_parked(columns, requests, now)
         if told:
             await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
         else:

@@ -23,13 +23,12 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.features.articles.model.article import KIND, QUEUE, Counts
 from foliot.features.articles.model.fetch import ItemView, Previous, Wish
 from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.audit_log.usecases import Change, record
 from foliot.features.schedules.usecases.schedules import Schedules, find_run
 from foliot.wakeups.feed import ARTICLES_TOPIC, RUNS_TOPIC, Feed
 
 FRESH = timedelta(days=1)
-NOTING = 10
-"""How often it is tried to park a job: its articles go on meanwhile, and nothing is done twice."""
 MOST_AGE = 365 * 24 * 3600
 
 
@@ -55,7 +54,7 @@ class Articles:
     """How old a page may be that is given without fetching it again, when the request says nothing."""
 
     async def submit(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Submitted:
-        """A new job: everything it wants is noted, and what is fresh is there at once."""
+        """A new batch with its items, parked from the start; one whose pages are all fresh has ended."""
         demand(caller, Verb.RUN, Thing.ARTICLE)
         fields = Fields.of("", raw)
         ignore_cache = fields.flag("ignore_cache", default=False)
@@ -94,12 +93,14 @@ class Articles:
                 origin=Origin.MANUAL,
                 queue=QUEUE,
                 priority=min((wish.priority for wish in wanted), default=DEFAULT_PRIORITY),
-                max_attempts=NOTING,
+                max_attempts=1,
                 timeout_seconds=None,
                 action={"max_age_seconds": int(max_age.total_seconds())},
+                parked=True,
             )
             await SqlRuns(tx).add([request], now)
             counts = await SqlArticles(tx).submit(caller.tenant_id, request.id, wanted, now, max_age)
+            await SqlBatchRuns(tx).begin(request.id, counts, now)
             became = {"articles": counts.total, "cached": counts.cached}
             await record(tx, caller, now, Change("create", Thing.ARTICLE, request.id, became=became))
             submitted = Submitted(await find_run(tx, caller, request.id), counts)

@@ -110,8 +110,6 @@ class Job:
         runs = self.run is not None and not self.run.state.final
         if self.schedule is not None and self.schedule.status is Status.DELETED and not runs:
             return JobStatus.CANCELLED
-        if runs and self.counts is not None:
-            return _under_way(self.counts)
         return JobStatus.PENDING if self.run is None else STATUS[self.run.state]
 
     @property
@@ -147,11 +145,6 @@ class Job:
             told = {"total": counts.total, "completed": counts.completed, "failed": counts.failed}
             return told | {"cancelled": counts.cancelled}
         return _inside(self.run, "progress", dict)
-
-
-def _under_way(counts: Counts) -> JobStatus:
-    """Of a job whose articles are noted: they are fetched whether or not somebody has looked at its run yet."""
-    return JobStatus.FINISHED if counts.completed == counts.total else JobStatus.RUNNING
 
 
 def spider_job_id(run: RunView) -> str | None:
@@ -205,7 +198,7 @@ class Jobs:
         states = states_of(status)
         async with self.store.read(caller.tenant_id) as tx:
             kinds = KINDS if kind is None else {kind}
-            ids, total = await SqlCrawls(tx).jobs(caller.tenant_id, kinds, states, limit, skip, noted=_noted(status))
+            ids, total = await SqlCrawls(tx).jobs(caller.tenant_id, kinds, states, limit, skip)
             found = await SqlRuns(tx).several(caller.tenant_id, ids)
             counts = await _counts(tx, found)
         return [Job(run.id, run, counts=counts.get(run.id)) for run in found], total
@@ -315,12 +308,6 @@ async def _find(tx: Transaction, caller: Caller, job_id: str) -> Job:
         if run is not None and run.kind in KINDS:
             return Job(job_id, run, counts=(await _counts(tx, [run])).get(job_id))
     raise NotFound("job", job_id)
-
-
-def _noted(status: str | None) -> bool | None:
-    """Whether runs that wait are meant whose articles are noted, which are under way, or only the others."""
-    wanted = None if status is None else _ALIASES.get(status.lower(), status.lower())
-    return {JobStatus.RUNNING.value: True, JobStatus.PENDING.value: False}.get(wanted or "")
 
 
 def states_of(status: str | None) -> Collection[RunState]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import structlog
@@ -13,13 +13,16 @@ import structlog
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.engine.broker import Monitor
+from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp
 from foliot.engine.model.run import Fence, Lost, Problem
+from foliot.features.articles.actor.batches import count_ended
 from foliot.features.articles.actor.fetch import Fetch
 from foliot.features.articles.actor.fetcher import SHORTEST, Gatherer
 from foliot.features.articles.model.fetch import Scraped, Told
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, PARKED_TOPIC, Feed, run_topic
+from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 GROUP = 200
 HEAVY = 4 * 1024 * 1024
@@ -53,6 +56,8 @@ class Filer:
     gatherer: Gatherer
     heartbeat: float
     sweep: float
+    meter: Meter = field(default_factory=Meter)
+    monitor: Monitor | None = None
     steady_for: Callable[[], float] = lambda: float("inf")
     """For how many seconds no step has moved the clock."""
     gather: float = 0.25
@@ -139,9 +144,10 @@ class Filer:
         return Scraped(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
 
     def _tell(self, told: Told) -> None:
+        count_ended(self.meter, self.monitor, told.ended)
         topics = [run_topic(run_id) for run_id in told.jobs]
-        if told.finished:
-            topics.append(PARKED_TOPIC)
+        if told.ended.released:
+            topics.append(RUNS_TOPIC)
         # What was handed back, or waits for its host, can be taken by anybody.
         self.feed.wake(*topics, ARTICLES_TOPIC)
 

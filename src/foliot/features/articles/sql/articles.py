@@ -32,6 +32,7 @@ from foliot.features.articles.model.fetch import (
 from foliot.features.articles.sql import batches, host_pauses, hosts
 from foliot.features.articles.sql import endings as article_endings
 from foliot.features.articles.sql import views as article_views
+from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.articles.sql.picks import Pick, picks
 from foliot.features.articles.tables import articles
 from foliot.features.articles.tables import hosts as host_rows
@@ -90,8 +91,8 @@ class SqlArticles(Statements):
         """Note what a job wants, once: what was scraped within `max_age` is there at once, the rest waits its turn."""
         return await batches.submit(self.conn, self.dialect, (tenant_id, run_id), wishes, now, max_age)
 
-    async def counts(self, run_ids: Sequence[str]) -> Mapping[str, Counts]:
-        return await batches.counts(self.conn, self.dialect, run_ids)
+    async def counts(self, run_ids: Sequence[str], *, lock: bool = False) -> Mapping[str, Counts]:
+        return await batches.counts(self.conn, self.dialect, run_ids, lock=lock)
 
     async def forsake(self, run_ids: Sequence[str], now: datetime) -> Mapping[str, int]:
         """These jobs want nothing any more; says how many items each still waited for."""
@@ -228,13 +229,14 @@ class SqlArticles(Statements):
         return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
 
     async def finish(self, endings: Sequence[Scraped], now: datetime, manners: Manners) -> Told:
-        told = await article_endings.finish(self.conn, self.dialect, endings, now)
+        """Record a group of endings; a batch whose last item ends with it ends in the same transaction."""
+        told, jobs = await article_endings.finish(self.conn, self.dialect, endings, now)
         news = defaultdict(list)
         for ending in endings:
             if ending.fence.run_id in told.accepted:
                 news[ending.host].append((ending.tenant_id, ending.news))
         await hosts.learn(self.conn, self.dialect, news, now, manners)
-        return told
+        return replace(told, ended=await SqlBatchRuns(self.tx).settle(jobs, now)) if told.finished else told
 
     async def lock_expired(self, now: datetime, limit: int) -> Sequence[tuple[Fence, str, int]]:
         """Articles whose lease ran out, locked: fence, host, attempt."""

@@ -24,11 +24,12 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.features.audit_log.usecases import Change, differences, record
 from foliot.features.runs.usecases.backlog import Backlog
 from foliot.features.runs.usecases.replay import Course, as_it_was
 from foliot.features.schedules.usecases.schedules import find_run, find_schedule
-from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
+from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +96,8 @@ class Runs:
             await once.begin(tx, caller, now)
             run = await self.retry_run(tx, caller, run_id, limits, now)
             await once.keep(tx, caller, run)
-        self.feed.wake(RUNS_TOPIC)
+        # A batch has its items at once.
+        self.feed.wake(RUNS_TOPIC, *([ARTICLES_TOPIC] if run.kind == ARTICLES else []))
         return run
 
     async def retry_run(self, tx: Transaction, caller: Caller, run_id: str, limits: Limits, now: datetime) -> RunView:
@@ -155,6 +157,13 @@ async def repeat(
     now: datetime,
 ) -> list[RunView]:
     """New runs that take these courses, each the child of the run that it repeats."""
+    # What a submitted batch wants stands in its items alone.
+    wanted = {
+        old.id: wishes
+        for old in (course.old for course in courses)
+        if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None
+        if (wishes := await SqlArticles(tx).wishes(old.id))
+    }
     requests = [
         RunRequest(
             id=new_id(RUN),
@@ -171,16 +180,15 @@ async def repeat(
             action=course.action,
             parent_id=course.old.id,
             fills=course.old.fills or course.old.scheduled_for,
+            parked=course.old.id in wanted,
         )
         for course in courses
     ]
     await SqlRuns(tx).add(requests, now)
-    for old, request in zip((course.old for course in courses), requests, strict=True):
-        if old.kind == ARTICLES and "articles" not in (old.action or {}) and old.schedule_id is None:
-            # What a submitted job wants stands in its items alone.
-            wanted = await SqlArticles(tx).wishes(old.id)
-            if wanted:
-                await SqlArticles(tx).submit(caller.tenant_id, request.id, wanted, now, timedelta())
+    for course, request in zip(courses, requests, strict=True):
+        if wishes := wanted.get(course.old.id):
+            counts = await SqlArticles(tx).submit(caller.tenant_id, request.id, wishes, now, timedelta())
+            await SqlBatchRuns(tx).begin(request.id, counts, now)
     return await SqlRuns(tx).several(caller.tenant_id, [request.id for request in requests])
 
 

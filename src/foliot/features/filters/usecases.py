@@ -40,7 +40,7 @@ UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("t
 
 Parameters = Mapping[str, str | None]
 NO_PARAMETERS: Parameters = MappingProxyType({})
-_PARAMETERS = {"status": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
+_PARAMETERS = {"state": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +124,10 @@ class Searching:
     actions: Actions
 
     def read_runs(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
-        """A filter of runs; `parameters` (status, schedule_id, kind, queue) narrow it further."""
+        """A filter of runs; `parameters` (state, schedule_id, kind, queue) narrow it further."""
         query = of_runs(self._kinds()).read(text or "", self.clock.now(), field)
         terms = [
-            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "status" else (same_queue(value),))
+            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "state" else (same_queue(value),))
             for name, value in parameters.items()
             if value
         ]

@@ -45,19 +45,19 @@ class Runs:
 
     @query(Verb.READ, Thing.RUN)
     async def list(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> Sequence[RunView]:
-        """`filters`: status, schedule_id, kind, queue."""
+        """`filters`: state, schedule_id, kind, queue."""
         async with ctx.read() as tx:
             filters["queue"] = same_queue(filters.get("queue") or "") or None
             return await with_attempts(tx, await SqlRuns(tx).find(ctx.tenant_id, page, **filters))
 
     @query(Verb.READ, Thing.RUN)
     async def of_schedule(
-        self, ctx: QueryContext, schedule_id: str, page: Page, status: str | None
+        self, ctx: QueryContext, schedule_id: str, page: Page, state: str | None
     ) -> Sequence[RunView]:
         """The runs of one schedule, newest first."""
         async with ctx.read() as tx:
             await find_schedule(tx, ctx.caller, schedule_id)
-            found = await SqlRuns(tx).find(ctx.tenant_id, page, schedule_id=schedule_id, status=status)
+            found = await SqlRuns(tx).find(ctx.tenant_id, page, schedule_id=schedule_id, state=state)
             return await with_attempts(tx, found)
 
     @query(Verb.READ, Thing.RUN)

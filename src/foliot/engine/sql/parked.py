@@ -23,8 +23,8 @@ from foliot.engine.model.views import Claimed
 from foliot.engine.sql.claimed_row import ROW, Holding
 from foliot.engine.sql.leases import Leases, fenced, until
 from foliot.engine.sql.log_chunks import Scribe, told_columns
+from foliot.engine.sql.run_items import write_items
 from foliot.engine.sql.tables import log_chunks, runs
-from foliot.features.crawls.sql.items import write_items
 
 _ROW = (*ROW, runs.c.state, runs.c.handle, runs.c.lost_looks, runs.c.poll_at)
 

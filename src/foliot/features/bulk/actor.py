@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from foliot.commands.envelope import CommandContext, unchecked_command
 from foliot.core.errors import FoliotError, TooMany, Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -73,7 +74,7 @@ class Hauler:
 
     async def _turn(self, bulk: Bulk) -> int:
         """As many items as are due at its rate."""
-        errand = await self.hands.take(bulk)
+        errand = self.hands.take(bulk)
         count, seconds = turn(bulk.rate)
         began, done = self.clock.now(), 0
         async with self.store.glance() as look:
@@ -94,12 +95,7 @@ class Hauler:
 
     async def _act(self, errand: Errand, bulk: Bulk, item: Item) -> None:
         try:
-            async with self.store.begin(bulk.tenant_id) as tx:
-                now = self.clock.now()
-                await self._settle(tx, bulk, item, None)
-                made = await errand.do(tx, item.thing_id, now)
-                if made.run_id is not None:
-                    await SqlBulks(tx).made(bulk, item, made.run_id)
+            await self._do(errand.caller, errand, bulk, item)
         except (_NotOurs, TooMany, Unavailable):
             raise
         except FoliotError as error:
@@ -111,10 +107,17 @@ class Hauler:
             )
             failure = "this failed inside Foliot; its log says more"
         else:
-            self.feed.wake(*made.topics)
             return
         async with self.store.begin(bulk.tenant_id) as tx:
             await self._settle(tx, bulk, item, failure)
+
+    @unchecked_command
+    async def _do(self, ctx: CommandContext, errand: Errand, bulk: Bulk, item: Item) -> None:
+        tx = await ctx.begin(errand.limiter)
+        await self._settle(tx, bulk, item, None)
+        run_id = await errand.do(ctx, item.thing_id)
+        if run_id is not None:
+            await SqlBulks(tx).made(bulk, item, run_id)
 
     async def _settle(self, tx: Transaction, bulk: Bulk, item: Item, failure: str | None) -> None:
         if not await SqlBulks(tx).settle(bulk, self.holder, item, self.clock.now(), failure):

@@ -44,8 +44,8 @@ REPEATED = 0.3
 DELETED_EACH = 5
 """At the end one in so many schedules is deleted instead of paused."""
 
-OPEN = "/api/runs?status=queued,running,retrying&limit=50"
-WAITING = "/api/runs?status=queued,retrying&limit=50"
+OPEN = "/api/runs?state=queued,running,retrying&limit=50"
+WAITING = "/api/runs?state=queued,retrying&limit=50"
 
 
 class Hindered(Exception):

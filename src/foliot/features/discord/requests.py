@@ -184,7 +184,7 @@ class Desk:
             at, name = min(upcoming)
             lines.append(f"Next: {words.code(name)} {words.moment(at, 'R')}")
         for state in OPEN:
-            runs = await self.cases[Runs].list(caller, Page(SHOWN), status=state.value)
+            runs = await self.cases[Runs].list(caller, Page(SHOWN), state=state.value)
             lines += [f"{_count(len(runs), 'run')} {state.value}"] if runs else []
         recent = await self.cases[Runs].list(caller, Page(5))
         lines += [words.run_message(run.schedule_name or _of(run), run, None).splitlines()[0] for run in recent]

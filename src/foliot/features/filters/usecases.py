@@ -20,11 +20,11 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.ports import Actions
+from foliot.engine.sql.runs import with_attempts
 from foliot.features.filters.model.keys import of_runs, of_schedules
 from foliot.features.filters.model.query import FIELD, Query, Term
-from foliot.features.filters.model.results import Cell, LetterGroup, Pile, Points, Timing, Window
+from foliot.features.filters.model.results import Cell, Points, Timing, Window
 from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.runs.usecases.runs import with_attempts
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
 """Those that a run can have even where this process does not know how to perform them."""
@@ -40,7 +40,7 @@ UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("t
 
 Parameters = Mapping[str, str | None]
 NO_PARAMETERS: Parameters = MappingProxyType({})
-_PARAMETERS = {"status": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
+_PARAMETERS = {"state": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +105,6 @@ class Scattered:
     """These have no duration, and no point."""
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """A page of groups of dead letters, and what there is in all."""
-
-    groups: Sequence[LetterGroup]
-    pile: Pile
-    hosts: Mapping[str, str]
-    """By the id of a group's sample."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
     """Every list of the dashboard, and every number above one."""
@@ -124,10 +114,10 @@ class Searching:
     actions: Actions
 
     def read_runs(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
-        """A filter of runs; `parameters` (status, schedule_id, kind, queue) narrow it further."""
+        """A filter of runs; `parameters` (state, schedule_id, kind, queue) narrow it further."""
         query = of_runs(self._kinds()).read(text or "", self.clock.now(), field)
         terms = [
-            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "status" else (same_queue(value),))
+            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "state" else (same_queue(value),))
             for name, value in parameters.items()
             if value
         ]
@@ -203,15 +193,6 @@ class Searching:
         """Exact; deleted ones only if the filter names them."""
         async with ctx.read() as tx:
             return await SqlSearching(tx).count_schedules(ctx.tenant_id, query)
-
-    @query(Verb.READ, Thing.DEAD_LETTER)
-    async def letters(self, ctx: QueryContext, page: Page, query: Query) -> Letters:
-        """Dead letters without an answer, those that failed alike together."""
-        async with ctx.read() as tx:
-            query = query.also(*UNANSWERED)
-            groups, pile = await SqlSearching(tx).letters(ctx.tenant_id, query, page, self.clock.now())
-            hosts = await hosts_of(tx, ctx.tenant_id, [group.sample for group in groups])
-            return Letters(groups, pile, hosts)
 
     def _kinds(self) -> frozenset[str]:
         return frozenset([*KINDS, *self.actions.kinds()])

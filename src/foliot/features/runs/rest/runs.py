@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from foliot.core.errors import Invalid
-from foliot.engine.model.run import RunState
 from foliot.engine.model.views import RunView
 from foliot.features.filters import schema as models_search
 from foliot.features.filters.usecases import Searching
@@ -18,6 +17,7 @@ from foliot.servers.http.models import CONFLICT, UNKNOWN
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Follower, Who, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
+from foliot.servers.http.run_state import States
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=Swift)
 
@@ -26,13 +26,13 @@ Filters = dict[str, str | None]
 
 
 async def _filters(
-    status: Annotated[str | None, Query(max_length=200, description="One state, or several with commas.")] = None,
+    states: States,
     schedule_id: Text = None,
     kind: Text = None,
     queue: Text = None,
     q: Filter = None,
 ) -> dict[str, str | None]:
-    found = plain_texts(status=_states(status), schedule_id=schedule_id, kind=kind, queue=queue)
+    found = plain_texts(state=states, schedule_id=schedule_id, kind=kind, queue=queue)
     return {**found, "q": q}
 
 
@@ -136,16 +136,6 @@ async def events(
     last = found[-1].seq if found else after
     following = str(last) if last < run.event_seq else None
     return encode.answer({"items": [encode.event(one) for one in found], "next_cursor": following})
-
-
-def _states(text: str | None) -> str | None:
-    if not text:
-        return None
-    states = text.split(",")
-    for state in states:
-        if state not in set(RunState):
-            raise Invalid("status", f"must be one or more of {', '.join(RunState)}", got=state)
-    return ",".join(states)
 
 
 def _run(run: RunView) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from foliot.commands.audit import Change, differences
@@ -16,12 +16,11 @@ from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.queue_name import same_queue
 from foliot.db.database import Database
-from foliot.db.transaction import Transaction
 from foliot.engine.model.event import Event
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import Page, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.runs import SqlRuns, with_attempts
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
@@ -45,19 +44,19 @@ class Runs:
 
     @query(Verb.READ, Thing.RUN)
     async def list(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> Sequence[RunView]:
-        """`filters`: status, schedule_id, kind, queue."""
+        """`filters`: state, schedule_id, kind, queue."""
         async with ctx.read() as tx:
             filters["queue"] = same_queue(filters.get("queue") or "") or None
             return await with_attempts(tx, await SqlRuns(tx).find(ctx.tenant_id, page, **filters))
 
     @query(Verb.READ, Thing.RUN)
     async def of_schedule(
-        self, ctx: QueryContext, schedule_id: str, page: Page, status: str | None
+        self, ctx: QueryContext, schedule_id: str, page: Page, state: str | None
     ) -> Sequence[RunView]:
         """The runs of one schedule, newest first."""
         async with ctx.read() as tx:
             await find_schedule(tx, ctx.caller, schedule_id)
-            found = await SqlRuns(tx).find(ctx.tenant_id, page, schedule_id=schedule_id, status=status)
+            found = await SqlRuns(tx).find(ctx.tenant_id, page, schedule_id=schedule_id, state=state)
             return await with_attempts(tx, found)
 
     @query(Verb.READ, Thing.RUN)
@@ -129,13 +128,6 @@ async def cancel_run(ctx: CommandContext, run_id: str) -> RunView:
     if became:
         ctx.audit(Change("cancel", Thing.RUN, run_id, was, became))
     return run
-
-
-async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:
-    """The same runs, each with its ended attempts: one question for all of them."""
-    # One that never started has none.
-    found = await SqlRuns(tx).attempts([run.id for run in runs if run.started_at is not None], whole=whole)
-    return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]
 
 
 async def repeat(

@@ -12,7 +12,6 @@ from foliot.commands.cursor import Cursors
 from foliot.core.document import moment
 from foliot.core.time.preview import Preview
 from foliot.core.time.trigger import Type
-from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import RunView
 from foliot.features.filters.usecases import Searching
@@ -27,6 +26,7 @@ from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Filter, Match, ScheduleId, Text, plain_texts
+from foliot.servers.http.run_state import States
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
 
@@ -184,10 +184,8 @@ async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
     responses=UNKNOWN,
     summary="Its runs, newest first",
 )
-async def runs(
-    cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, status: RunState | None = None
-) -> Response:
-    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), status)
+async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, states: States) -> Response:
+    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), states)
     return encode.page(found, page, encode.run, lambda one: one.id)
 
 

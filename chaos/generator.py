@@ -44,8 +44,8 @@ REPEATED = 0.3
 DELETED_EACH = 5
 """At the end one in so many schedules is deleted instead of paused."""
 
-OPEN = "/api/runs?status=queued,running,retrying&limit=50"
-WAITING = "/api/runs?status=queued,retrying&limit=50"
+OPEN = "/api/runs?state=queued,running,retrying&limit=50"
+WAITING = "/api/runs?state=queued,retrying&limit=50"
 
 
 class Hindered(Exception):
@@ -229,6 +229,7 @@ class Generator:
         self.scribe.tell("run-now", run=self._posted(f"/api/schedules/{one.id}/run-now", 202)["id"])
 
     def _cancel(self, _: Standing) -> None:
+        page: Any = {"items": []}
         for path in self.chance.choice(((WAITING, OPEN), (OPEN,))):
             status, page = self.doors.insist("GET", path)
             self._expect(200, status, page, "list")

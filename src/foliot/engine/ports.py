@@ -109,7 +109,7 @@ class WatchedAction(Action, Protocol):
     """
 
     async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
-        """The outcome of each, by run id. Missing runs, and all of them when it raises, are checked again later and later."""
+        """The outcome of each, by run id. Missing runs, and all when it raises, are checked again later."""
         ...
 
 

@@ -78,7 +78,7 @@ class Slots:
     """Seconds from there to its first trial."""
     stall: float = STALL
     brought: bool = False
-    """Whether a broker delivers the runs: one that is not admitted would be delivered again at once, so it is deferred."""
+    """Whether a broker delivers the runs: one that is not admitted is deferred, or it would come back at once."""
     clock: Callable[[], float] = time.monotonic
     performing: dict[str, Held] = field(default_factory=dict)
     """Every attempt, with or without a slot, the oldest first."""

@@ -1,9 +1,9 @@
 """Circuit breaker: a target that fails repeatedly gets no more runs, except for a trial now and then.
 
-closed ── FAILURES in a row ──▶ open ── its wait is over ──▶ half open, one trial under way
-  ▲                             ▲                                │
-  └──────── an answer ──────────┼────────────────────────────────┤
-                                └── the trial failed too, the wait doubles ◀─┘
+    closed ── FAILURES in a row ──▶ open ── its wait is over ──▶ half open, one trial under way
+       ▲                             ▲                                │
+       └──────── an answer ──────────┼────────────────────────────────┤
+                                     └── the trial failed too, the wait doubles ◀─┘
 
 Times are monotonic: setting a clock neither opens nor closes one.
 """

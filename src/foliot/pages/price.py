@@ -8,10 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from foliot.core.page_bounds import check_selector, count_tags
+from foliot.core.page_bounds import count_tags
+from foliot.pages.charset import decoded
+from foliot.pages.selectors import Match, select
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
 """Selectors where shops usually show their price, when none is given."""
@@ -25,7 +27,6 @@ LONGEST = 200
 """Maximum characters of a text that may be a price; a longer one is prose."""
 
 _PLAIN = re.compile(r"\d{1,15}(\.\d{1,12})?([eE][+-]?\d{1,3})?")
-_SAYS = re.compile(rb"(?i)<meta[^>]{1,200}charset|^\xef\xbb\xbf|^\xff\xfe|^\xfe\xff")
 _CODE = re.compile(r"[A-Z]{3}")
 _SIGNS = {"€": "EUR", "£": "GBP", "US$": "USD", "zł": "PLN", "₹": "INR", "₽": "RUB", "₩": "KRW", "₺": "TRY"}
 
@@ -39,13 +40,14 @@ class Found:
     source: str
 
 
-def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str] = ()) -> Found | None:
-    """The price of the product of this page; None when nothing on it can be read as one.
+def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = ()) -> Found | None:
+    """The price of the product that this page is about; None when nothing on it can be read as one.
 
     `TooMuch` when it has more tags than are examined.
     """
-    count_tags(page)
-    tree = _tree(page, encoding)
+    text = decoded(page, content_type)
+    count_tags(text)
+    tree = _tree(text)
     if tree is None:
         return None
     ways: tuple[Callable[[], Found | None], ...] = (
@@ -55,18 +57,6 @@ def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str
         lambda: _shown(tree, selectors or USUAL),
     )
     return next((found for way in ways if (found := way()) is not None), None)
-
-
-@lru_cache(maxsize=256)
-def xpath(selector: str) -> str:
-    """A CSS selector as lxml asks it; `ValueError` when it is none, or asks for too much."""
-    from cssselect import HTMLTranslator, SelectorError
-
-    check_selector(selector)
-    try:
-        return HTMLTranslator().css_to_xpath(selector)
-    except (SelectorError, RecursionError) as wrong:
-        raise ValueError(f"is no CSS selector: {wrong}") from None
 
 
 def amount(value: object) -> Decimal | None:
@@ -110,31 +100,16 @@ def _sane(text: str) -> Decimal | None:
     return rounded if rounded > 0 else None
 
 
-def _tree(page: bytes, encoding: str | None) -> Any:
+def _tree(page: str) -> Any:
     # Takes its time to import, and most processes never read a page.
     from lxml import etree, html
 
-    for charset in (encoding or _guessed(page), _guessed(page)):
-        try:
-            # Nothing is fetched for it, and no tree is deeper than the parser allows.
-            parser = html.HTMLParser(encoding=charset, no_network=True, huge_tree=False)
-            return html.document_fromstring(page, parser=parser)
-        except LookupError:
-            continue
-        except (etree.LxmlError, ValueError, AssertionError):
-            return None
-    return None
-
-
-def _guessed(page: bytes) -> str | None:
-    """The encoding of a page that declares none: UTF-8 if it is valid, else the parser's default."""
-    if _SAYS.search(page[:2048]) is not None:
-        return None
     try:
-        page.decode()
-    except UnicodeDecodeError:
+        # Nothing is fetched for it, and no tree is deeper than the parser allows.
+        parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+        return html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError, AssertionError):
         return None
-    return "utf-8"
 
 
 def _json_ld(tree: Any) -> Found | None:
@@ -230,21 +205,29 @@ def _meta(tree: Any, name: str) -> str | None:
 
 def _shown(tree: Any, selectors: Sequence[str]) -> Found | None:
     for selector in selectors:
-        for element in tree.xpath(xpath(selector))[:20]:
-            said = element.get("data-price") or element.get("content")
-            price, sign = (amount(said), "") if said else read_text(element.text_content())
+        for match in islice(select(tree, selector), 20):
+            price, sign = _price(match)
             if price is not None:
-                return Found(price, sign or _sign(element), "selector")
+                return Found(price, sign or _sign(match.element), "selector")
     return None
 
 
+def _price(match: Match) -> tuple[Decimal | None, str]:
+    if match.attribute is not None:
+        return amount(match.text), ""
+    if match.text is not None:
+        return read_text(match.text)
+    said = match.element.get("data-price") or match.element.get("content")
+    return (amount(said), "") if said else read_text(match.element.text_content())
+
+
 def _sign(element: Any) -> str:
-    return read_text(element.text_content())[1]
+    return "" if element is None else read_text(element.text_content())[1]
 
 
-def price_on(body: bytes, encoding: str | None, selectors: Sequence[str]) -> dict[str, str] | None:
-    """As `find_price`, as JSON; for a process of its own."""
-    found = find_price(body, encoding, selectors)
+def price_on(body: bytes, content_type: str, selectors: Sequence[str]) -> dict[str, str] | None:
+    """As `find_price`, answered as JSON; for a process of its own."""
+    found = find_price(body, content_type, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}
 
 

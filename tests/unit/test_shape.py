@@ -1,4 +1,4 @@
-"""The shape of the house, as far as a linter cannot see it."""
+"""Rules about the shape of the code base that a linter cannot check."""
 
 from __future__ import annotations
 

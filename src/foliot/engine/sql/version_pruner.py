@@ -27,7 +27,7 @@ class VersionPruner:
     dialect: Dialect
 
     async def thin(self, after: str, limit: int) -> tuple[int, str | None]:
-        """Examine so many schedules after this id. Returns how many versions went, and where to continue; None at the end."""
+        """Examine so many schedules after this id. Returns the number of deleted versions, and where to continue."""
         query = select(schedules.c.id, schedules.c.version).where(schedules.c.id > after, schedules.c.version > KEPT)
         query = self.dialect.lock(query.order_by(schedules.c.id).limit(limit), skip=True)
         looked = (await self.conn.execute(query)).all()

@@ -1,4 +1,4 @@
-"""Rules about the shape of the code base that a linter cannot check."""
+"""Limits on the layout of the code that a linter cannot check."""
 
 from __future__ import annotations
 

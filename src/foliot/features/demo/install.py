@@ -66,7 +66,7 @@ class Then:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Furnisher:
+class DemoInstaller:
     """Knows where this Foliot answers, and which kinds of action it has."""
 
     store: Database
@@ -77,7 +77,7 @@ class Furnisher:
     pipelines: bool = False
     """Whether pipelines are nobody else's: a file that defines some says which there are."""
 
-    async def furnish(self) -> int:
+    async def install(self) -> int:
         """Make what is missing; answers how many schedules are new."""
         made, left = await self._make()
         new = {one.name: one.schedule for one in made if one.fate is Fate.CREATED}

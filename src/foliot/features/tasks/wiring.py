@@ -43,7 +43,7 @@ log = structlog.get_logger("foliot.tasks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tasking:
+class TaskParts:
     """Tasks in one process: which there are, and what runs them."""
 
     catalogue: TaskCatalogue
@@ -60,9 +60,9 @@ class Tasking:
         await self.services.close()
 
 
-def tasking(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
+def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     settings: Settings, store: Database, clock: Clock, egress: HttpEgress, grpc: GrpcCall, calls: Calls, apart: Apart
-) -> Tasking:
+) -> TaskParts:
     """Load every task there is; what cannot be loaded is said in the log, and spoils nothing else."""
     book = settings.services
     places = [one.place for one in book.entries.values() if not one.scheme.speaks_grpc]
@@ -87,7 +87,7 @@ def tasking(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     for fault in catalogue.faults():
         log.error(fault, action="tasks_not_loaded")
     action = RunTask(tasks=catalogue, pool=pool)
-    return Tasking(catalogue=catalogue, action=action, pool=pool, services=services)
+    return TaskParts(catalogue=catalogue, action=action, pool=pool, services=services)
 
 
 def task_bounds() -> Bounds:

@@ -44,6 +44,9 @@ _MIGRATION = "src/foliot/db/migrations/versions/0001_core.py"
 _FIRING = "src/foliot/engine/sql/due_schedules.py"
 _CLAIMS = "src/foliot/engine/sql/claims.py"
 _ENDINGS = "src/foliot/engine/sql/endings.py"
+_LEASES = "src/foliot/engine/sql/leases.py"
+_ARTICLE_ENDINGS = "src/foliot/features/articles/sql/endings.py"
+_BATCHES = "tests/contract/test_store_batches.py::"
 _SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
@@ -78,7 +81,7 @@ _NO_GUARD = (
 )
 _NO_FENCE = Edit(
     _ENDINGS,
-    "if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):",
+    "if not fenced(row, ending.fence):",
     "if row.id is None:",
 )
 _CLAIM_WITHOUT_STATE = (
@@ -149,7 +152,7 @@ MUTANTS = (
         (
             Edit(
                 _CLAIMS,
-                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)",
+                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), self.leases.expired(now, longest))",
                 "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None))",
             ),
         ),
@@ -160,7 +163,7 @@ MUTANTS = (
         (
             Edit(
                 "src/foliot/engine/sql/runs.py",
-                "if (row.epoch, row.token) == (fence.epoch, fence.token):",
+                "if fenced(row, fence):",
                 "if row.id == fence.run_id:",
             ),
         ),
@@ -170,7 +173,7 @@ MUTANTS = (
         "unfenced lease renewal",
         (
             Edit(
-                _CLAIMS,
+                _LEASES,
                 "return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}",
                 "return {fence.run_id for fence in fences}",
             ),
@@ -290,11 +293,50 @@ MUTANTS = (
         f"{PARKED}test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
     ),
     Mutant(
+        "batches: an article that was taken away is still ended by its old holder",
+        (Edit(_ARTICLE_ENDINGS, "if not fenced(row, ending.fence):", "if row.id is None:"),),
+        f"{_BATCHES}test_an_ending_that_lost_its_lease_ends_no_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: an executor can claim one",
+        (
+            Edit(
+                "src/foliot/engine/sql/batch_rows.py",
+                "    if BATCH_KINDS.isdisjoint(kinds):\n",
+                "    if kinds:\n",
+            ),
+        ),
+        f"{_BATCHES}test_an_executor_never_sees_a_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: the end of the last item does not end the run",
+        (
+            Edit(
+                "src/foliot/features/articles/sql/articles.py",
+                "settle(jobs, now)) if told.finished else told",
+                "settle({}, now)) if told.finished else told",
+            ),
+        ),
+        f"{_BATCHES}test_the_transaction_that_ends_the_last_article_ends_the_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: one in a paused queue is opened",
+        (
+            Edit(
+                "src/foliot/features/articles/sql/batch_runs.py",
+                "or_(runs.c.state != RunState.QUEUED, ~paused),",
+                "or_(runs.c.state != RunState.QUEUED, paused, ~paused),",
+            ),
+            Edit("src/foliot/features/articles/sql/batch_runs.py", "        *queue_pauses.open_to(dialect),\n", ""),
+        ),
+        f"{_BATCHES}test_a_batch_in_a_paused_queue_is_not_opened_and_hides_no_other[sqlite]",
+    ),
+    Mutant(
         "parked: whoever looked too long ago may still write",
         (
             Edit(
                 "src/foliot/engine/sql/parked.py",
-                "if (row.epoch, row.token) != (parking.fence.epoch, parking.fence.token):",
+                "if not fenced(row, parking.fence):",
                 "if row.id is None:",
             ),
         ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from foliot import logs
 from foliot.app import servers, transport
 from foliot.app.guard import Guard
+from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
 from foliot.auth.lazy_keyring import LateKeyring, keyring_of
 from foliot.commands.limits import Limiter
@@ -37,7 +38,9 @@ from foliot.engine.slots import Slots
 from foliot.engine.sql.tenant_limits import Caps
 from foliot.features.api_keys.wiring import Authentication, build_authentication
 from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.wiring import ArticleParts, MongoCopy, build_articles, build_mongo_copy
+from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.bulk.wiring import build_bulk_runner
 from foliot.features.crawls.wiring import build_crawls
 from foliot.features.demo.wiring import build_installer, site_of
@@ -332,7 +335,8 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         role=role,
         broker=transport.broker(settings) if role is Role.SCHEDULER else None,
         intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
-        gathering=None if articles is None else articles.how,
+        extensions=[audit_chaining, *([] if articles is None else [article_fetching(articles.how)])],
+        upkeep=UPKEEP,
         about={"host": host, "pid": pid},
         told=report,
         slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),

@@ -21,6 +21,7 @@ from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, or
 from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
 from foliot.engine.sql import batch_rows, metric_counters, stored_bytes
 from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import Scribe, told_columns, unpack
 from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
 
@@ -269,7 +270,7 @@ class SqlRuns(Statements):
         held = []
         for row in await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id))):
             fence, lines = by_id[row.id]
-            if (row.epoch, row.token) == (fence.epoch, fence.token):
+            if fenced(row, fence):
                 held.append((row, lines))
         if not held:
             return set()

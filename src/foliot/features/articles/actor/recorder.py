@@ -17,9 +17,11 @@ from foliot.engine.broker import Monitor
 from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp
 from foliot.engine.model.run import Fence, Lost, Problem
+from foliot.engine.pace import Spacing
+from foliot.engine.sql.leases import longest
 from foliot.features.articles.actor.batches import count_ended
 from foliot.features.articles.actor.fetch import Fetch
-from foliot.features.articles.actor.fetcher import SHORTEST, Gatherer
+from foliot.features.articles.actor.fetcher import Gatherer
 from foliot.features.articles.model.fetch import Scraped, Told
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -66,8 +68,8 @@ class Filer:
     topics: Sequence[str] = (PAGES_TOPIC,)
     _most: int = GROUP
     """How many are written together: fewer after a group that could not be."""
-    _wrote_at: float = float("-inf")
-    _swept_at: float = float("-inf")
+    _spacing: Spacing = field(default_factory=Spacing)
+    _sweeps: Spacing = field(default_factory=Spacing)
 
     async def run_once(self) -> Filed:
         # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
@@ -82,8 +84,7 @@ class Filer:
         """How long what has ended still waits for company."""
         if not self.gatherer.fetches or len(self.gatherer.endings) >= CROWD:
             return 0.0
-        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
-        return early if self.gatherer.endings and early > SHORTEST else 0.0
+        return self._spacing.early(self.gather) if self.gatherer.endings else 0.0
 
     async def _write(self) -> int:
         """Written twice is written once, so everything stays until it is acknowledged."""
@@ -97,7 +98,7 @@ class Filer:
             self._most = max(self._most // 2, 1)
             raise
         self._most = min(self._most * 2, GROUP)
-        self._wrote_at = asyncio.get_running_loop().time()
+        self._spacing.mark()
         del self.gatherer.endings[: len(group)]
         return len(group)
 
@@ -168,16 +169,15 @@ class Filer:
                 fetch.lose()
 
     async def _take_back(self) -> int:
-        loop_now = asyncio.get_running_loop().time()
-        if loop_now - self._swept_at < self.sweep:
+        if self._sweeps.early(self.sweep):
             return 0
-        self._swept_at = loop_now
+        self._sweeps.mark()
         if self.steady_for() < self.gatherer.lease.total_seconds():
             # Whoever lives renews its leases by the time after a step first.
             return 0
         now = self.clock.now()
         async with self.store.begin() as tx:
-            expired = await SqlArticles(tx).lock_expired(now, SWEEP)
+            expired = await SqlArticles(tx).lock_expired(now, SWEEP, longest(self.gatherer.lease))
             endings = [self._lost(*one, now) for one in expired]
             told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
             # A job that was ended without our knowing waits for nothing any more.

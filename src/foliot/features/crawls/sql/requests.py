@@ -15,9 +15,9 @@ from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Status
+from foliot.engine.sql.run_items import Items, read_items, write_items
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.crawls.model.job import CrawlRequest, Items, JobView, KnownJob
-from foliot.features.crawls.sql.items import read_items, write_items
+from foliot.features.crawls.model.job import CrawlRequest, JobView, KnownJob
 from foliot.features.crawls.tables import crawl_requests
 from foliot.features.jobs import sql as job_views
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import structlog
@@ -32,7 +32,9 @@ from foliot.features.tasks.action import RunTask
 from foliot.features.tasks.loader import load
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.net.client import HttpEgress
-from foliot.net.grpc_port import Calls
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 SCRAPER = "scraper-service"
 TASK_FILES = 4096
@@ -61,7 +63,13 @@ class TaskParts:
 
 
 def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
-    settings: Settings, store: Database, clock: Clock, egress: HttpEgress, grpc: GrpcCall, calls: Calls, apart: Apart
+    settings: Settings,
+    store: Database,
+    clock: Clock,
+    egress: HttpEgress,
+    grpc: GrpcCall,
+    calls: GrpcEgress,
+    apart: Apart,
 ) -> TaskParts:
     """Load every task there is; what cannot be loaded is said in the log, and spoils nothing else."""
     book = settings.services
@@ -96,7 +104,7 @@ def task_bounds() -> Bounds:
     return Bounds(memory=memory, files=TASK_FILES, processes=TASK_PROCESSES, cores=os.cpu_count() or 1)
 
 
-def _probes(settings: Settings, store: Database, services: HttpEgress, calls: Calls) -> Sequence[Probe]:
+def _probes(settings: Settings, store: Database, services: HttpEgress, calls: GrpcEgress) -> Sequence[Probe]:
     found: list[Probe] = [DatabaseProbe(store)]
     if settings.redis_url is not None:
         found.append(AnswerProbe("redis", "redis", lambda: _redis(settings)))

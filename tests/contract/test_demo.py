@@ -54,10 +54,10 @@ def at_home(home: Path) -> Settings:
 @asynccontextmanager
 async def built(settings: Settings, base: str = BASE) -> AsyncIterator[build.App]:
     """A Foliot with a demo, as `foliot up --demo` builds it, without engine and without a port."""
-    app = build.build(settings, doors=True, engine=False, demo=base)
+    app = build.build(settings, http=True, engine=False, demo=base)
     try:
         assert app.demo is not None
-        await app.demo.furnish()
+        await app.demo.install()
         yield app
     finally:
         await app.store.close()
@@ -146,11 +146,11 @@ async def test_its_pipeline_says_when_it_runs_in_the_list_as_on_its_page(start: 
 
 async def test_there_are_as_many_letters_whenever_it_is_started(migrated_sqlite: Path, tmp_path: Path) -> None:
     shutil.copy(migrated_sqlite, tmp_path / "foliot.db")
-    app = build.build(at_home(tmp_path), doors=False, engine=False, demo=BASE)
+    app = build.build(at_home(tmp_path), http=False, engine=False, demo=BASE)
     try:
         assert app.demo is not None
         # Right after a full hour: the run of that hour three hours ago had not given up yet.
-        await replace(app.demo, clock=Then(NOW.replace(minute=0, second=20))).furnish()
+        await replace(app.demo, clock=Then(NOW.replace(minute=0, second=20))).install()
         letters = await app.usecases[DeadLetters].groups(LOCAL, Page(100))
     finally:
         await app.store.close()
@@ -163,7 +163,7 @@ async def test_whoever_starts_again_adds_nothing(start: Start) -> None:
         before = await rows_of(app.store, LOCAL.tenant_id)
         assert app.demo is not None
 
-        assert await replace(app.demo, clock=Later(app.clock.now())).furnish() == 0
+        assert await replace(app.demo, clock=Later(app.clock.now())).install() == 0
 
         assert await rows_of(app.store, LOCAL.tenant_id) == before
 
@@ -286,11 +286,11 @@ async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
 async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Path) -> None:
     settings = Settings.load({"FOLIOT_HOME": str(tmp_path), "DATABASE_URL": database_url.replace("+asyncpg", "")})
     await build.migrate(settings)
-    app = build.build(settings, doors=False, engine=False, demo=BASE)
+    app = build.build(settings, http=False, engine=False, demo=BASE)
     try:
         assert app.demo is not None
-        assert await app.demo.furnish() == 12
-        assert await replace(app.demo, base="http://127.0.0.1:8001").furnish() == 0
+        assert await app.demo.install() == 12
+        assert await replace(app.demo, base="http://127.0.0.1:8001").install() == 0
         (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), status="failed")
         again = await app.usecases[Runs].retry(LOCAL, failed.id)
         async with app.store.begin() as tx:
@@ -357,7 +357,7 @@ def test_every_life_belongs_to_somebody_of_the_cast() -> None:
 async def test_the_site_is_only_where_the_demo_is(start: Start, tmp_path: Path) -> None:
     async with start() as app:
         with_demo = await Client(app.asgi).get(f"{SITE}/shop/hourglass")
-    plain = build.build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), doors=True, engine=False)
+    plain = build.build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), http=True, engine=False)
     assert plain.asgi is not None
     try:
         without = await Client(plain.asgi).get(f"{SITE}/shop/hourglass")

@@ -9,8 +9,8 @@ from typing import Any
 
 import structlog
 
-from foliot.engine.attempt import Flight, Stop
-from foliot.engine.attempt_log import Notebook
+from foliot.engine.attempts.attempt import Flight, Stop
+from foliot.engine.attempts.attempt_log import Notebook
 from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Outcome, Parked, Problem
 from foliot.engine.model.views import Claimed
 

@@ -9,7 +9,7 @@ import structlog
 
 from foliot.cluster.task_view import TaskEnd, TaskView
 from foliot.core.failure_fingerprint import host_in
-from foliot.engine.broker import Monitor
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.meter import Meter
 from foliot.engine.model.event import Line
 from foliot.engine.model.outcome import Tried, given_up, judge

@@ -13,7 +13,7 @@ import structlog
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.attempt_log import Notebook, Noting
+from foliot.engine.attempts.attempt_log import Notebook, Noting
 from foliot.engine.model.run import Outcome
 from foliot.engine.model.views import Claimed
 from foliot.engine.ports import Look, WatchedAction

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
-from foliot.engine.attempt_log import Notebook
+from foliot.engine.attempts.attempt_log import Notebook
 
 
 class Stop(StrEnum):

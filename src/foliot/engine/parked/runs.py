@@ -12,8 +12,9 @@ from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.broker import Monitor
-from foliot.engine.conclusion import announce, conclude
+from foliot.engine.attempts.conclusion import announce, conclude
+from foliot.engine.attempts.unanswered import hopeless
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.executor import MARGIN, park
 from foliot.engine.group_writer import GroupWriter
 from foliot.engine.meter import Meter
@@ -23,12 +24,11 @@ from foliot.engine.model.parked import Parking
 from foliot.engine.model.run import Fence, Parked, RunState
 from foliot.engine.model.views import Claimed, Ending, Finished
 from foliot.engine.pace import backoff, rest_until
-from foliot.engine.parked_check import Visit, Visitor
+from foliot.engine.parked.check import Visit, Visitor
 from foliot.engine.ports import WatchedAction
 from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import Entry, ending_writer, joined
 from foliot.engine.sql.parked import SqlParked
-from foliot.engine.unanswered import hopeless
 from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 BATCH = 500

@@ -3,36 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from foliot.cluster.parcel import Parcel, Receive
 from foliot.cluster.task_view import TaskEnd, TaskView
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A run that was marked as published. Its priority includes ageing."""
-
-    run_id: str
-    queue: str
-    priority: int
-
-
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """The marked runs, the most urgent first, and whether a window was full."""
-
-    runs: Sequence[Offer] = ()
-    full: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """How many unclaimed runs of a queue the broker may hold, and whether old ones are published again."""
-
-    most: int
-    again: bool = True
 
 
 class Broker(Protocol):

@@ -16,8 +16,9 @@ from foliot.cluster.parcel import PARCEL, Parcel
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.broker import Broker, Offer, Window
+from foliot.engine.broker.ports import Broker
 from foliot.engine.model.node import SEEN, Wish
+from foliot.engine.model.offer import Offer, Window
 from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.offers import SqlOffers

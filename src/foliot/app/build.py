@@ -51,9 +51,9 @@ from foliot.features.pipelines.file_wiring import build_reconciler
 from foliot.features.pipelines.wiring import PipelineParts, build_pipelines
 from foliot.features.presets.documents import all_presets
 from foliot.features.presets.usecases import Presets
-from foliot.features.schedules.usecases.declared import Declarer
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.tasks.actor import Declarer
 from foliot.features.tasks.wiring import TaskParts, build_tasks
 from foliot.features.webhooks.action import Webhook
 from foliot.net.client import HttpEgress

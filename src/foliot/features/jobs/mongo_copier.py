@@ -19,7 +19,7 @@ from foliot.features.jobs import mongo_documents
 from foliot.features.jobs.sql import SqlJobs
 
 if TYPE_CHECKING:
-    from foliot.features.pipelines.mongo import MongoJobs
+    from foliot.features.articles.mongo import MongoJobs
 
 PERIOD = 2.0
 LOOK = 500

@@ -1,4 +1,4 @@
-"""The gRPC door of a small Foliot, on a real port of this machine, and callers for it."""
+"""The gRPC server of a small Foliot, on a real port of this machine, and clients for it."""
 
 from __future__ import annotations
 

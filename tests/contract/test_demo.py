@@ -200,14 +200,14 @@ async def test_at_another_port_it_moves_along_and_keeps_what_somebody_edited(sta
 async def test_at_another_port_what_was_under_way_and_what_is_repeated_calls_the_new_one(start: Start) -> None:
     """Neither a run that waits, nor one of last week, nor a page that an article waits for is where it was."""
     async with start() as app:
-        waiting = {one.schedule_name: one for one in await app.usecases[Runs].list(LOCAL, Page(100), status="queued")}
-        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), status="failed")
+        waiting = {one.schedule_name: one for one in await app.usecases[Runs].list(LOCAL, Page(100), state="queued")}
+        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), state="failed")
         as_asked = await app.usecases[Runs].retry(LOCAL, failed.id)
     async with start("http://127.0.0.1:8001") as app:
         runs = {one.id: one for one in await app.usecases[Runs].list(LOCAL, Page(100))}
         async with app.store.begin() as tx:
             claimed = await SqlClaims(tx).claim(list(runs), "worker", timedelta(seconds=30), app.clock.now())
-        again = await app.usecases[Runs].list(LOCAL, Page(100), status="running,queued")
+        again = await app.usecases[Runs].list(LOCAL, Page(100), state="running,queued")
 
     assert {"shop-prices", "news-articles"} <= set(waiting)
     assert runs[waiting["news-articles"].id].state is RunState.CANCELLED
@@ -258,7 +258,7 @@ async def test_it_goes_with_everything_it_made_and_nothing_else(start: Start) ->
 async def test_bulk_actions_go_with_what_they_acted_on(start: Start) -> None:
     async with start() as app:
         cases = app.usecases
-        letters = [run.id for run in await cases[Runs].list(LOCAL, Page(2), status="dead_letter")]
+        letters = [run.id for run in await cases[Runs].list(LOCAL, Page(2), state="dead_letter")]
         hook = {"kind": "webhook", "url": "https://example.com/"}
         own = await cases[Schedules].create(
             LOCAL, {"name": "own", "type": "cron", "cron_expr": "@daily", "action": hook}
@@ -291,7 +291,7 @@ async def test_it_is_the_same_on_every_database(database_url: str, tmp_path: Pat
         assert app.demo is not None
         assert await app.demo.install() == 12
         assert await replace(app.demo, base="http://127.0.0.1:8001").install() == 0
-        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), status="failed")
+        (failed, *_) = await app.usecases[Runs].list(LOCAL, Page(1), state="failed")
         again = await app.usecases[Runs].retry(LOCAL, failed.id)
         async with app.store.begin() as tx:
             (claimed,) = await SqlClaims(tx).claim([again.id], "worker", timedelta(seconds=30), app.clock.now())

@@ -1,4 +1,4 @@
-"""The Discord door, through a stand-in that speaks Discord's protocol: what members see, and what happens."""
+"""The Discord bot, through a stand-in that speaks Discord's protocol: what members see, and what happens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP door where tokens are asked for: who comes in, what everybody else is told, and what nobody learns."""
+"""The HTTP API with authentication: who is admitted, what others get, and what errors never reveal."""
 
 from __future__ import annotations
 

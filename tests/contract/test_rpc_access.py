@@ -1,4 +1,4 @@
-"""Every method of the gRPC door × {no token, expired, other tenant, too small a role, owner}. New ones join."""
+"""Every method of the gRPC server × {no token, expired, other tenant, too small a role, owner}. New ones join."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gRPC door against what may come over a wire: garbage, floods, hang-ups; and what it tells of itself."""
+"""The gRPC server against garbage, floods and dropped connections; and what reflection reveals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schedules that call a gRPC service in another process: made through the door, fired by a real engine."""
+"""Schedules that call a gRPC service in another process: created over gRPC, fired by a real engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking at what Foliot needs and calls: real servers that are there, unwell or gone, and what is told of it."""
+"""Health checks of what Foliot needs and calls: real servers that work, fail or are gone, and the reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a child process is told, and what it may use: no secret of its parent, and no more than its share."""
+"""Environment and limits of a child process: no secret of its parent, and bounded resources."""
 
 from __future__ import annotations
 

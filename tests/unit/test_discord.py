@@ -1,4 +1,4 @@
-"""The Discord door without a Discord: who may what, what is said, and that it can be made without a token."""
+"""The Discord bot without Discord: permissions, messages, and that it can be built without a token."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.deploying import deploy
+from foliot.features.crawls.cli.deploy import deploy
 from tests.scrapyd_server import DISCOVERYBOT, ScrapydServer, a_scrapyd
 
 pytestmark = pytest.mark.timeout(180)

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from foliot.cli.sinks import copying
+from foliot.cli.check.mongo import copying
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock

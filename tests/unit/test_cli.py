@@ -23,11 +23,12 @@ import typer
 from typer.testing import CliRunner
 
 import foliot
-from foliot.cli import following, process
+from foliot.cli import process
 from foliot.cli.app import COMPLETING, app, narrow
-from foliot.cli.printing import EXIT_CODES, Exit, count, moment, print_json, printable
 from foliot.core.errors import Conflict
 from foliot.db.file_lock import only_one
+from foliot.terminal import follow as following
+from foliot.terminal.output import EXIT_CODES, Exit, count, moment, print_json, printable
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 SCHEDULE: dict[str, Any] = {
@@ -175,7 +176,7 @@ def test_a_server_starts_without_the_commands_that_ask_one_and_is_explained_alik
         "import sys; sys.argv = ['foliot', 'up', '--help']\n"
         "from foliot.cli import main\n"
         "try: main()\n"
-        "except SystemExit: print('foliot.cli.app' in sys.modules, 'foliot.cli.runs' in sys.modules)"
+        "except SystemExit: print('foliot.cli.app' in sys.modules, 'foliot.features.runs.cli' in sys.modules)"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,12 +12,12 @@ import typer
 
 import foliot.cli
 from foliot.cli import audit, secrets, upkeep
-from foliot.cli.access import READ_HOUSE, SERVER, WRITE_HOUSE, caller_of, needs, needs_of
 from foliot.cli.app import app
 from foliot.core.access import Door, Thing, Verb, may
 from foliot.core.errors import Forbidden
 from foliot.features.ledger.usecases import Audit
 from foliot.features.secrets.usecases import Secrets
+from foliot.terminal.access import READ_HOUSE, SERVER, WRITE_HOUSE, caller_of, needs, needs_of
 from tests.world import open_world
 
 ROOM = Path(foliot.cli.__file__).parent

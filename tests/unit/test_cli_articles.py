@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.article_progress import watch
+from foliot.features.articles.cli.progress import watch
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]

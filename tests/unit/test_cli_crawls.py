@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.live import Live
+from foliot.features.crawls.cli.log import Live
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli import showing
+from foliot.cli import serve_output as showing
 from foliot.config.settings import Settings
 from foliot.core.errors import Conflict
 from tests.unit.test_cli import Script, invoke

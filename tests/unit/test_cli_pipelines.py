@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from foliot.cli.app import app
-from foliot.cli.booking import booking
+from foliot.cli.check.pipelines import booking
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.config.unknown_keys import unused

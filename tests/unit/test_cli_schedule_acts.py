@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.schedule_acts import read_documents
+from foliot.features.schedules.cli.instants import read_documents
 from foliot.servers.http import yaml
 from tests.unit.test_cli import SCHEDULE, Script, invoke, server
 from tests.unit.test_cli_bulks import BULK

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.deploying import deploy
-from foliot.cli.egg import Project
-from foliot.cli.printing import Exit, Failure
+from foliot.features.crawls.cli.deploy import deploy
+from foliot.features.crawls.cli.scrapy_egg import Project
+from foliot.terminal.output import Exit, Failure
 
 NOW = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
 

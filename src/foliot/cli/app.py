@@ -7,33 +7,26 @@ import os
 import typer
 from typer.models import CommandInfo
 
-from foliot.cli import (
-    access,
-    articles,
-    audit,
-    backups,
-    bulks,
-    crawls,
-    demo,
-    endpoints,
-    keys,
-    letters,
-    overview,
-    people,
-    pipelines,
-    presets,
-    queues,
-    runs,
-    schedule_acts,
-    secrets,
-    tasks,
-    tenants,
-    token,
-    upkeep,
-    workers,
-)
-from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES
+from foliot.cli import audit, pipelines, secrets, token, upkeep, workers
+from foliot.cli import backup as backups
 from foliot.cli.root import SERVER, root
+from foliot.features.api_keys import cli as keys
+from foliot.features.articles.cli import articles
+from foliot.features.bulk import cli as bulks
+from foliot.features.crawls.cli import crawls
+from foliot.features.dead_letters import cli as letters
+from foliot.features.demo import cli as demo
+from foliot.features.endpoints import cli as endpoints
+from foliot.features.insights import cli as overview
+from foliot.features.presets import cli as presets
+from foliot.features.queues import cli as queues
+from foliot.features.runs import cli as runs
+from foliot.features.schedules.cli import instants as schedule_acts
+from foliot.features.sessions import cli as people
+from foliot.features.tasks import cli as tasks
+from foliot.features.tenants import cli as tenants
+from foliot.terminal import access
+from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES
 
 app = root()
 

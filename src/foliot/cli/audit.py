@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from foliot.cli import upkeep
-from foliot.cli.access import READ_HOUSE, asks, caller_of, needs
-from foliot.cli.client import asking, segment
-from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES, Cursor, Home, Json, Limit, Utc
-from foliot.cli.printing import Exit, Failure, count, counting, listing, moment, one_line_errors, print_json, printable
 from foliot.features.audit_log.chain import Chain
+from foliot.terminal.access import READ_HOUSE, asks, caller_of, needs
+from foliot.terminal.client import asking, segment
+from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES, Cursor, Home, Json, Limit, Utc
+from foliot.terminal.output import (
+    Exit,
+    Failure,
+    count,
+    counting,
+    listing,
+    moment,
+    one_line_errors,
+    print_json,
+    printable,
+)
 
 if TYPE_CHECKING:
     from foliot.commands.audit_entry import Head
@@ -83,7 +93,7 @@ def _heads(path: Path | None) -> list[Head]:
 
 async def _verify(settings: Settings, earlier: Sequence[Head]) -> Verified:
     from foliot.app import build
-    from foliot.cli.revision import refuse_other_revision
+    from foliot.cli.database_revision import refuse_other_revision
 
     caller = caller_of(verify)
     await refuse_other_revision(settings)
@@ -135,7 +145,7 @@ def revert(
     utc: Utc = False,
 ) -> None:
     """Take an edit of a schedule back: what stood before it stands again, as one more edit."""
-    from foliot.cli.schedules import show_schedule
+    from foliot.features.schedules.cli.schedules import show_schedule
 
     with asking() as client:
         show_schedule(client.post(f"/api/audit/{segment(entry)}/revert"), as_json=as_json, utc=utc)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 import foliot
-from foliot.cli.entrance import Finding
+from foliot.cli.check.access import Finding
 from foliot.core.errors import Conflict
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def serve(settings: Settings) -> int:
     """This door and no other, until asked to stop."""
     from foliot.app import build
     from foliot.cli import process
-    from foliot.cli.revision import refuse_other_revision
+    from foliot.cli.database_revision import refuse_other_revision
 
     if settings.discord_token is None:
         raise Conflict("foliot discord needs a bot's token: set DISCORD_TOKEN to the one that Discord gave the bot")

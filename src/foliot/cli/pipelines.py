@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from foliot.cli.access import READ_HOUSE, asks, needs
-from foliot.cli.client import asking, segment
-from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES, Home, Json, Utc
-from foliot.cli.printing import (
+from foliot.features.runs.cli import show_run
+from foliot.terminal.access import READ_HOUSE, asks, needs
+from foliot.terminal.client import asking, segment
+from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES, Home, Json, Utc
+from foliot.terminal.output import (
     Exit,
     Failure,
     count,
@@ -25,7 +26,6 @@ from foliot.cli.printing import (
     printable,
     table,
 )
-from foliot.cli.runs import show_run
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
@@ -41,7 +41,7 @@ Name = Annotated[str, typer.Argument(help="The pipeline's name.", metavar="NAME"
 @needs(READ_HOUSE)
 def check(file: File, home: Home = None, as_json: Json = False) -> None:
     """Read a file and say what is wrong with it, by line; exit 1 when anything is. Nothing runs."""
-    from foliot.cli.pipeline_running import read_file
+    from foliot.cli.pipeline_run import read_file
 
     with one_line_errors():
         sheet = read_file(_settings(home), file)
@@ -64,7 +64,7 @@ def run(file: File, name: Name, home: Home = None, as_json: Json = False) -> Non
 
     foliot pipeline run pipelines.yml my_pipeline
     """
-    from foliot.cli.pipeline_running import read_file, run_here
+    from foliot.cli.pipeline_run import read_file, run_here
 
     with one_line_errors():
         settings = _settings(home)
@@ -84,7 +84,7 @@ def run(file: File, name: Name, home: Home = None, as_json: Json = False) -> Non
 @asks
 def plan(file: File, as_json: Json = False) -> None:
     """Show what a server would change if it read this file: what is new, changed, removed or refused."""
-    from foliot.cli.pipeline_running import read_file
+    from foliot.cli.pipeline_run import read_file
 
     with asking() as client:
         sheet = read_file(_settings(None), file)

@@ -11,8 +11,8 @@ import typer
 
 import foliot
 from foliot.cli import serve
-from foliot.cli.options import SERVER_VARIABLES
-from foliot.cli.printing import EXIT_CODES
+from foliot.terminal.options import SERVER_VARIABLES
+from foliot.terminal.output import EXIT_CODES
 
 SERVER = "Run a server"
 SERVERS = (serve.up, serve.api, serve.grpc, serve.discord, serve.scheduler)

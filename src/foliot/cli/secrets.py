@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, asks, caller_of, needs
-from foliot.cli.client import asking, segment
-from foliot.cli.options import CLIENT_VARIABLES, SERVER_VARIABLES, Home, Json, Utc
-from foliot.cli.printing import (
+from foliot.features.secrets.usecases import Secrets
+from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, asks, caller_of, needs
+from foliot.terminal.client import asking, segment
+from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES, Home, Json, Utc
+from foliot.terminal.output import (
     Exit,
     Failure,
     count,
@@ -24,7 +25,6 @@ from foliot.cli.printing import (
     print_json,
     printable,
 )
-from foliot.features.secrets.usecases import Secrets
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
@@ -114,7 +114,7 @@ def rekey(home: Home = None, as_json: Json = False) -> None:
 
 async def _rekey(settings: Settings) -> Rekeyed:
     from foliot.app import build
-    from foliot.cli.revision import refuse_other_revision
+    from foliot.cli.database_revision import refuse_other_revision
 
     caller = caller_of(rekey)
     await refuse_other_revision(settings)

@@ -11,12 +11,12 @@ import typer
 
 import foliot
 from foliot.cli import discord as bot
-from foliot.cli import rpc
-from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
-from foliot.cli.options import Home
-from foliot.cli.printing import Exit, Failure, note, one_line_errors
+from foliot.cli import grpc as rpc
 from foliot.cli.volatile import FORGETS, volatile
 from foliot.engine.model.node import Role
+from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
+from foliot.terminal.options import Home
+from foliot.terminal.output import Exit, Failure, note, one_line_errors
 
 if TYPE_CHECKING:
     from foliot.app.build import App
@@ -144,7 +144,7 @@ def _leave_if_legacy(settings: Settings) -> None:
     """SCHEDULER_MODE=legacy: every pipeline once, and nothing stays."""
     if settings.scheduler_mode == "legacy":
         from foliot.cli import process
-        from foliot.cli.pipeline_running import legacy
+        from foliot.cli.pipeline_run import legacy
 
         process.calm_memory()
         raise typer.Exit(legacy(settings))
@@ -209,7 +209,8 @@ def _refuse_sqlite(settings: Settings, command: str) -> None:
 
 
 def _up(settings: Settings, *, demo: bool) -> int:
-    from foliot.cli import process, showing
+    from foliot.cli import process
+    from foliot.cli import serve_output as showing
     from foliot.db.file_lock import make_private, only_one
 
     with only_one(settings.sqlite_path), showing.listen(settings, demo=demo) as listener:
@@ -251,7 +252,7 @@ def _part(settings: Settings, role: Role | None = None) -> int:
 
     from foliot.app import build
     from foliot.cli import process
-    from foliot.cli.revision import refuse_other_revision
+    from foliot.cli.database_revision import refuse_other_revision
 
     doors = role is None
     with process.listen(settings.host, settings.port) if doors else nullcontext() as listener:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.access import needs
-from foliot.cli.drafting import duration
-from foliot.cli.printing import Exit, Failure, one_line_errors
 from foliot.core.access import LOCAL, Role
+from foliot.terminal.access import needs
+from foliot.terminal.flag_values import duration
+from foliot.terminal.output import Exit, Failure, one_line_errors
 
 LONGEST = 100 * 366 * 86_400
 

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, caller_of, needs
-from foliot.cli.booking import booking
-from foliot.cli.calling import calling
-from foliot.cli.carrying import carrying
-from foliot.cli.crawling import crawling
+from foliot.cli.check.access import Finding, entrance
+from foliot.cli.check.broker import carrying
+from foliot.cli.check.grpc_services import calling
+from foliot.cli.check.mongo import copying
+from foliot.cli.check.pipelines import booking
+from foliot.cli.check.redis import waking
+from foliot.cli.check.scrapyd import crawling
+from foliot.cli.check.tasks import tasking
+from foliot.cli.check.transforms import transforming
 from foliot.cli.discord import commanding
-from foliot.cli.entrance import Finding, entrance
-from foliot.cli.options import Home, Json
-from foliot.cli.printing import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
-from foliot.cli.sinks import copying
-from foliot.cli.tasking import tasking
-from foliot.cli.transforming import transforming
 from foliot.cli.volatile import FORGETS, volatile
-from foliot.cli.waking import waking
 from foliot.features.health.usecases.health import Wellbeing
 from foliot.features.ledger.usecases import Audit
+from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, caller_of, needs
+from foliot.terminal.options import Home, Json
+from foliot.terminal.output import Exit, Failure, count, counting, one_line_errors, print_json, printable, table
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
@@ -194,7 +194,7 @@ def audit(home: Home = None, as_json: Json = False) -> None:
 
 async def _prove(settings: Settings, *, everything: bool) -> Proof:
     from foliot.app import build
-    from foliot.cli.revision import refuse_other_revision
+    from foliot.cli.database_revision import refuse_other_revision
 
     caller = caller_of(audit)
     await refuse_other_revision(settings)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from foliot.cli import serve
-from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, asks, needs
-from foliot.cli.client import asking, segment
-from foliot.cli.options import CLIENT_VARIABLES, Json, Utc
-from foliot.cli.printing import Exit, facts, listing, moment, print_json, table
+from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, asks, needs
+from foliot.terminal.client import asking, segment
+from foliot.terminal.options import CLIENT_VARIABLES, Json, Utc
+from foliot.terminal.output import Exit, facts, listing, moment, print_json, table
 
 group = typer.Typer(invoke_without_command=True)
 

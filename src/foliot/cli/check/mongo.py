@@ -1,0 +1,33 @@
+"""What `foliot check` says about MongoDB."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foliot.cli.check.access import Finding
+
+if TYPE_CHECKING:
+    from foliot.config.settings import Settings
+
+KEY = "FOLIOT_MONGO_URI"
+
+
+async def copying(settings: Settings) -> list[Finding]:
+    """Whether the MongoDB that is named answers. Foliot starts without it, and copies what it missed later."""
+    if settings.mongo_uri is None:
+        return []
+    from foliot.core.errors import Invalid
+    from foliot.features.pipelines.mongo import MongoArticles, SinkAway
+
+    try:
+        sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
+    except Invalid as wrong:
+        return [Finding("error", KEY, wrong.message)]
+    try:
+        await sink.check()
+    except SinkAway as away:
+        return [Finding("error", KEY, f"must be reachable, got {away.told}")]
+    finally:
+        await sink.close()
+    told = f"answers: jobs, articles and items are copied to its database {settings.mongo_db_name}"
+    return [Finding("ok", KEY, told)]

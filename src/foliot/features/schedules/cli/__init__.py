@@ -1,0 +1,1 @@
+"""`foliot schedule …`."""

@@ -57,10 +57,10 @@ def test_the_same_sources_are_the_same_bytes(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "holds no scrapy.cfg"),
+        (None, "has no scrapy.cfg"),
         ("[settings]\n", "must name its settings"),
         ("[settings]\ndefault = mybot.settings\n", "must name the project"),
-        ("[settings]\ndefault = other.settings\n[deploy]\nproject = A\n", "holds no package other"),
+        ("[settings]\ndefault = other.settings\n[deploy]\nproject = A\n", "has no package other"),
         ("no section\n", "cannot be read"),
         ("[settings]\ndefault = mybot.settings\n[deploy]\nproject = ../x\n", "project: must be 1 to 64 letters"),
     ],

@@ -1,4 +1,4 @@
-"""Where the gRPC door opens, in `foliot up` and as a process of its own."""
+"""Runs the gRPC server as a process of its own, and chooses its port for `foliot up`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ KEYS = "--grpc-port, FOLIOT_GRPC_PORT"
 GrpcPort = Annotated[
     str | None,
     typer.Option(
-        help="Port of the gRPC door; 0 takes a free one, off opens none (FOLIOT_GRPC_PORT).", show_default="50054"
+        help="Port of the gRPC server; 0 picks a free one, off disables it (FOLIOT_GRPC_PORT).", show_default="50054"
     ),
 ]
 
 
 def chosen_port(settings: Settings) -> int | None:
-    """The port that is wanted; None when no gRPC door is."""
+    """The configured port; None when gRPC is off."""
     from foliot.config.grpc import OFF, USUAL_PORT
 
     if settings.grpc_port == OFF:
@@ -32,14 +32,14 @@ def chosen_port(settings: Settings) -> int | None:
 
 
 def check_free(settings: Settings, port: int) -> None:
-    """The library takes the port itself, and late; a taken one is to be one clear line before anything has begun."""
+    """The library binds the port itself, and late; a taken one must be one clear line before anything has started."""
     from foliot.cli import process
 
     process.listen(settings.grpc_host or settings.host, port, KEYS).close()
 
 
 def open_port(settings: Settings) -> tuple[int | None, str]:
-    """Where `foliot up` opens the door, and what it says when it does not: nobody who did not ask for it is stopped."""
+    """The port for `foliot up`, or why there is none: a taken port is an error only if it was configured."""
     port = chosen_port(settings)
     if port is None:
         return None, "off"
@@ -53,21 +53,21 @@ def open_port(settings: Settings) -> tuple[int | None, str]:
 
 
 def shown(door: RpcDoor | None, remark: str) -> str:
-    """Where it is open, or why it is not."""
+    """Its address, or why it is off."""
     if door is None:
         return remark
     return f"off: {door.closed}" if door.closed else door.address
 
 
 def serve(settings: Settings) -> int:
-    """This door and no other, until asked to stop."""
+    """Run the gRPC server and nothing else until asked to stop."""
     from foliot.app import build
     from foliot.cli import process
-    from foliot.cli.database_revision import refuse_other_revision
+    from foliot.cli.database import refuse_other_revision
 
     port = chosen_port(settings)
     if port is None:
-        raise Conflict("foliot grpc opens no other door, and FOLIOT_GRPC_PORT says off: unset it, or choose a port")
+        raise Conflict("foliot grpc runs only gRPC, and FOLIOT_GRPC_PORT is off: unset it, or choose a port")
     check_free(settings, port)
 
     async def main() -> int:

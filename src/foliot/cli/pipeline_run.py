@@ -1,4 +1,4 @@
-"""Runs pipelines of a file here and now, without a server: `foliot pipeline run`, and SCHEDULER_MODE=legacy."""
+"""Runs pipelines of a file without a server, for `foliot pipeline run` and SCHEDULER_MODE=legacy."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MEMORY = "sqlite+aiosqlite:///:memory:"
 
 
 @dataclass(slots=True)
-class Voice:
-    """What a run says, on standard error, without the secrets that it used."""
+class StderrLog:
+    """Prints the log of a run to standard error, without the secrets that it used."""
 
     quiet: bool = False
     _hidden: set[str] = field(default_factory=set)
@@ -44,7 +44,7 @@ class Voice:
 
 
 def read_file(settings: Settings, path: Path) -> Sheet:
-    """What a file says, by the transforms that this machine has."""
+    """Parse a file, with the transforms that are installed here."""
     from foliot.db.clock import StoreClock
     from foliot.features.pipelines.file.parse import MAX_BYTES
     from foliot.features.pipelines.file_wiring import reader
@@ -62,12 +62,12 @@ def read_file(settings: Settings, path: Path) -> Sheet:
 
 
 def run_here(settings: Settings, definitions: Sequence[Definition], *, as_json: bool) -> int:
-    """Run them one after the other; the exit code says whether all of them succeeded."""
+    """Run them one after the other; the exit code tells whether all of them succeeded."""
     return asyncio.run(_run(settings, definitions, as_json=as_json))
 
 
 def legacy(settings: Settings) -> int:
-    """Every pipeline of the file once, then the end: what came before there was a scheduler."""
+    """Run every pipeline of the file once, as before there was a scheduler."""
     if settings.pipelines is None:
         raise Failure("SCHEDULER_MODE: legacy needs a file of pipelines: set PIPELINES_CONFIG or --pipelines FILE")
     sheet = read_file(settings, settings.pipelines)
@@ -88,12 +88,12 @@ async def _run(settings: Settings, definitions: Sequence[Definition], *, as_json
     try:
         await app.egress.start()
         for definition in definitions:
-            voice = Voice(quiet=as_json)
-            outcome = await _perform(app, definition, voice)
+            log = StderrLog(quiet=as_json)
+            outcome = await _perform(app, definition, log)
             failed += not isinstance(outcome, Succeeded)
-            _show(definition, outcome, voice, as_json=as_json)
+            _show(definition, outcome, log, as_json=as_json)
     except asyncio.CancelledError:
-        note("stopped: what was being written is left out")
+        note("stopped: what was being written is discarded")
         return Exit.FAILED
     finally:
         await app.stop()
@@ -101,9 +101,9 @@ async def _run(settings: Settings, definitions: Sequence[Definition], *, as_json
 
 
 async def _app(settings: Settings) -> App:
-    """The parts that steps need. Without a database there is one in memory, which holds no secrets."""
+    """The parts that steps need. Without a database one is created in memory; it has no secrets."""
     from foliot.app import build
-    from foliot.cli.database_revision import refuse_other_revision
+    from foliot.cli.database import refuse_other_revision
 
     if settings.is_sqlite:
         path = settings.sqlite_path
@@ -128,7 +128,7 @@ async def _in_memory(settings: Settings) -> App:
     return app
 
 
-async def _perform(app: App, definition: Definition, voice: Voice) -> Outcome:
+async def _perform(app: App, definition: Definition, log: StderrLog) -> Outcome:
     from foliot.core.ids import RUN, new_id
     from foliot.engine.ports import Context
 
@@ -146,27 +146,27 @@ async def _perform(app: App, definition: Definition, voice: Voice) -> Outcome:
         config={"pipeline": definition.name},
         timeout=action.timeout,
         now=app.clock.now(),
-        log=voice.log,
-        hide=voice.hide,
+        log=log.log,
+        hide=log.hide,
     )
     return await action.perform_definition(ctx, definition)
 
 
-def _show(definition: Definition, outcome: Outcome, voice: Voice, *, as_json: bool) -> None:
-    state, told = _told(outcome, voice)
+def _show(definition: Definition, outcome: Outcome, log: StderrLog, *, as_json: bool) -> None:
+    state, result = _result(outcome, log)
     if as_json:
-        print_json({"pipeline": definition.name, "revision": definition.revision, "state": state, **told})
+        print_json({"pipeline": definition.name, "revision": definition.revision, "state": state, **result})
         return
-    what = told["error"]["message"] if "error" in told else count(told.get("items", 0), "item")
-    left = f", {told['failed']} left out" if told.get("failed") else ""
+    what = result["error"]["message"] if "error" in result else count(result.get("items", 0), "item")
+    left = f", {result['failed']} discarded" if result.get("failed") else ""
     typer.echo(f"{definition.name}: {state}, {what}{left}")
 
 
-def _told(outcome: Outcome, voice: Voice) -> tuple[str, dict[str, Any]]:
+def _result(outcome: Outcome, log: StderrLog) -> tuple[str, dict[str, Any]]:
     match outcome:
         case Succeeded(result=result, partial=partial):
             return ("partial" if partial else "success"), dict(result or {})
         case Failed(problem=problem):
-            return "failed", {"error": {**problem.as_dict(), "message": voice.redacted(problem.message)}}
+            return "failed", {"error": {**problem.as_dict(), "message": log.redacted(problem.message)}}
         case Cancelled() | HandedBack() | Lost() | Parked():
             return "cancelled", {}

@@ -1,4 +1,4 @@
-"""What `foliot up` shows: where everything is, and, on a terminal, a key that opens the dashboard."""
+"""What `foliot up` prints: its addresses, and, on a terminal, a key that opens the dashboard."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NEXT = 20
 
 
 def block(app: App, address: str, remark: str) -> str:
-    """The addresses, and where the data is."""
+    """The addresses, and the location of the data."""
     settings = app.settings
     keys = "press o to open the dashboard, Ctrl-C stops it" if _terminal() is not None else "Ctrl-C stops it"
     lines = [
@@ -50,7 +50,7 @@ def _not_built() -> str:
 
 
 def listen(settings: Settings, *, demo: bool) -> socket.socket:
-    """Take the port; for a demo that nobody gave one, the next that is free."""
+    """Bind the port; for a demo without a given port, the next free one."""
     try:
         return process.listen(settings.host, settings.port)
     except Conflict:
@@ -64,7 +64,7 @@ def listen(settings: Settings, *, demo: bool) -> socket.socket:
 
 @contextlib.contextmanager
 def keys(address: str) -> Iterator[None]:
-    """While this lasts, `o` on the terminal opens the dashboard; without a terminal of ours, nothing is read."""
+    """Meanwhile `o` on the terminal opens the dashboard; without a terminal in the foreground, nothing is read."""
     number = _terminal()
     if number is None:
         yield
@@ -87,7 +87,7 @@ def _pressed(number: int, address: str) -> None:
     with contextlib.suppress(OSError):
         typed = os.read(number, 64)
         if not typed:
-            # The terminal is gone: there is nothing to read any more, again and again.
+            # The terminal is gone; the reader would be called again and again.
             asyncio.get_running_loop().remove_reader(number)
         if OPEN.encode() in typed.lower():
             import webbrowser
@@ -97,7 +97,7 @@ def _pressed(number: int, address: str) -> None:
 
 
 def _terminal() -> int | None:
-    """The terminal in front of which somebody sits; whoever reads from one in the background is stopped for it."""
+    """The terminal if this process is in its foreground; a background process that reads from one is stopped."""
     try:
         number = sys.stdin.fileno()
         return number if os.isatty(number) and os.tcgetpgrp(number) == os.getpgrp() else None

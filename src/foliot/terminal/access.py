@@ -1,4 +1,4 @@
-"""What each command needs. One that acts on the database itself is given exactly what it states, and no more."""
+"""Permissions of commands: one that opens the database itself gets exactly those it states."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Permission = tuple[Verb, Thing]
 READ_HOUSE: Permission = (Verb.READ, Thing.HOUSE)
 WRITE_HOUSE: Permission = (Verb.WRITE, Thing.HOUSE)
 SERVER = "server"
-"""Asked of a server, which decides by the token that is shown."""
+"""Sent to a server, which decides by the token."""
 
 
 def needs(*permissions: Permission) -> Callable[[Command], Command]:
-    """Over a command that uses the settings of this machine: what it may do to the database they name."""
+    """Decorates a command that opens the database of this machine's settings: what it may do there."""
 
     def state(command: Command) -> Command:
         command.needs = frozenset(permissions)  # type: ignore[attr-defined]
@@ -28,19 +28,19 @@ def needs(*permissions: Permission) -> Callable[[Command], Command]:
 
 
 def asks(command: Command) -> Command:
-    """Over a command that asks a server."""
+    """Decorates a command that sends requests to a server."""
     command.needs = SERVER  # type: ignore[attr-defined]
     return command
 
 
 def needs_of(command: Callable[..., Any]) -> frozenset[Permission] | str | None:
-    """What a command states; None when it is silent, which a test refuses."""
+    """What a command states; None when it states nothing."""
     stated: frozenset[Permission] | str | None = getattr(command, "needs", None)
     return stated
 
 
 def caller_of(command: Callable[..., Any]) -> Caller:
-    """Whoever may read the settings of this machine, narrowed to what the command states; nothing when it is silent."""
+    """The local caller with the scopes that the command states, and no others."""
     stated = needs_of(command)
     scopes = frozenset(scope(*one) for one in stated) if isinstance(stated, frozenset) else frozenset[str]()
     return replace(LOCAL, door=Door.CLI, scopes=scopes)

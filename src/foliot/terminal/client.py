@@ -1,4 +1,4 @@
-"""A small client of the HTTP API; the standard library's, so that a command starts in the blink of an eye."""
+"""A small client of the HTTP API, on the standard library alone: a command must start quickly."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ TIMEOUT = 30
 STREAM_TIMEOUT = 45
 PIECE = 64 * 1024
 _HINTS = {
-    401: "set FOLIOT_TOKEN to a valid token of this server, or to one of its API keys; foliot token makes tokens",
+    401: "set FOLIOT_TOKEN to a valid token of this server, or to one of its API keys; foliot token creates tokens",
     403: "the role of your token does not allow this",
-    412: "somebody changed it in the meantime: look at it again and repeat your change",
+    412: "it was changed in the meantime: look at it again and repeat your change",
 }
 _REFUSED = range(400, 500)
 
@@ -45,15 +45,15 @@ class Cut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Knows one server."""
+    """Sends requests to one server."""
 
     scheme: str
     host: str
     port: int | None
     prefix: str
     token: str | None
-    found_by: str = ""
-    """How the address was come by, for whoever has to set it right."""
+    source: str = ""
+    """The variable that gave the address, for error messages; empty for the default."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Client:
@@ -77,6 +77,13 @@ class Client:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + (f":{self.port}" if self.port else "") + self.prefix
 
+    def request(self, method: str, path: str, given: Mapping[str, object] | None = None) -> Any:
+        """The decoded answer. What is given is the query of a GET, else the body; values that are None are left out."""
+        if method == "GET":
+            return self.get(path, **(given or {}))
+        body = None if given is None else {name: value for name, value in given.items() if value is not None}
+        return self._checked(self.send(method, path, body=body))
+
     def get(self, path: str, **query: object) -> Any:
         return self._checked(self.send("GET", path, query=query))
 
@@ -98,7 +105,7 @@ class Client:
         headers = self._headers()
         data = None
         if method == "POST":
-            # The same key on the second try: an answer lost on the way does not make a second effect.
+            # The same key on the second try: an answer that was lost does not cause a second effect.
             headers["Idempotency-Key"] = os.urandom(16).hex()
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -113,7 +120,7 @@ class Client:
             raise self._unreachable(_reason(failed)) from None
 
     def stream(self, path: str, last_id: str | None) -> Iterator[StreamEvent]:
-        """Events after `last_id` until the server says end; `Cut` when it stops without having said so."""
+        """Events after `last_id` until the `end` event; `Cut` when the connection ends before it."""
         from http.client import HTTPException
 
         headers = self._headers() | {"Accept": "text/event-stream", "Cache-Control": "no-cache"}
@@ -135,7 +142,7 @@ class Client:
         raise Cut("the server closed the stream")
 
     def download(self, path: str, accept: str, **query: object) -> Iterator[bytes]:
-        """A long answer, piece by piece. Cut in the middle it is a failure: half of it is no answer."""
+        """A long answer, piece by piece. A connection that ends early is a failure: half of it is no answer."""
         from http.client import HTTPException
 
         connection = self._connection(STREAM_TIMEOUT)
@@ -184,20 +191,22 @@ class Client:
         raise self.failure(status, body)
 
     def _unreachable(self, reason: str) -> Failure:
-        if self.found_by == "FOLIOT_URL":
+        if self.source == "FOLIOT_URL":
             tried = "FOLIOT_URL names this server"
-            hint = "see that it runs and that the address is right; for a local one, unset FOLIOT_URL and use foliot up"
+            hint = "check that it runs and the address is right; for a local one, unset FOLIOT_URL and run foliot up"
         else:
-            why = f"port of {self.found_by}" if self.found_by else "the default port"
+            why = f"port from {self.source}" if self.source else "default port"
             tried = f"FOLIOT_URL is not set, so a local server was tried ({why})"
-            hint = "start one with foliot up, or set FOLIOT_URL (or FOLIOT_PORT for a local one) to where yours listens"
+            hint = (
+                "start one with foliot up, or set FOLIOT_URL (or FOLIOT_PORT for a local one) to the address of yours"
+            )
         return Failure(
             f"no answer from {self.address}: {reason}\n  {tried}\n  hint: {hint}",
             Exit.UNREACHABLE,
         )
 
     def failure(self, status: int, body: Any) -> Failure:
-        """What an answer that is no success means to whoever gave the command."""
+        """What an error response means for the user and for the exit code."""
         code = Exit.NOT_FOUND if status == 404 else Exit.REFUSED if status in _REFUSED else Exit.FAILED
         return Failure(problem(status, body), code)
 
@@ -211,8 +220,8 @@ def _local(environ: Mapping[str, str], token: str | None) -> Client:
 
 
 @contextmanager
-def asking() -> Iterator[Client]:
-    """The server that the environment names; what it refuses, and that it is away, is said in a line each."""
+def connect() -> Iterator[Client]:
+    """A client of the server that the environment names; expected errors are printed in a line each."""
     with one_line_errors():
         yield Client.from_environment()
 
@@ -223,9 +232,9 @@ def segment(text: str) -> str:
 
 
 def problem(status: int, body: Any) -> str:
-    """A problem document in words: what, field by field, hint."""
+    """A problem document as text: what is wrong, field by field, and a hint."""
     if not isinstance(body, dict):
-        return f"the server answered {status} without saying why: is FOLIOT_URL the address of a Foliot?"
+        return f"the server answered {status} without a reason: is FOLIOT_URL the address of a Foliot server?"
     errors = body.get("errors") or []
     # With fields to name, the detail only repeats the first of them.
     what = (body.get("title") if errors else body.get("detail")) or body.get("detail") or "the server refused"
@@ -241,9 +250,9 @@ def problem(status: int, body: Any) -> str:
 
 
 def _by_id(what: str) -> str | None:
-    """For whoever gave a schedule's name where its id is asked for."""
+    """A hint when a schedule's name was given instead of its id."""
     if what.startswith("no schedule '") and not what.startswith("no schedule 'sch_"):
-        return "a schedule is meant by its id (sch_…): foliot schedule list --search NAME shows it"
+        return "schedules are addressed by id (sch_…): foliot schedule list --search NAME shows it"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Reads a run's events: those that are stored, or all until the run has ended, across cut connections."""
+"""Reads a run's events: the stored ones, or all until the run has ended, reconnecting when the stream is cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Event = dict[str, Any]
 
 
 def stored_events(client: Client, run: str, after: int) -> Iterator[Event]:
-    """Every event there is now."""
+    """Every event stored so far."""
     path = f"/api/runs/{segment(run)}/events"
     found = client.get(path, after=after, limit=PAGE)
     yield from found["items"]
@@ -27,11 +27,11 @@ def stored_events(client: Client, run: str, after: int) -> Iterator[Event]:
         yield from found["items"]
 
 
-def found_lines(client: Client, run: str, after: int, **wanted: object) -> Iterator[Event]:
-    """Every log line there is now that is wanted."""
+def matching_lines(client: Client, run: str, after: int, **filters: object) -> Iterator[Event]:
+    """Every log line stored so far that matches."""
     place: int | None = after
     while place is not None:
-        found = client.get(f"/api/runs/{segment(run)}/logs", after=place, **wanted)
+        found = client.get(f"/api/runs/{segment(run)}/logs", after=place, **filters)
         yield from ({**line, "type": "log"} for line in found["items"])
         place = found["after"]
 
@@ -44,7 +44,7 @@ def follow_run(client: Client, run: str, after: int) -> Iterator[Event]:
 
 
 class Follower:
-    """Remembers where it is, so that a cut connection costs time and no event."""
+    """Remembers the last event id, so that no event is lost when the stream is cut."""
 
     def __init__(self, client: Client, path: str, last: str | None) -> None:
         self.client = client
@@ -54,7 +54,7 @@ class Follower:
         self.ended = False
 
     def read_once(self) -> Iterator[Event]:
-        """What one connection gives; after a cut, wait a little longer each time."""
+        """The events of one connection; after a cut, waits a little longer each time."""
         try:
             for event in self.client.stream(f"{self.path}/events", self.last):
                 self.cuts = 0
@@ -69,7 +69,7 @@ class Follower:
                 self._wait(cut)
 
     def _is_over(self) -> bool:
-        """Whether the cut was the end: the run is over and everything it said has been read."""
+        """Whether the run has ended and all its events have been read."""
         try:
             run = self.client.get(self.path)
             rest = self.client.get(f"{self.path}/events", after=self.last or 0, limit=1)
@@ -85,7 +85,7 @@ class Follower:
                 f"the stream from {self.client.address} was cut and did not come back ({cut})", Exit.UNREACHABLE
             )
         if self.cuts == 0:
-            note(f"the stream was cut ({cut}); going on where it stopped")
-        # Nobody sets it: a pause for the server to come back, which Ctrl-C ends.
+            note(f"the stream was cut ({cut}); resuming where it stopped")
+        # An event that is never set: a pause that Ctrl-C ends.
         threading.Event().wait(PAUSES[self.cuts])
         self.cuts += 1

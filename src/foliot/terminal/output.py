@@ -1,4 +1,4 @@
-"""How the command line speaks: results on standard output, everything else on standard error."""
+"""Prints results to standard output and everything else to standard error; defines the exit codes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 
 
 class Exit(IntEnum):
-    """What the exit code tells a script. 2 is the usage error of the command line itself."""
+    """Exit codes for scripts. 2 is also what the parser of the command line uses."""
 
     DONE = 0
     FAILED = 1
@@ -26,7 +26,7 @@ class Exit(IntEnum):
 
 EXIT_CODES = (
     "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 refused or invalid, 5 server unreachable, "
-    "130 stopped at once."
+    "130 interrupted."
 )
 
 
@@ -40,61 +40,61 @@ class Failure(Exception):
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """What we expect to go wrong is said in a line each; only surprises show a traceback."""
+    """Prints expected errors in a line each and exits; only unexpected ones show a traceback."""
     from foliot.core.errors import FoliotError
 
     try:
         yield
     except Failure as failed:
-        _say(str(failed), failed.code)
+        _fail(str(failed), failed.code)
     except FoliotError as failed:
-        _say(str(failed) or type(failed).__name__, Exit.FAILED)
+        _fail(str(failed) or type(failed).__name__, Exit.FAILED)
     except PermissionError as failed:
-        _say(f"{failed.filename} may not be read or written by this user ({failed.strerror})", Exit.FAILED)
+        _fail(f"{failed.filename} cannot be read or written by this user ({failed.strerror})", Exit.FAILED)
 
 
-def _say(message: str, code: Exit) -> None:
+def _fail(message: str, code: Exit) -> None:
     for line in message.splitlines():
         typer.echo(f"foliot: {printable(line)}", err=True)
     raise typer.Exit(code)
 
 
 def note(message: str) -> None:
-    """A remark that is no result."""
+    """A remark on standard error, beside the result."""
     typer.echo(f"foliot: {printable(message)}", err=True)
 
 
 def printable(text: str) -> str:
-    """A server's text must not move the cursor or paint the terminal of whoever reads it."""
+    """Text with control characters escaped: a server's text must not steer the terminal."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """JSON with its letters as they are; what would steer a terminal is written as an escape, which means the same."""
+    """JSON without ASCII escapes, except for control characters, which could steer a terminal."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     typer.echo("".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, empty: str) -> None:
-    """A table for people; `empty` says what it means that there is nothing, and what to do."""
+    """A table for people; `empty` is printed instead when there are no rows."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
-        # Ids are there to be copied: they are never cut.
-        made.add_column(column, no_wrap=column in ("id", "run", "schedule"), overflow="fold")
+        # Ids are there to be copied: they are never truncated.
+        shown.add_column(column, no_wrap=column in ("id", "run", "schedule"), overflow="fold")
     for row in rows:
-        made.add_row(*(Text(_cell(value)) for value in row))
-    if made.row_count:
-        console().print(made)
+        shown.add_row(*(Text(_cell(value)) for value in row))
+    if shown.row_count:
+        console().print(shown)
     else:
         typer.echo(empty)
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> None:
-    """One thing, a line per property; properties without a value are left out."""
+    """A line per property; properties without a value are left out."""
     shown = [(name, _cell(value)) for name, value in pairs if value not in (None, "", [], {})]
     width = max((len(name) for name, _ in shown), default=0)
     for name, value in shown:
@@ -104,7 +104,7 @@ def facts(pairs: Iterable[tuple[str, object]]) -> None:
 def console() -> Any:
     from rich.console import Console
 
-    # A pipe has no width: nothing is to be cut for a program or a pager.
+    # A pipe has no width: nothing is truncated for a program or a pager.
     return Console(width=None if sys.stdout.isatty() else 200, highlight=False, soft_wrap=False)
 
 
@@ -134,26 +134,24 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listing(
-    found: dict[str, Any],
-    columns: Sequence[str],
-    row: Callable[[dict[str, Any]], Sequence[object]],
-    *,
-    empty: str,
-    as_json: bool,
-) -> None:
-    """A page of a list: as the server gave it, or as a table with how to see the rest."""
-    if as_json:
-        print_json(found)
+def note_skipped(total: int, skip: int, shown: int) -> None:
+    """How to see the rest of a list that is paged by `--skip`."""
+    if (rest := total - skip - shown) > 0:
+        note(f"there are {rest} more: --skip {skip + shown}")
+
+
+def confirm(question: str, undone: str, *, yes: bool) -> None:
+    """Ask on the terminal unless `--yes` was given; without a terminal nothing is done."""
+    if yes:
         return
-    table(columns, [row(each) for each in found["items"]], empty=empty)
-    if found.get("next_cursor"):
-        note(f"there is more: --cursor {found['next_cursor']}")
+    if not sys.stdin.isatty():
+        raise Failure(f"there is no terminal to ask for confirmation, so {undone}: give --yes", Exit.USAGE)
+    typer.confirm(question, abort=True)
 
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar that shows how far something is, for people who wait at a terminal; None for everybody else."""
+    """A progress bar on a terminal; None where standard error is not one."""
     if not sys.stderr.isatty():
         yield None
         return

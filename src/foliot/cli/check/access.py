@@ -1,37 +1,28 @@
-"""What `foliot check` says about who may come in."""
+"""Checks what verifies tokens and what encrypts secrets."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from foliot.cli.check.finding import Finding, rule
 from foliot.terminal.output import count
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something `foliot check` has to say."""
-
-    level: str
-    key: str
-    message: str
-
-
-async def entrance(settings: Settings) -> list[Finding]:
-    """What tokens are checked by, and what seals."""
+async def check(settings: Settings) -> list[Finding]:
+    """The source of token verification, and the master key."""
     if settings.local:
-        return [Finding("ok", "FOLIOT_HOST", f"{settings.host}: local mode, which asks nobody for a token")]
+        return [Finding("ok", "FOLIOT_HOST", f"{settings.host}: local mode, which needs no tokens")]
     if not settings.checks_tokens:
-        return [Finding("ok", "FOLIOT_LOCAL", "off: this process checks no tokens"), *_vault(settings)]
+        return [Finding("ok", "FOLIOT_LOCAL", "off: this process verifies no tokens"), *_vault(settings)]
     return [await _source(settings), *_vault(settings)]
 
 
 async def _source(settings: Settings) -> Finding:
     if settings.jwt_secret is not None:
-        return Finding("ok", "FOLIOT_JWT_SECRET", "checks tokens (HS256)")
+        return Finding("ok", "FOLIOT_JWT_SECRET", "verifies tokens (HS256)")
     if settings.jwks_url is not None:
         return await _provider(settings)
     from foliot.auth.verification_keys import key_file
@@ -42,8 +33,8 @@ async def _source(settings: Settings) -> Finding:
     try:
         key_file(path)
     except Invalid as wrong:
-        return Finding("error", wrong.field, str(wrong).removeprefix(f"{wrong.field}: "))
-    return Finding("ok", "FOLIOT_JWT_KEY_FILE", f"{path} checks tokens")
+        return Finding("error", wrong.field, rule(wrong))
+    return Finding("ok", "FOLIOT_JWT_KEY_FILE", f"{path} verifies tokens")
 
 
 async def _provider(settings: Settings) -> Finding:
@@ -60,20 +51,20 @@ async def _provider(settings: Settings) -> Finding:
     except (EgressRefused, EgressFailed, BadKeys) as failed:
         return Finding("error", key, f"must answer with a JWKS document, got {settings.jwks_url}: {failed}")
     if not found:
-        return Finding("error", key, f"holds no key that can check a signature, got {settings.jwks_url}")
+        return Finding("error", key, f"has no key that can verify a signature, got {settings.jwks_url}")
     return Finding("ok", key, f"{settings.jwks_url} has {count(found, 'usable key')}")
 
 
 def _vault(settings: Settings) -> list[Finding]:
     key = "FOLIOT_SECRET_KEY"
     if settings.secret_key:
-        return [Finding("ok", key, f"{len(settings.secret_key)} given; the first seals")]
+        return [Finding("ok", key, f"{len(settings.secret_key)} given; the first encrypts")]
     if settings.jwt_secret is not None:
         return [
             Finding(
                 "warning",
                 key,
-                "not set: the master key is derived from FOLIOT_JWT_SECRET, so that changing that one makes secrets "
+                "not set: the master key is derived from FOLIOT_JWT_SECRET, so changing that one makes secrets "
                 "and API keys unreadable; set one of at least 32 characters",
             )
         ]

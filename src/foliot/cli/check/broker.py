@@ -1,10 +1,10 @@
-"""What `foliot check` says about the broker."""
+"""Checks the connection to the broker."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 KEY = "FOLIOT_BROKER_URL"
 
 
-async def carrying(settings: Settings) -> list[Finding]:
-    """Whether the broker that is named answers. Foliot starts without it, and its runs wait."""
+async def check(settings: Settings) -> list[Finding]:
+    """Whether the broker answers. Foliot starts without it, and its runs wait."""
     shown = settings.broker_shown
     if shown is None:
         return []
@@ -30,4 +30,4 @@ async def carrying(settings: Settings) -> list[Finding]:
         return [Finding("error", KEY, f"must be reachable, got {shown}: {away}")]
     finally:
         await broker.close()
-    return [Finding("ok", KEY, f"{shown} answers, and carries runs from schedulers to workers")]
+    return [Finding("ok", KEY, f"{shown} answers; it carries runs from schedulers to workers")]

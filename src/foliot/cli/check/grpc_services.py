@@ -1,15 +1,14 @@
-"""What `foliot check` says about the services of the address book."""
+"""Checks the services of the address book."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 from foliot.terminal.output import count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from foliot.config.settings import Settings
     from foliot.core.address_book import ServiceAddress
     from foliot.features.grpc_calls.action import GrpcCall
@@ -17,20 +16,22 @@ if TYPE_CHECKING:
 PATIENCE = 5.0
 
 
-async def calling(settings: Settings, environ: Mapping[str, str]) -> list[Finding]:
-    """Whether services answer and describe themselves. Foliot starts without them, and runs that call them fail."""
+async def check(settings: Settings) -> list[Finding]:
+    """Whether services answer and support reflection. Foliot starts without them, and runs that call them fail."""
     import asyncio
 
     from foliot.config.address_book import unread
 
-    strange = [
+    unreadable = [
         Finding(
-            "warning", key, "looks like the address of a service and is none: host:port, grpc, grpcs, http or https"
+            "warning",
+            key,
+            "looks like the address of a service but is not: expected host:port, or a grpc, grpcs, http or https URL",
         )
-        for key in unread(environ)
+        for key in unread(os.environ)
     ]
     if not settings.services.entries:
-        return strange
+        return unreadable
     from foliot.db.clock import StoreClock
     from foliot.features.grpc_calls.action import GrpcCall
     from foliot.net.grpc_client import GrpcEgress
@@ -39,14 +40,14 @@ async def calling(settings: Settings, environ: Mapping[str, str]) -> list[Findin
     action = GrpcCall(calls=calls, clock=StoreClock())
     try:
         entries = [settings.services.entries[name] for name in sorted(settings.services.entries)]
-        return strange + await asyncio.gather(*(_ask(action, entry) for entry in entries))
+        return unreadable + await asyncio.gather(*(_ask(action, entry) for entry in entries))
     finally:
         await calls.close()
 
 
 async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
     if not entry.scheme.speaks_grpc:
-        return Finding("ok", entry.name, f"{entry.url}, which is not asked anything here; {_whose(entry)}")
+        return Finding("ok", entry.name, f"{entry.url}, not checked because it is not gRPC; {_whose(entry)}")
     import asyncio
 
     from foliot.features.grpc_calls.errors import Trouble
@@ -58,13 +59,13 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
     except TimeoutError:
         return Finding("warning", entry.name, f"{entry.url} does not answer within {PATIENCE:g} s")
     except CallFailed as failed:
-        return Finding("warning", entry.name, f"{entry.url} cannot be asked ({failed.status}): {failed.message}")
+        return Finding("warning", entry.name, f"{entry.url} cannot be reached ({failed.status}): {failed.message}")
     except Trouble as trouble:
         return Finding("warning", entry.name, f"{entry.url} {trouble}")
-    return Finding("ok", entry.name, f"{entry.url} answers, and has {count(len(methods), 'method')}; {_whose(entry)}")
+    return Finding("ok", entry.name, f"{entry.url} answers with {count(len(methods), 'method')}; {_whose(entry)}")
 
 
 def _whose(entry: ServiceAddress) -> str:
-    """Who may call what of it."""
-    what = "" if entry.methods is None else f", {', '.join(sorted(entry.methods))} alone"
+    """Which tenants may call it, and which methods."""
+    what = "" if entry.methods is None else f", {', '.join(sorted(entry.methods))} only"
     return f"for {', '.join(entry.tenants.listed())}{what}"

@@ -1,10 +1,10 @@
-"""What `foliot check` says about MongoDB."""
+"""Checks the connection to MongoDB."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 KEY = "FOLIOT_MONGO_URI"
 
 
-async def copying(settings: Settings) -> list[Finding]:
-    """Whether the MongoDB that is named answers. Foliot starts without it, and copies what it missed later."""
+async def check(settings: Settings) -> list[Finding]:
+    """Whether MongoDB answers. Foliot starts without it, and copies later what it missed."""
     if settings.mongo_uri is None:
         return []
     from foliot.core.errors import Invalid
@@ -29,5 +29,6 @@ async def copying(settings: Settings) -> list[Finding]:
         return [Finding("error", KEY, f"must be reachable, got {away.told}")]
     finally:
         await sink.close()
-    told = f"answers: jobs, articles and items are copied to its database {settings.mongo_db_name}"
-    return [Finding("ok", KEY, told)]
+    return [
+        Finding("ok", KEY, f"answers; jobs, articles and items are copied to the database {settings.mongo_db_name}")
+    ]

@@ -1,10 +1,10 @@
-"""What `foliot check` says about the file of pipelines."""
+"""Checks the file of pipelines."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 from foliot.terminal.output import Failure, count
 
 if TYPE_CHECKING:
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 KEY = "FOLIOT_PIPELINES"
 
 
-def booking(settings: Settings) -> list[Finding]:
-    """Whether each pipeline is in order. Foliot starts without those that are not, and what ran before runs on: that is
-    a warning, for this command also says whether a process is ready.
+def check(settings: Settings) -> list[Finding]:
+    """Whether each pipeline is valid. Foliot starts without invalid ones and keeps their previous version: a warning,
+    because this command also serves as a readiness check.
     """
     if settings.pipelines is None:
         return []

@@ -1,10 +1,10 @@
-"""What `foliot check` says about what wakes other processes."""
+"""Checks the connection to Redis."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 KEY = "REDIS_URL"
 
 
-async def waking(settings: Settings) -> list[Finding]:
-    """Whether the Redis that is named answers. Foliot starts without it, and wakes nobody elsewhere."""
+async def check(settings: Settings) -> list[Finding]:
+    """Whether Redis answers. Foliot starts without it, and other processes poll instead of being woken."""
     if settings.redis_url is None:
         return []
     from foliot.config.database import masked
@@ -28,4 +28,4 @@ async def waking(settings: Settings) -> list[Finding]:
     except Exception as failed:  # noqa: BLE001 -- whatever the driver raises: it cannot be used
         reason = str(failed) or "no answer within 5 s"
         return [Finding("error", KEY, f"must be reachable, got {shown}: {reason.splitlines()[0][:300]}")]
-    return [Finding("ok", KEY, f"{shown} answers, and wakes other processes")]
+    return [Finding("ok", KEY, f"{shown} answers; it wakes other processes")]

@@ -1,10 +1,10 @@
-"""What `foliot check` says about the Scrapyd nodes."""
+"""Checks the Scrapyd nodes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 from foliot.terminal.output import count
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 KEY = "SCRAPYD_URL"
 
 
-async def crawling(settings: Settings) -> list[Finding]:
-    """Whether each node that is named answers, and has the project. Foliot starts without them, and crawls wait."""
+async def check(settings: Settings) -> list[Finding]:
+    """Whether each node answers and has the project. Foliot starts without them, and crawls wait."""
     if not settings.scrapyd_urls:
         return []
     from foliot.db.clock import StoreClock
@@ -33,6 +33,5 @@ def _finding(seen: Seen, project: str, *, lacks: bool) -> Finding:
     if seen.load is None:
         return Finding("error", KEY, f"must be a Scrapyd that answers, got {seen.url}: {seen.error}")
     if lacks:
-        said = f"{seen.url} answers, and has no project {project}: deploy one with foliot crawl deploy"
-        return Finding("warning", KEY, said)
-    return Finding("ok", KEY, f"{seen.url} answers, with {count(seen.load.running, 'crawl')} running there")
+        return Finding("warning", KEY, f"{seen.url} answers but has no project {project}: run foliot crawl deploy")
+    return Finding("ok", KEY, f"{seen.url} answers, with {count(seen.load.running, 'crawl')} running")

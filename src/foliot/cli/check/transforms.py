@@ -1,10 +1,10 @@
-"""What `foliot check` says about the modules of transforms."""
+"""Checks the modules of transforms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foliot.cli.check.access import Finding
+from foliot.cli.check.finding import Finding
 from foliot.terminal.output import count
 
 if TYPE_CHECKING:
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 KEY = "FOLIOT_TRANSFORMS"
 
 
-def transforming(settings: Settings) -> list[Finding]:
+def check(settings: Settings) -> list[Finding]:
     """Whether each module loads. Foliot starts without those that do not, and pipelines that need them are refused."""
     from foliot.features.pipelines.loader import load
 
-    found = load(settings.transforms)
-    wrong = [Finding("error", KEY, fault.removeprefix(f"{KEY}: ")) for fault in found.faults()]
-    own = [view.name for view in found.views() if not view.built_in]
+    catalogue = load(settings.transforms)
+    wrong = [Finding("error", KEY, fault.removeprefix(f"{KEY}: ")) for fault in catalogue.faults()]
+    own = [view.name for view in catalogue.views() if not view.built_in]
     if not own:
         return wrong
-    said = f"{count(len(own), 'transform')} besides the built-in ones: {', '.join(own)}"
-    return [*wrong, Finding("ok", KEY, said)]
+    listed = f"{count(len(own), 'transform')} besides the built-in ones: {', '.join(own)}"
+    return [*wrong, Finding("ok", KEY, listed)]

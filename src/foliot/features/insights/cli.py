@@ -1,115 +1,133 @@
-"""`foliot attention`, `timeline`, `calendar`, `ranking`: what needs a person, what ran, what will, and how it fares."""
+"""`foliot attention`, `foliot timeline`, `foliot calendar`, `foliot ranking`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from foliot.terminal.access import asks
-from foliot.terminal.client import asking
-from foliot.terminal.options import From, Json, To, Utc
-from foliot.terminal.output import count, moment, note, print_json, table
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import From, To
+from foliot.terminal.output import count, note, table
+from foliot.terminal.view import JsonObject, Table, at
+
+group = CommandGroup()
+
+TROUBLES = frozenset({"failed", "dead_letter", "missed"})
+SHOW_THEM = "show them with run list -q"
+NOTHING = "Nothing ran in this time range, and nothing is planned."
+
+ATTENTION = Table(
+    {"kind": "kind", "what": "title", "why": "reason", "since": at("since")},
+    empty="All is well: nothing needs attention.",
+)
+SLOWEST = Table(
+    {
+        "slowest": "name",
+        "95th percentile": lambda schedule: f"{schedule['p95_ms'] / 1000:g} s",
+        "runs": "runs",
+        SHOW_THEM: "q.slow",
+    },
+    empty="No run has ended.",
+    items="slowest",
+)
+FLAKIEST = Table(
+    {
+        "flakiest": "name",
+        "failed": lambda schedule: f"{schedule['failure_ratio']:.1%}",
+        "runs": lambda schedule: f"{schedule['failed']} of {schedule['runs']}",
+        SHOW_THEM: "q.failed",
+    },
+    empty="Nothing failed.",
+    items="flakiest",
+)
 
 
-@asks
-def attention(as_json: Json = False, utc: Utc = False) -> None:
-    """Show what needs a person: what fails, is late or missed, waits or is silent. Nothing means that all is well."""
-    with asking() as client:
-        found = client.get("/api/attention")
-        if as_json:
-            print_json(found)
-            return
-        rows = [(one["kind"], one["title"], one["reason"], moment(one["since"], utc=utc)) for one in found["items"]]
-        table(("kind", "what", "why", "since"), rows, empty="All is well: nothing needs you.")
+@group.get("/api/attention", ATTENTION)
+def attention() -> None:
+    """Show what needs attention: what fails, is late or missed, waits or is silent. Nothing means that all is well."""
 
 
-@asks
+def _show_timeline(answer: JsonObject) -> None:
+    rows = [_row(group, answer["now"]) for group in answer.each("groups")]
+    table(("name", "ran", "troubles", "last", "planned", "next", "when"), rows, empty=NOTHING)
+    for collision in answer.each("collisions"):
+        typer.echo(f"{count(collision['count'], 'schedule')} start at {collision.at('at')}")
+    if answer["dropped_groups"]:
+        note(f"{count(answer['dropped_groups'], 'more row')} did not fit: narrow the list with --query")
+
+
+def _row(group: JsonObject, now: str) -> tuple[object, ...]:
+    past = [mark for mark in group["marks"] if mark["state"] != "planned"]
+    ahead = [mark["at"] for mark in group["marks"] if mark["state"] == "planned"]
+    bad = sum(mark["count"] for mark in past if mark["state"] in TROUBLES)
+    last = max((mark["at"] for mark in past), default=None)
+    due = min((at for at in ahead if at >= now), default=min(ahead, default=None))
+    times = JsonObject({"last": last, "due": due}, group.utc)
+    return (
+        group["name"],
+        group["runs"],
+        bad or "",
+        times.at("last"),
+        group["planned"],
+        times.at("due"),
+        group["summary"],
+    )
+
+
+@group.get("/api/timeline", _show_timeline)
 def timeline(
     *,
-    query: Annotated[str | None, typer.Option("--query", "-q", help="Only schedules that match this filter.")] = None,
-    by: Annotated[str, typer.Option("--by", help="What the rows are: schedule, tag or queue.")] = "schedule",
-    start: From = None,
-    end: To = None,
-    as_json: Json = False,
-    utc: Utc = False,
+    q: Annotated[str | None, typer.Option("--query", "-q", help="Only schedules that match this filter.")] = None,
+    group_by: Annotated[str, typer.Option("--by", help="What the rows are: schedule, tag or queue.")] = "schedule",
+    from_: From = None,
+    to: To = None,
 ) -> None:
-    """Show what ran and what is planned, row by row; a day back and a day ahead unless said."""
-    with asking() as client:
-        found = client.get("/api/timeline", **{"from": start, "to": end, "group_by": by, "q": query})
-        if as_json:
-            print_json(found)
-            return
-        rows = [_row(group, found["now"], utc=utc) for group in found["groups"]]
-        columns = ("name", "ran", "troubles", "last", "planned", "next", "when")
-        table(columns, rows, empty="Nothing ran in this span, and nothing is planned.")
-        for one in found["collisions"]:
-            typer.echo(f"{count(one['count'], 'schedule')} begin at {moment(one['at'], utc=utc)}")
-        if found["dropped_groups"]:
-            note(f"{count(found['dropped_groups'], 'row')} more had no room: narrow it with --query")
+    """Show what ran and what is planned, row by row; by default a day back and a day ahead."""
 
 
-@asks
+def _show_ranking(answer: JsonObject) -> None:
+    SLOWEST(answer)
+    FLAKIEST(answer)
+    if not answer["whole"]:
+        note(f"only the newest {count(answer['runs'], 'run')} were counted: there are more")
+
+
+@group.get("/api/schedules/ranking", _show_ranking, utc=False)
 def ranking(
     *,
     over: Annotated[str, typer.Option(help="How far back: 24h or 7d.")] = "24h",
-    limit: Annotated[int, typer.Option(min=1, max=50, help="Of each, at most so many.")] = 5,
-    as_json: Json = False,
+    limit: Annotated[int, typer.Option(min=1, max=50, help="At most this many of each.")] = 5,
 ) -> None:
-    """Show the schedules that take longest, and those that fail most often."""
-    with asking() as client:
-        found = client.get("/api/schedules/ranking", over=over, limit=limit)
-        if as_json:
-            print_json(found)
-            return
-        slow = [(one["name"], f"{one['p95_ms'] / 1000:g} s", one["runs"], one["q"]["slow"]) for one in found["slowest"]]
-        table(("slowest", "95 of 100 within", "runs", "show them with run list -q"), slow, empty="No run has ended.")
-        flaky = [
-            (one["name"], f"{one['failure_ratio']:.1%}", f"{one['failed']} of {one['runs']}", one["q"]["failed"])
-            for one in found["flakiest"]
-        ]
-        table(("flakiest", "failed", "runs", "show them with run list -q"), flaky, empty="Nothing failed.")
-        if not found["whole"]:
-            note(f"of the newest {count(found['runs'], 'run')}: there are more")
+    """Show the slowest schedules, and those that fail most often."""
 
 
-def _row(group: Mapping[str, Any], now: str, *, utc: bool) -> tuple[object, ...]:
-    past = [mark for mark in group["marks"] if mark["state"] != "planned"]
-    ahead = [mark["at"] for mark in group["marks"] if mark["state"] == "planned"]
-    bad = sum(mark["count"] for mark in past if mark["state"] in {"failed", "dead_letter", "missed"})
-    last = max((mark["at"] for mark in past), default=None)
-    due = min((at for at in ahead if at >= now), default=min(ahead, default=None))
-    shown = moment(last, utc=utc), group["planned"], moment(due, utc=utc)
-    return group["name"], group["runs"], bad or "", *shown, group["summary"]
+def _show_calendar(answer: JsonObject) -> None:
+    by = answer.sent["granularity"]
+    cells = [cell for cell in answer.each("items") if any(cell[n] for n in ("total", "planned", "missed", "skipped"))]
+    rows = [
+        (
+            cell["local"][: 16 if by == "hour" else 10].replace("T", " "),
+            cell["total"],
+            ", ".join(f"{number} {state}" for state, number in sorted(cell["counts"].items())),
+            cell["missed"] or "",
+            cell["skipped"] or "",
+            cell["planned"],
+        )
+        for cell in cells
+    ]
+    table((f"{by} in {answer['timezone']}", "ran", "states", "missed", "skipped", "planned"), rows, empty=NOTHING)
+    if not answer["exact"]:
+        note("there are very many planned instants: those of some schedules are estimated evenly")
 
 
-@asks
+@group.get("/api/calendar", _show_calendar, utc=False)
 def calendar(
     *,
-    start: From = None,
-    end: To = None,
-    by: Annotated[str, typer.Option("--by", help="hour or day.")] = "day",
-    timezone: Annotated[str | None, typer.Option(help="Whose hours and days, such as Europe/Stockholm.")] = None,
-    schedule: Annotated[str | None, typer.Option(help="Only this schedule (sch_…).")] = None,
-    as_json: Json = False,
+    from_: From = None,
+    to: To = None,
+    granularity: Annotated[str, typer.Option("--by", help="hour or day.")] = "day",
+    timezone: Annotated[str | None, typer.Option(help="Time zone of the hours and days: Europe/Stockholm.")] = None,
+    schedule_id: Annotated[str | None, typer.Option("--schedule", help="Only this schedule (sch_…).")] = None,
 ) -> None:
-    """Show what ran, what did not and what is planned, by day or hour; this month unless said."""
-    with asking() as client:
-        asked = {"from": start, "to": end, "granularity": by, "timezone": timezone, "schedule_id": schedule}
-        found = client.get("/api/calendar", **asked)
-        if as_json:
-            print_json(found)
-            return
-        cells = [one for one in found["items"] if one["total"] or one["planned"] or one["missed"] or one["skipped"]]
-        rows = [_cell(one, by) for one in cells]
-        columns = (f"{by} in {found['timezone']}", "ran", "states", "missed", "skipped", "planned")
-        table(columns, rows, empty="Nothing ran in this span, and nothing is planned.")
-        if not found["exact"]:
-            note("planned instants are very many: those of some schedules are spread evenly")
-
-
-def _cell(one: Mapping[str, Any], by: str) -> tuple[object, ...]:
-    local = one["local"][: 16 if by == "hour" else 10].replace("T", " ")
-    states = ", ".join(f"{number} {state}" for state, number in sorted(one["counts"].items()))
-    return local, one["total"], states, one["missed"] or "", one["skipped"] or "", one["planned"]
+    """Show what ran, what did not and what is planned, by day or hour; by default this month."""

@@ -1,60 +1,70 @@
-"""`foliot task …`: which functions schedules can run, and running one now."""
+"""`foliot task …`."""
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
-from foliot.features.runs.cli import print_event, show_run
-from foliot.terminal import flag_values as drafting
-from foliot.terminal.client import Client, asking, segment
+from foliot.features.runs.view import RUN, print_event
+from foliot.terminal.client import Client, connect, segment
+from foliot.terminal.flag_values import duration, parameter
+from foliot.terminal.follow import follow_run
+from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import Exit, facts, listing, note, print_json
+from foliot.terminal.output import Exit, note, print_json
+from foliot.terminal.view import Facts, JsonObject, Table, joined
 
-group = typer.Typer(help="See the registered functions, and run one.", no_args_is_help=True)
+group = CommandGroup("Show the registered Python functions, and run one.")
 
 Name = Annotated[str, typer.Argument(help="The task's name.", metavar="NAME")]
 ENDED_WELL = frozenset({"success", "partial"})
 
 
-@group.command("list")
-def list_(as_json: Json = False) -> None:
-    """List tasks: built in, of FOLIOT_TASKS, and of installed packages."""
-    with asking() as client:
-        found = client.get("/api/tasks")
-
-        def row(each: dict[str, Any]) -> tuple[object, ...]:
-            where = "built in" if each["built_in"] else each["module"]
-            return each["name"], where, each["queue"], _taken(each), each["description"]
-
-        listing(found, ("name", "where", "queue", "parameters", "what"), row, empty="No tasks.", as_json=as_json)
-        for fault in () if as_json else found.get("faults") or ():
-            note(fault)
+def _parameters(task: JsonObject) -> str:
+    required = task["parameters.required"] or ()
+    return ", ".join(name if name in required else f"[{name}]" for name in task["parameters.properties"] or ())
 
 
-@group.command()
-def show(name: Name, as_json: Json = False) -> None:
-    """Show a task and what it takes."""
-    with asking() as client:
-        found = client.get(f"/api/tasks/{segment(name)}")
-        if as_json:
-            print_json(found)
-            return
-        facts(
-            [
-                ("name", found["name"]),
-                ("what", found["description"]),
-                ("where", found["module"]),
-                ("queue", found["queue"]),
-                ("retries", found["retries"]),
-                ("own process", "yes" if found["cpu"] else ""),
-                ("schedule", found["schedule"]),
-                ("parameters", found["parameters"].get("properties")),
-                ("required", ", ".join(found["parameters"].get("required", []))),
-            ]
-        )
+def _note_faults(answer: JsonObject) -> None:
+    for fault in answer["faults"] or ():
+        note(fault)
+
+
+TASKS = Table(
+    {
+        "name": "name",
+        "where": lambda task: "built in" if task["built_in"] else task["module"],
+        "queue": "queue",
+        "parameters": _parameters,
+        "what": "description",
+    },
+    empty="No tasks.",
+    then=_note_faults,
+)
+TASK = Facts(
+    {
+        "name": "name",
+        "what": "description",
+        "where": "module",
+        "queue": "queue",
+        "retries": "retries",
+        "own process": lambda task: "yes" if task["cpu"] else "",
+        "schedule": "schedule",
+        "parameters": "parameters.properties",
+        "required": joined("parameters.required"),
+    }
+)
+
+
+@group.get("/api/tasks", TASKS, utc=False)
+def list_() -> None:
+    """List tasks: built in, from FOLIOT_TASKS, and from installed packages."""
+
+
+@group.get("/api/tasks/{name}", TASK, utc=False)
+def show(name: Name) -> None:
+    """Show a task and its parameters."""
 
 
 @group.command()
@@ -62,13 +72,13 @@ def run(  # noqa: PLR0913 -- a command has as many arguments as flags
     name: Name,
     param: Annotated[
         list[str] | None,
-        typer.Option(help="key=value; JSON where it is JSON, else text; key=@FILE reads JSON. May be repeated."),
+        typer.Option(help="key=value; JSON if it parses as JSON, else text; key=@FILE reads JSON. May be repeated."),
     ] = None,
     *,
     queue: Annotated[str | None, typer.Option(help="The queue of the run.", show_default="manual")] = None,
     timeout: Annotated[str | None, typer.Option(help="How long an attempt may take: 30s, 5m.")] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Stay until it has ended; exit 1 unless it ended well.")
+        bool, typer.Option("--follow", "-f", help="Stay until it has ended; exit 1 unless it succeeds.")
     ] = False,
     as_json: Json = False,
     utc: Utc = False,
@@ -77,43 +87,26 @@ def run(  # noqa: PLR0913 -- a command has as many arguments as flags
 
     foliot task run resize_pictures --param folder=/srv/pictures --param width=800 --follow
     """
-    with asking() as client:
-        body: dict[str, Any] = {"parameters": dict(_parameter(text) for text in param or [])}
-        if queue is not None:
-            body["queue"] = queue
-        if timeout is not None:
-            body["timeout_seconds"] = drafting.duration("--timeout", timeout)
-        made = client.post(f"/api/tasks/{segment(name)}/run", body)
-        if not follow:
-            show_run(made, as_json=as_json, utc=utc)
-            return
-        _follow(client, made["id"], as_json=as_json, utc=utc)
+    with connect() as client:
+        body: dict[str, Any] = {
+            "parameters": dict(parameter("--param", text) for text in param or ()),
+            "queue": queue,
+            "timeout_seconds": None if timeout is None else duration("--timeout", timeout),
+        }
+        started = client.request("POST", f"/api/tasks/{segment(name)}/run", body)
+        ended = _follow(client, started["id"], quiet=as_json, utc=utc) if follow else None
+        if as_json:
+            print_json(ended or started)
+        else:
+            RUN(JsonObject(ended or started, utc))
+        if ended is not None:
+            raise typer.Exit(Exit.DONE if ended["state"] in ENDED_WELL else Exit.FAILED)
 
 
-def _follow(client: Client, run_id: str, *, as_json: bool, utc: bool) -> None:
-    from foliot.terminal.follow import follow_run
-
+def _follow(client: Client, run_id: str, *, quiet: bool, utc: bool) -> dict[str, Any]:
+    """Print the events until the run has ended; returns it."""
     for event in follow_run(client, run_id, 0):
-        if not as_json:
+        if not quiet:
             print_event(event, as_json=False, utc=utc)
-    ended = client.get(f"/api/runs/{segment(run_id)}")
-    show_run(ended, as_json=as_json, utc=utc)
-    raise typer.Exit(Exit.DONE if ended["state"] in ENDED_WELL else Exit.FAILED)
-
-
-def _parameter(text: str) -> tuple[str, Any]:
-    name, sign, value = text.partition("=")
-    if not sign or not name.strip():
-        raise drafting.usage(f"--param: must be key=value, got {text!r}")
-    if value.startswith("@"):
-        return name.strip(), drafting.json_or_file("--param", value)
-    try:
-        return name.strip(), json.loads(value)
-    except ValueError:
-        return name.strip(), value
-
-
-def _taken(task: dict[str, Any]) -> str:
-    needed = set(task["parameters"].get("required", []))
-    names = task["parameters"].get("properties", {})
-    return ", ".join(name if name in needed else f"[{name}]" for name in names)
+    ended: dict[str, Any] = client.get(f"/api/runs/{segment(run_id)}")
+    return ended

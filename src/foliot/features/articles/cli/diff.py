@@ -1,4 +1,4 @@
-"""Shows what changed in pages that were read before: the lines that went, and those that came."""
+"""Prints what changed in pages since they were last read, as a unified diff."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ PAGE = 100
 
 
 def show_changes(client: Client, job: str, wanted: str | None, *, as_json: bool, utc: bool) -> None:
-    """All of a job that are known to have changed, or the one that is named by its URL or its id."""
+    """All articles of a job that are known to have changed, or the one with this URL or id."""
     path = f"/jobs/{segment(job)}/results"
-    found = [client.get(f"{path}/{segment(one)}") for one in _ids(client, path, wanted)]
-    changed = [one for one in found if one["previous"]]
+    articles = [client.get(f"{path}/{segment(article_id)}") for article_id in _ids(client, path, wanted)]
+    changed = [article for article in articles if article["previous"]]
     if as_json:
         print_json(changed)
         return
-    for one in changed:
-        for line in _lines(one, utc=utc):
+    for article in changed:
+        for line in _lines(article, utc=utc):
             typer.echo(printable(line))
     if not changed:
-        note("nothing is known to have changed: each page says what it said when it was read before, if it was")
+        note("no change is known: each page is as it was when it was last read, if it was")
 
 
 def _ids(client: Client, path: str, wanted: str | None) -> Iterator[str]:
@@ -36,24 +36,24 @@ def _ids(client: Client, path: str, wanted: str | None) -> Iterator[str]:
     skip, total = 0, 1
     while skip < total:
         page = client.get(path, limit=PAGE, skip=skip)
-        for one in page["results"]:
-            if wanted == one["url"]:
-                yield one["article_id"]
+        for article in page["results"]:
+            if wanted == article["url"]:
+                yield article["article_id"]
                 return
-            if wanted is None and one["previous_scraped_at"]:
-                yield one["article_id"]
-        # Of long texts there are fewer on a page than were asked for.
+            if wanted is None and article["previous_scraped_at"]:
+                yield article["article_id"]
+        # A page of long texts has fewer items than requested.
         skip += len(page["results"])
         total = page["successful"] if page["results"] else 0
     if wanted is not None:
         raise Failure(f"the job has read no article {wanted!r}", Exit.NOT_FOUND)
 
 
-def _lines(one: dict[str, Any], *, utc: bool) -> Iterator[str]:
-    before = one["previous"]
-    old, new = (f"{one['url']}  {moment(each['scraped_at'], utc=utc)}" for each in (before, one))
-    return unified_diff(_said(before), _said(one), old, new, lineterm="")
+def _lines(article: dict[str, Any], *, utc: bool) -> Iterator[str]:
+    before = article["previous"]
+    old, new = (f"{article['url']}  {moment(each['scraped_at'], utc=utc)}" for each in (before, article))
+    return unified_diff(_text(before), _text(article), old, new, lineterm="")
 
 
-def _said(page: dict[str, Any]) -> list[str]:
+def _text(page: dict[str, Any]) -> list[str]:
     return [page["title"] or "", "", *(page["content"] or "").splitlines()]

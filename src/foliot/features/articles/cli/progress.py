@@ -1,4 +1,4 @@
-"""Follows a job of articles to its end: a bar for whoever waits at a terminal, a line now and then for others."""
+"""Shows the progress of an article job: a bar on a terminal, else a line for each tenth."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 from foliot.terminal.output import note
 
 STEPS = 10
-"""How many lines a job is worth where there is no terminal."""
+"""How many lines are printed for a job where there is no terminal."""
 
 Show = Callable[[Mapping[str, Any]], None]
 
 
 def watch(events: Iterable[dict[str, Any]], job: Mapping[str, Any], *, quiet: bool) -> None:
-    """Show each article that ends, until the last event."""
+    """Show the progress at each article that ends, until the last event."""
     with _shown(job, quiet=quiet) as show:
         for event in events:
-            told = event.get("data") or {}
-            if event.get("type") == "progress" and "article_id" in told:
-                show(told)
+            progress = event.get("data") or {}
+            if event.get("type") == "progress" and "article_id" in progress:
+                show(progress)
 
 
 def summary(job: Mapping[str, Any]) -> str:
     """`7 of 10 done, 2 from the cache, 1 failed`."""
     cached, failed = job.get("cached") or 0, job.get("failed") or 0
-    said = f"{job.get('completed') or 0} of {job.get('total_articles') or 0} done"
-    return said + (f", {cached} from the cache" if cached else "") + (f", {failed} failed" if failed else "")
+    text = f"{job.get('completed') or 0} of {job.get('total_articles') or 0} done"
+    return text + (f", {cached} from the cache" if cached else "") + (f", {failed} failed" if failed else "")
 
 
 @contextmanager
@@ -62,23 +62,22 @@ def _bar(job: Mapping[str, Any]) -> Iterator[Show]:
         cached = job["cached_articles"]
         task = progress.add_task("articles", total=job["total_articles"], completed=cached, cached=cached, failed=0)
 
-        def show(told: Mapping[str, Any]) -> None:
-            progress.update(task, completed=told["completed"] + told["failed"], failed=told["failed"])
+        def show(counts: Mapping[str, Any]) -> None:
+            progress.update(task, completed=counts["completed"] + counts["failed"], failed=counts["failed"])
 
         yield show
 
 
 class _Lines:
-    """Says how far a job is each time another tenth of it is over."""
+    """Prints a line each time another tenth of a job has ended."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         self.job = job
         self.step = 0
 
-    def show(self, told: Mapping[str, Any]) -> None:
-        over = told["completed"] + told["failed"]
-        step = STEPS * over // (told["total"] or 1)
+    def show(self, counts: Mapping[str, Any]) -> None:
+        ended = counts["completed"] + counts["failed"]
+        step = STEPS * ended // (counts["total"] or 1)
         if step > self.step:
             self.step = step
-            counted = {**told, "total_articles": told["total"], "cached": self.job["cached_articles"]}
-            note(summary(counted))
+            note(summary({**counts, "total_articles": counts["total"], "cached": self.job["cached_articles"]}))

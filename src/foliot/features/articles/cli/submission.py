@@ -1,4 +1,4 @@
-"""Reads which articles are wanted: URLs, files of URLs, and files of JSON."""
+"""Reads the articles to submit from URLs, files of URLs, and JSON files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _JSON = ("{", "[")
 _OPTIONS = frozenset({"ignore_cache", "max_age_seconds"})
 
 
-def read_wanted(places: Sequence[str], said: Mapping[str, Any]) -> dict[str, Any]:
-    """The body of a request for all of them; `said` is what holds for those that say nothing else themselves."""
+def read_submission(places: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of `POST /jobs/submit`; `defaults` apply to articles that give no other value."""
     body: dict[str, Any] = {"articles": []}
     for place in places:
         if place.lower().startswith(("http://", "https://")):
             body["articles"].append({"url": place})
             continue
-        found = _parsed(place, _text(place))
-        body["articles"] += found.pop("articles")
-        body |= found
+        document = _parsed(place, _text(place))
+        body["articles"] += document.pop("articles")
+        body |= document
     if not body["articles"]:
-        raise Failure(f"{', '.join(places)}: no article is named there", Exit.USAGE)
-    body["articles"] = [_filled(one, said) for one in body["articles"]]
+        raise Failure(f"{', '.join(places)}: contains no article", Exit.USAGE)
+    body["articles"] = [_filled(article, defaults) for article in body["articles"]]
     return body
 
 
@@ -37,32 +37,32 @@ def _text(place: str) -> str:
     except FileNotFoundError:
         raise Failure(f"{place!r} is neither an http or https URL nor a file that exists", Exit.USAGE) from None
     except (OSError, UnicodeDecodeError) as failed:
-        reason = getattr(failed, "strerror", None) or "it is no text in UTF-8"
+        reason = getattr(failed, "strerror", None) or "it is not UTF-8 text"
         raise Failure(f"{place!r} cannot be read ({reason})", Exit.USAGE) from None
 
 
 def _parsed(place: str, text: str) -> dict[str, Any]:
-    """JSON as `POST /jobs/submit` takes it, or a list of articles or URLs; else a URL a line, `#` begins a remark."""
+    """JSON as `POST /jobs/submit` takes it, or a list of articles or URLs; else a URL per line and `#` comments."""
     if not text.lstrip().startswith(_JSON):
         lines = (line.strip() for line in text.splitlines())
         return {"articles": [{"url": line} for line in lines if line and not line.startswith("#")]}
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError as wrong:
-        raise Failure(f"{place!r} begins like JSON and is none: {wrong}", Exit.USAGE) from None
-    document = {"articles": found} if isinstance(found, list) else found
+        raise Failure(f"{place!r} starts like JSON but is not valid: {wrong}", Exit.USAGE) from None
+    document = {"articles": parsed} if isinstance(parsed, list) else parsed
     articles = document.get("articles")
-    strange = sorted(set(document) - _OPTIONS - {"articles"})
-    if not isinstance(articles, list) or strange:
-        named = f", not {', '.join(map(repr, strange))}" if strange else ""
+    unknown = sorted(set(document) - _OPTIONS - {"articles"})
+    if not isinstance(articles, list) or unknown:
+        named = f", not {', '.join(map(repr, unknown))}" if unknown else ""
         raise Failure(
-            f'{place!r} must be a list of articles, or {{"articles": […]}} with ignore_cache and max_age_seconds at '
-            f"will{named}",
+            f'{place!r} must be a list of articles, or {{"articles": […]}} and optionally ignore_cache and '
+            f"max_age_seconds{named}",
             Exit.USAGE,
         )
     return document
 
 
-def _filled(one: Any, said: Mapping[str, Any]) -> Any:
-    article = {"url": one} if isinstance(one, str) else one
-    return {**said, **article} if isinstance(article, dict) else article
+def _filled(given: Any, defaults: Mapping[str, Any]) -> Any:
+    article = {"url": given} if isinstance(given, str) else given
+    return {**defaults, **article} if isinstance(article, dict) else article

@@ -1,4 +1,4 @@
-"""Brings a Scrapy project to every Scrapyd on which it is to run."""
+"""Uploads a Scrapy project to the Scrapyd nodes on which it is to run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _VERSION = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployed:
-    """What one Scrapyd said to a project. `error` is None where it was taken."""
+    """The answer of one Scrapyd to an upload. `error` is None where it was accepted."""
 
     node: str
     project: str
@@ -39,27 +39,27 @@ class Deployed:
 def deploy(
     directory: Path, nodes: Sequence[str], *, now: datetime, project: str | None = None, version: str | None = None
 ) -> list[Deployed]:
-    """Bring the project in `directory` to each Scrapyd; one that fails does not keep it from the others.
+    """Upload the project in `directory` to each Scrapyd; a failure at one does not stop the others.
 
-    Scrapyd runs the highest version: without one it is the moment, so that the last to be brought is the one to run.
+    Scrapyd runs the highest version; the default is the current time, so that the last upload is the one that runs.
     """
-    found = Project.read(directory, project)
+    package = Project.read(directory, project)
     version = version or f"{now:%Y%m%d%H%M%S}"
-    if not _NAME.fullmatch(found.name):
-        raise Failure(f"project: must be 1 to 64 letters, digits or _, got {found.name!r}", Exit.USAGE)
+    if not _NAME.fullmatch(package.name):
+        raise Failure(f"project: must be 1 to 64 letters, digits or _, got {package.name!r}", Exit.USAGE)
     if not _VERSION.fullmatch(version):
         raise Failure(f"version: must be 1 to 64 letters, digits, _ or -, got {version!r}", Exit.USAGE)
     if not nodes:
         raise Failure("no Scrapyd to deploy to: set SCRAPYD_URL, or name one with --node", Exit.USAGE)
     addresses = [_address(node) for node in nodes]
-    egg = found.egg(version)
-    return [_upload(address, found.name, version, egg) for address in addresses]
+    egg = package.egg(version)
+    return [_upload(address, package.name, version, egg) for address in addresses]
 
 
 def _upload(address: SplitResult, project: str, version: str, egg: bytes) -> Deployed:
     from http.client import HTTPException
 
-    brought = Deployed(node=_shown(address), project=project, version=version)
+    upload = Deployed(node=_shown(address), project=project, version=version)
     boundary = uuid4().hex
     body = _form(boundary, {"project": project, "version": version}, egg)
     connection = _connection(address)
@@ -67,37 +67,37 @@ def _upload(address: SplitResult, project: str, version: str, egg: bytes) -> Dep
         headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"} | _authorization(address)
         connection.request("POST", f"{address.path.rstrip('/')}/addversion.json", body=body, headers=headers)
         response = connection.getresponse()
-        return _told(brought, response.status, response.read())
+        return _read_answer(upload, response.status, response.read())
     except (OSError, HTTPException) as failed:
-        return _failed(brought, f"no answer: {getattr(failed, 'strerror', None) or failed}")
+        return _failed(upload, f"no answer: {getattr(failed, 'strerror', None) or failed}")
     finally:
         connection.close()
 
 
-def _told(brought: Deployed, status: int, body: bytes) -> Deployed:
-    """Scrapyd says `error` with status 200, and the reason is the last line of a traceback."""
+def _read_answer(upload: Deployed, status: int, body: bytes) -> Deployed:
+    """Scrapyd answers `error` with status 200; the reason is the last line of a traceback."""
     if status == 401:
-        return _failed(brought, "it wants a user and a password, as in http://user:password@host:6800")
+        return _failed(upload, "it requires a user and a password, as in http://user:password@host:6800")
     try:
         answer: Any = json.loads(body)
     except ValueError:
         answer = None
     if not isinstance(answer, dict) or answer.get("status") not in ("ok", "error"):
-        return _failed(brought, f"it answered {status}, but not as Scrapyd does: is this the address of a Scrapyd?")
+        return _failed(upload, f"it answered {status}, but not as Scrapyd does: is this the address of a Scrapyd?")
     if answer["status"] == "error":
-        said = [line for line in str(answer.get("message", "")).splitlines() if line.strip()]
-        return _failed(brought, said[-1].strip() if said else "it gave no reason")
+        lines = [line for line in str(answer.get("message", "")).splitlines() if line.strip()]
+        return _failed(upload, lines[-1].strip() if lines else "it gave no reason")
     spiders = answer.get("spiders")
     return Deployed(
-        node=brought.node,
-        project=brought.project,
-        version=brought.version,
+        node=upload.node,
+        project=upload.project,
+        version=upload.version,
         spiders=spiders if isinstance(spiders, int) else 0,
     )
 
 
-def _failed(brought: Deployed, reason: str) -> Deployed:
-    return Deployed(node=brought.node, project=brought.project, version=brought.version, error=reason)
+def _failed(upload: Deployed, reason: str) -> Deployed:
+    return Deployed(node=upload.node, project=upload.project, version=upload.version, error=reason)
 
 
 def _form(boundary: str, fields: Mapping[str, str], egg: bytes) -> bytes:
@@ -125,7 +125,7 @@ def _address(node: str) -> SplitResult:
 def _connection(address: SplitResult) -> HTTPConnection:
     from http.client import HTTPConnection, HTTPSConnection
 
-    assert address.hostname is not None  # noqa: S101 -- _address saw to it
+    assert address.hostname is not None  # noqa: S101 -- _address checked it
     if address.scheme == "https":
         import ssl
 

@@ -1,4 +1,4 @@
-"""The log of a crawl as it happens, with a line below it that says how far it has come."""
+"""Prints the log of a crawl as it happens, with a progress line below it on a terminal."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ import typer
 from foliot.terminal.output import moment, print_json, printable
 
 _BACK = "\r\x1b[K"
-"""To the beginning of the line, and wipe it."""
+"""Moves to the start of the line and clears it."""
 _COUNTED = ("pages", "items", "errors")
 
 
 @dataclass(slots=True)
-class Live:
-    """Prints events. Whoever waits at a terminal sees the progress too; a file or a pipe has the lines alone."""
+class LogPrinter:
+    """Prints log events; the progress line appears on a terminal only, never in a file or a pipe."""
 
     as_json: bool = False
     utc: bool = False
     progress: dict[str, Any] = field(default_factory=dict)
     _shown: bool = False
 
-    def tell(self, events: Iterable[dict[str, Any]]) -> None:
+    def print(self, events: Iterable[dict[str, Any]]) -> None:
         try:
             for event in events:
-                self._one(event)
+                self._print(event)
         finally:
-            self._wipe()
+            self._clear()
 
-    def _one(self, event: dict[str, Any]) -> None:
+    def _print(self, event: dict[str, Any]) -> None:
         if event.get("type") == "progress":
             self.progress |= event.get("data") or {}
         if self.as_json:
             print_json(event, indent=None)
         elif event.get("type") == "log":
-            self._wipe()
-            said = f"{moment(event.get('at'), utc=self.utc)}  {event.get('level') or '':<8}  {event.get('message')}"
-            typer.echo(printable(said).rstrip())
+            self._clear()
+            line = f"{moment(event.get('at'), utc=self.utc)}  {event.get('level') or '':<8}  {event.get('message')}"
+            typer.echo(printable(line).rstrip())
         if self.progress and not self.as_json and sys.stderr.isatty():
             typer.echo(f"{_BACK}{summary(self.progress)}", err=True, nl=False)
             self._shown = True
 
-    def _wipe(self) -> None:
+    def _clear(self) -> None:
         if self._shown:
             typer.echo(_BACK, err=True, nl=False)
             self._shown = False
 
 
 def summary(progress: Mapping[str, Any]) -> str:
-    """`12 pages, 3 items, 0 errors (40.0 pages a minute)`."""
+    """`12 pages, 3 items, 0 errors (40.0 pages per minute)`."""
     counts = ", ".join(f"{progress[name]} {name}" for name in _COUNTED if name in progress)
     rate = progress.get("pages_per_minute")
-    return printable(counts + (f" ({rate} pages a minute)" if rate is not None else ""))
+    return printable(counts + (f" ({rate} pages per minute)" if rate is not None else ""))

@@ -1,4 +1,4 @@
-"""Packs a Scrapy project into an egg, the one form in which Scrapyd takes spiders."""
+"""Packs a Scrapy project into an egg, the only format in which Scrapyd accepts spiders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MODE = 0o644 << 16
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A Scrapy project: where it lies, what it is called at Scrapyd, and where its settings are."""
+    """A Scrapy project: its directory, its name at Scrapyd, and the module of its settings."""
 
     directory: Path
     name: str
@@ -34,7 +34,7 @@ class Project:
         file = directory / CONFIGURATION
         if not file.is_file():
             raise Failure(
-                f"{directory}: holds no {CONFIGURATION}, so it is no Scrapy project; name the directory that has one",
+                f"{directory}: has no {CONFIGURATION}, so it is not a Scrapy project; give the directory that has one",
                 Exit.USAGE,
             )
         parser = ConfigParser(interpolation=None)
@@ -53,12 +53,12 @@ class Project:
         return cls(directory, name, settings)
 
     def egg(self, version: str) -> bytes:
-        """All packages beside `scrapy.cfg`, with what `pkg_resources` wants to know of a distribution."""
+        """All packages beside `scrapy.cfg`, with the metadata that `pkg_resources` needs."""
         files = {file.relative_to(self.directory).as_posix(): file for file in self._files()}
         packages = sorted({name.partition("/")[0].removesuffix(".py") for name in files})
         wanted = self.settings.partition(".")[0]
         if wanted not in packages:
-            raise Failure(f"{self.directory}: holds no package {wanted}, which {CONFIGURATION} names", Exit.USAGE)
+            raise Failure(f"{self.directory}: has no package {wanted}, which {CONFIGURATION} names", Exit.USAGE)
         about = {
             "PKG-INFO": f"Metadata-Version: 1.0\nName: {self.name}\nVersion: {version}\n",
             "entry_points.txt": f"[scrapy]\nsettings = {self.settings}\n",
@@ -74,7 +74,7 @@ class Project:
         return packed.getvalue()
 
     def _files(self) -> Iterator[Path]:
-        """Modules and packages with all they hold; nothing that a link brings in from elsewhere."""
+        """Modules and packages with all their files; symbolic links are not followed."""
         for entry in self.directory.iterdir():
             if entry.is_symlink() or entry.name in _LEFT_OUT:
                 continue

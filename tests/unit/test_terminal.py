@@ -12,10 +12,10 @@ from foliot.terminal.access import SERVER, needs, needs_of
 from foliot.terminal.client import Client
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import CLIENT_VARIABLES, SERVER_VARIABLES
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table
 
 Name = Annotated[str, typer.Argument(help="Its name.")]
-THINGS = Table({"id": "id", "owner": "owner.name"}, empty="No things.")
+THINGS = Table("id, owner: owner.name", empty="No things.")
 
 
 class Asked:
@@ -44,11 +44,11 @@ def things() -> CommandGroup:
     def list_(type_: Annotated[str | None, typer.Option("--type", help="Its type.")] = None) -> None:
         """List things."""
 
-    @group.post("/things/{name}/stop", Facts({"id": "id", "since": at("since")}))
+    @group.post("/things/{name}/stop", Facts("id, since: @since"))
     def stop(name: Name) -> None:
         """Stop one."""
 
-    @group.post("/things/{name}", Facts({"id": "id"}), utc=False)
+    @group.post("/things/{name}", Facts("id"), utc=False)
     def move(name: Name, to: Annotated[str | None, typer.Option(help="Where.")] = None) -> dict[str, object]:
         """Move one."""
         return {"place": to, "quickly": True}

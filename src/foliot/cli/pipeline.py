@@ -29,7 +29,7 @@ Name = Annotated[str, typer.Argument(help="The pipeline's name.", metavar="NAME"
 
 
 CHANGES = Table(
-    {"pipeline": "pipeline", "change": "change", "revision": "revision", "was": "was"},
+    "pipeline, change, revision, was",
     empty="No plan: the file cannot be read.",
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from foliot.terminal.output import facts, moment, note, table
+from foliot.terminal.output import facts, moment, note, print_json, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,26 @@ Field = str | Callable[[JsonObject], object]
 View = Callable[[JsonObject], None]
 
 
-def at(*paths: str) -> Field:
-    return lambda record: record.at(*paths)
+def columns(spec: str, made: Mapping[str, Field]) -> dict[str, Field]:
+    """Labels and fields from `label: path, …`; a label alone is also the path, unless `made` has a function for it.
+
+    `@path` is a time (`@first|second`: the first that there is), `~path` a duration in milliseconds, `path[]` a list.
+    """
+    fields: dict[str, Field] = {}
+    for part in spec.split(","):
+        label, _, path = (text.strip() for text in part.partition(":"))
+        fields[label] = made.get(label) or _field(path or label.replace(" ", "_"))
+    return fields
 
 
-def took(path: str) -> Field:
-    """Milliseconds, in seconds when there are many."""
-    return lambda record: duration(record[path])
+def _field(path: str) -> Field:
+    if path.startswith("@"):
+        return lambda record: record.at(*path[1:].split("|"))
+    if path.startswith("~"):
+        return lambda record: duration(record[path[1:]])
+    if path.endswith("[]"):
+        return lambda record: ", ".join(map(str, record[path[:-2]] or ()))
+    return path
 
 
 def joined(path: str, by: str = ", ", empty: str = "") -> Field:
@@ -59,20 +72,30 @@ def duration(milliseconds: object) -> str:
     return f"{milliseconds:.0f} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:.1f} s"
 
 
+def print_answer(answer: Any, view: View, *, as_json: bool, utc: bool = False) -> None:
+    """As the server gave it, or as people read it."""
+    if as_json:
+        print_json(answer)
+    else:
+        view(JsonObject(answer, utc))
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A row per item. Without items it says `empty`, or nothing where that is empty too."""
+    """A row per item, with the columns of `spec`. Without items it prints `empty`, if that is not empty too."""
 
-    columns: Mapping[str, Field]
+    spec: str
     empty: Field = ""
     items: str = "items"
+    made: Mapping[str, Field] = field(default_factory=dict)
     then: View | None = None
 
     def __call__(self, answer: JsonObject) -> None:
-        rows = [[item.value(column) for column in self.columns.values()] for item in answer.each(self.items)]
+        shown = columns(self.spec, self.made)
+        rows = [[item.value(column) for column in shown.values()] for item in answer.each(self.items)]
         empty = self.empty if isinstance(self.empty, str) else str(self.empty(answer))
         if rows or empty:
-            table(tuple(self.columns), rows, empty=empty)
+            table(tuple(shown), rows, empty=empty)
         if answer["next_cursor"]:
             note(f"there are more: --cursor {answer['next_cursor']}")
         if self.then is not None:
@@ -81,12 +104,13 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A line per property that has a value."""
+    """A line per property of `spec` that has a value."""
 
-    fields: Mapping[str, Field]
+    spec: str
+    made: Mapping[str, Field] = field(default_factory=dict)
     then: View | None = None
 
     def __call__(self, answer: JsonObject) -> None:
-        facts((name, answer.value(column)) for name, column in self.fields.items())
+        facts((name, answer.value(column)) for name, column in columns(self.spec, self.made).items())
         if self.then is not None:
             self.then(answer)

@@ -10,13 +10,13 @@ import typer
 from foliot.terminal.access import READ_HOUSE, needs
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Home, Json
-from foliot.terminal.output import Exit, one_line_errors, print_json
-from foliot.terminal.view import JsonObject, Table
+from foliot.terminal.output import Exit, one_line_errors
+from foliot.terminal.view import Table, print_answer
 
 LEVELS = ("error", "warning", "ok")
 
 group = CommandGroup()
-FINDINGS = Table({"": "level", "key": "key", "what": "message"}, empty="Nothing to report.", items="findings")
+FINDINGS = Table(": level, key, what: message", empty="Nothing to report.", items="findings")
 
 
 @group.command()
@@ -57,8 +57,5 @@ def check(home: Home = None, as_json: Json = False) -> None:
         findings.sort(key=lambda finding: LEVELS.index(finding.level))
         failed = any(finding.level == "error" for finding in findings)
         report = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
-        if as_json:
-            print_json(report)
-        else:
-            FINDINGS(JsonObject(report))
+        print_answer(report, FINDINGS, as_json=as_json)
         raise typer.Exit(Exit.FAILED if failed else Exit.DONE)

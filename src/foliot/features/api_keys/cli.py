@@ -10,32 +10,18 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json
 from foliot.terminal.output import note, print_json
-from foliot.terminal.view import Facts, Table, at, joined
+from foliot.terminal.view import Facts, Table, joined
 
 group = CommandGroup("Create, list and revoke API keys.")
 
 KEYS = Table(
-    {
-        "id": "id",
-        "name": "name",
-        "role": "role",
-        "scopes": joined("scopes", " "),
-        "begins with": "hint",
-        "last used": at("last_used_at"),
-        "expires": at("expires_at"),
-        "revoked": at("revoked_at"),
-    },
+    "id, name, role, scopes, begins with: hint, last used: @last_used_at, expires: @expires_at, revoked: @revoked_at",
+    made={"scopes": joined("scopes", " ")},
     empty="No API keys. Create one: foliot apikey create NAME --role …",
 )
 NEW_KEY = Facts(
-    {
-        "id": "id",
-        "name": "name",
-        "role": "role",
-        "scopes": joined("scopes", " "),
-        "expires": at("expires_at"),
-        "key": "key",
-    },
+    "id, name, role, scopes, expires: @expires_at, key",
+    made={"scopes": joined("scopes", " ")},
     then=lambda _: note(
         "copy the key now: it is not stored and cannot be shown again; programs send it as FOLIOT_TOKEN"
     ),

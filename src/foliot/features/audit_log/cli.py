@@ -9,7 +9,7 @@ import typer
 from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import From, To
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 
@@ -19,17 +19,8 @@ def _who(entry: JsonObject) -> str:
 
 
 ENTRIES = Table(
-    {
-        "at": at("at"),
-        "who": _who,
-        "via": "door",
-        "verb": "verb",
-        "thing": "thing",
-        "id": "thing_id",
-        "name": "thing_name",
-        "seq": "seq",
-        "entry": "id",
-    },
+    "at: @at, who, via: door, verb, thing, id: thing_id, name: thing_name, seq, entry: id",
+    made={"who": _who},
     empty="No changes are recorded.",
 )
 

@@ -18,14 +18,10 @@ group = CommandGroup("Act on everything that matches a filter, and follow the pr
 
 BulkId = Annotated[str, typer.Argument(help="The bulk action's id (blk_…).", metavar="BULK")]
 BULKS = Table(
-    {
-        "id": "id",
-        "action": "action",
-        "state": "state",
+    "id, action, state, done, failed, on, by: user_id",
+    made={
         "done": lambda bulk: f"{bulk['done']}/{bulk['total']}",
-        "failed": "failed",
         "on": lambda bulk: count(bulk["ids_given"], "id") if bulk["filter"] is None else bulk["filter"],
-        "by": "user_id",
     },
     empty="No bulk actions.",
 )

@@ -5,29 +5,22 @@ from __future__ import annotations
 import typer
 
 from foliot.terminal.output import note, printable
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table
 
-_FAILURES = Table({"id": "id", "why it failed": "message"}, items="failures")
+_FAILURES = Table("id, why it failed: message", items="failures")
 _SAMPLE = Table(
-    {"id": "id", "name": "name", "kind": "kind", "state": "state", "what": "message"},
+    "id, name, kind, state, what: message",
     empty="Nothing matches.",
     items="sample",
 )
 
 BULK = Facts(
-    {
-        "id": "id",
-        "action": "action",
-        "filter": "filter",
-        "state": "state",
-        "reason": "reason",
+    "id, action, filter, state, reason, done, runs, rate, details, by: user_id, created: @created_at, "
+    "finished: @finished_at",
+    made={
         "done": lambda bulk: f"{bulk['done']} of {bulk['total']}: {bulk['ok']} ok, {bulk['failed']} failed",
         "runs": lambda bulk: ", ".join(f"{number} {state}" for state, number in bulk["outcomes"].items()),
         "rate": lambda bulk: f"{bulk['rate']} per second",
-        "details": "details",
-        "by": "user_id",
-        "created": at("created_at"),
-        "finished": at("finished_at"),
     },
     then=_FAILURES,
 )

@@ -10,7 +10,7 @@ from foliot.terminal.flag_values import json_or_file, usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import AsOf, Filter, Kind, Patch
 from foliot.terminal.output import note
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup("Show runs that have failed for good, and replay them.")
 
@@ -19,30 +19,17 @@ GroupId = Annotated[
 ]
 
 LETTERS = Table(
-    {
-        "count": "count",
-        "code": "code",
-        "what": "message",
-        "kind": "kind",
-        "last": at("last_at"),
-        "run": lambda letter: next(iter(letter["ids"] or ()), ""),
-    },
+    "count, code, what: message, kind, last: @last_at, run",
+    made={"run": lambda letter: next(iter(letter["ids"] or ()), "")},
     empty="No dead letters.",
 )
 GROUPS = Table(
-    {
-        "count": "count",
-        "fingerprint": "fingerprint",
-        "what": "message",
-        "host": "host",
-        "schedules": lambda group: ", ".join(schedule["name"] for schedule in group.each("schedules")),
-        "last": at("last_at"),
-        "muted until": at("mute.until"),
-    },
+    "count, fingerprint, what: message, host, schedules, last: @last_at, muted until: @mute.until",
+    made={"schedules": lambda group: ", ".join(schedule["name"] for schedule in group.each("schedules"))},
     empty="No dead letters.",
 )
 REPLAYED = Table(
-    {"run": "id", "state": "state", "replays": "parent_id", "version": "schedule_version"},
+    "run: id, state, replays: parent_id, version: schedule_version",
     empty="No dead letters match.",
     then=lambda answer: note("there are more that match: run the same command again") if answer["more"] else None,
 )

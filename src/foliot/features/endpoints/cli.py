@@ -14,7 +14,7 @@ from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import DryRun, Json, Rate, Utc, Yes
 from foliot.terminal.output import confirm, count, note, print_json
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup(no_args_is_help=False, invoke_without_command=True)
 
@@ -49,13 +49,11 @@ def _note_rest(answer: JsonObject) -> None:
 
 
 ENDPOINTS = Table(
-    {
-        "url": "url",
-        "calls": "calls",
+    "url, calls, succeeded, ms p50 / p95, responses, failing since: @failing_since, breaker, secrets since",
+    made={
         "succeeded": lambda target: f"{target['success_ratio']:.1%}",
         "ms p50 / p95": lambda target: f"{target['p50_ms']:g} / {target['p95_ms']:g}",
         "responses": lambda target: ", ".join(f"{code} {times}" for code, times in target["codes"].items()),
-        "failing since": at("failing_since"),
         "breaker": lambda target: _breaker(JsonObject(target["breaker"], target.utc)),
         "secrets since": _secrets,
     },
@@ -72,10 +70,7 @@ def endpoints(context: typer.Context, as_json: Json = False, utc: Utc = False) -
         return
     with connect() as client:
         answer = client.get("/api/endpoints")
-        if as_json:
-            print_json(answer)
-        else:
-            ENDPOINTS(JsonObject(answer, utc))
+        print_answer(answer, ENDPOINTS, as_json=as_json, utc=utc)
 
 
 def _show_test(run: JsonObject) -> None:

@@ -7,8 +7,8 @@ import typer
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import Exit, count, print_json, printable, table
-from foliot.terminal.view import JsonObject
+from foliot.terminal.output import Exit, count, printable, table
+from foliot.terminal.view import JsonObject, print_answer
 
 group = CommandGroup()
 
@@ -20,10 +20,7 @@ def health(as_json: Json = False, utc: Utc = False) -> None:
         status, answer = client.send("GET", "/health/detailed")
         if status not in (200, 503) or not isinstance(answer, dict):
             raise client.failure(status, answer)
-        if as_json:
-            print_json(answer)
-        else:
-            _show(JsonObject(answer, utc))
+        print_answer(answer, _show, as_json=as_json, utc=utc)
         raise typer.Exit(Exit.DONE if status == 200 else Exit.FAILED)
 
 

@@ -9,7 +9,7 @@ import typer
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import From, To
 from foliot.terminal.output import count, note, table
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 
@@ -18,25 +18,20 @@ SHOW_THEM = "show them with run list -q"
 NOTHING = "Nothing ran in this time range, and nothing is planned."
 
 ATTENTION = Table(
-    {"kind": "kind", "what": "title", "why": "reason", "since": at("since")},
+    "kind, what: title, why: reason, since: @since",
     empty="All is well: nothing needs attention.",
 )
 SLOWEST = Table(
-    {
-        "slowest": "name",
-        "95th percentile": lambda schedule: f"{schedule['p95_ms'] / 1000:g} s",
-        "runs": "runs",
-        SHOW_THEM: "q.slow",
-    },
+    f"slowest: name, 95th percentile, runs, {SHOW_THEM}: q.slow",
+    made={"95th percentile": lambda schedule: f"{schedule['p95_ms'] / 1000:g} s"},
     empty="No run has ended.",
     items="slowest",
 )
 FLAKIEST = Table(
-    {
-        "flakiest": "name",
+    f"flakiest: name, failed, runs, {SHOW_THEM}: q.failed",
+    made={
         "failed": lambda schedule: f"{schedule['failure_ratio']:.1%}",
         "runs": lambda schedule: f"{schedule['failed']} of {schedule['runs']}",
-        SHOW_THEM: "q.failed",
     },
     empty="Nothing failed.",
     items="flakiest",

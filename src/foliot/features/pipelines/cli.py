@@ -9,7 +9,7 @@ import typer
 from foliot.features.runs.view import RUN
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.output import note, printable
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table
 
 group = CommandGroup()
 
@@ -40,13 +40,8 @@ def _show_yaml(pipeline: JsonObject) -> None:
 
 
 PIPELINES = Table(
-    {
-        "name": "name",
-        "state": _state,
-        "when": "summary",
-        "next run": at("next_run_at"),
-        "last run": "last_run.state",
-    },
+    "name, state, when: summary, next run: @next_run_at, last run: last_run.state",
+    made={"state": _state},
     empty=lambda answer: (
         "No pipelines: the file has errors."
         if answer["faults"]
@@ -55,27 +50,17 @@ PIPELINES = Table(
     then=_note_errors,
 )
 PIPELINE = Facts(
-    {
-        "name": "name",
+    "name, state, error, when: summary, next run: @next_run_at, schedule: schedule_id, revision, file, steps",
+    made={
         "state": _state,
         "error": lambda pipeline: _error(JsonObject(pipeline["error"])),
-        "when": "summary",
-        "next run": at("next_run_at"),
-        "schedule": "schedule_id",
-        "revision": "revision",
-        "file": "file",
         "steps": lambda pipeline: " → ".join(step["name"] for step in pipeline["steps"]),
     },
     then=_show_yaml,
 )
 _RUNS = Table(
-    {
-        "run": "id",
-        "state": "state",
-        "started": at("started_at"),
-        "ms": "duration_ms",
-        "items of each step": lambda run: ", ".join(f"{step['name']} {step['out']}" for step in run["steps"]),
-    },
+    "run: id, state, started: @started_at, ms: duration_ms, items of each step",
+    made={"items of each step": lambda run: ", ".join(f"{step['name']} {step['out']}" for step in run["steps"])},
     empty="It has not run yet.",
     items="runs",
 )

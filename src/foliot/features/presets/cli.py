@@ -9,23 +9,19 @@ import typer
 from foliot.terminal.flag_values import json_or_file, usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.output import facts, note
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table
 
 group = CommandGroup("Create schedules that belong together, and remove them again.")
 
 Name = Annotated[str, typer.Argument(help="The preset's name, such as price-monitoring.", metavar="PRESET")]
 
 PRESETS = Table(
-    {"name": "name", "schedules": lambda preset: len(preset["schedules"]), "what": "description"},
+    "name, schedules, what: description",
+    made={"schedules": lambda preset: len(preset["schedules"])},
     empty="There are no presets.",
 )
 _SCHEDULES = Table(
-    {
-        "schedule": "schedule.name",
-        "when (UTC)": "schedule.cron_expr",
-        "queue": "schedule.queue",
-        "task": "schedule.action.task",
-    },
+    "schedule: schedule.name, when (UTC): schedule.cron_expr, queue: schedule.queue, task: schedule.action.task",
     empty="It creates no schedules.",
     items="schedules",
 )
@@ -37,9 +33,9 @@ def _show_settings(preset: JsonObject) -> None:
     _SCHEDULES(preset)
 
 
-PRESET = Facts({"name": "name", "what": "description"}, then=_show_settings)
+PRESET = Facts("name, what: description", then=_show_settings)
 LOADED = Table(
-    {"id": "schedule_id", "name": "schedule", "outcome": "outcome", "next run": at("next_run_at")},
+    "id: schedule_id, name: schedule, outcome, next run: @next_run_at",
     empty="Nothing of this preset is loaded.",
 )
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table
 
 group = CommandGroup("Show queues; pause and resume them (role system).")
 
@@ -21,26 +21,13 @@ def _paused(queue: JsonObject) -> str:
 
 
 QUEUES = Table(
-    {
-        "queue": "name",
-        "waiting": "depth",
-        "oldest": at("oldest"),
-        "running": "in_flight",
-        "ended/min": "per_minute",
-        "workers": lambda queue: "" if queue["workers"] is None else len(queue["workers"]),
-        "paused": _paused,
-    },
+    "queue: name, waiting: depth, oldest: @oldest, running: in_flight, ended/min: per_minute, workers, paused",
+    made={"workers": lambda queue: "" if queue["workers"] is None else len(queue["workers"]), "paused": _paused},
     empty="There are no queues.",
 )
 QUEUE = Facts(
-    {
-        "queue": "name",
-        "paused": lambda queue: _paused(queue) or "no",
-        "by": "paused_by",
-        "waiting": "depth",
-        "running": "in_flight",
-        "workers": lambda queue: len(queue["workers"] or ()),
-    }
+    "queue: name, paused, by: paused_by, waiting: depth, running: in_flight, workers",
+    made={"paused": lambda queue: _paused(queue) or "no", "workers": lambda queue: len(queue["workers"] or ())},
 )
 
 

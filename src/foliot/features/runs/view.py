@@ -8,55 +8,28 @@ import typer
 
 from foliot.features.runs.model.transcript import transcript_line
 from foliot.terminal.output import moment, print_json
-from foliot.terminal.view import Facts, Table, at, took
+from foliot.terminal.view import Facts, Table
 
 RUNS = Table(
-    {
-        "id": "id",
-        "schedule": "schedule_name",
-        "state": "state",
-        "kind": "kind",
-        "due": at("scheduled_for", "created_at"),
-        "attempt": lambda run: f"{run['attempt']}/{run['max_attempts']}",
-        "took": took("duration_ms"),
-        "error": "error.message",
-    },
+    "id, schedule: schedule_name, state, kind, due: @scheduled_for|created_at, attempt, took: ~duration_ms, "
+    "error: error.message",
+    made={"attempt": lambda run: f"{run['attempt']}/{run['max_attempts']}"},
     empty="No runs.",
 )
 
 _ATTEMPTS = Table(
-    {
-        "attempt": "number",
-        "outcome": "outcome",
-        "started": at("started_at"),
-        "ended": at("ended_at"),
-        "status": "response.status",
-        "error": "error.message",
-    },
+    "attempt: number, outcome, started: @started_at, ended: @ended_at, status: response.status, error: error.message",
     items="attempts",
 )
 
 RUN = Facts(
-    {
-        "id": "id",
-        "schedule": "schedule_id",
-        "kind": "kind",
-        "state": "state",
-        "due": at("scheduled_for"),
-        "created": at("created_at"),
-        "started": at("started_at"),
-        "finished": at("finished_at"),
-        "took": took("duration_ms"),
-        "late": took("lateness_ms"),
+    "id, schedule: schedule_id, kind, state, due: @scheduled_for, created: @created_at, started: @started_at, "
+    "finished: @finished_at, took: ~duration_ms, late: ~lateness_ms, queue, attempt, waits until, "
+    "because: waiting.message, worker, repeats: parent_id, resolved by, result, error",
+    made={
         "queue": lambda run: f"{run['queue']}, priority {run['priority']}",
         "attempt": lambda run: f"{run['attempt']} of {run['max_attempts']}",
         "waits until": lambda run: run.at("ready_at") if run["waiting"] else None,
-        "because": "waiting.message",
-        "worker": "worker",
-        "repeats": "parent_id",
-        "resolved by": "resolved_by",
-        "result": "result",
-        "error": "error",
     },
     then=_ATTEMPTS,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foliot.terminal.view import Facts, JsonObject, at, joined
+from foliot.terminal.view import Facts, JsonObject
 
 
 def _paused(schedule: JsonObject) -> str | None:
@@ -15,24 +15,12 @@ def _skips(schedule: JsonObject) -> str | None:
 
 
 SCHEDULE = Facts(
-    {
-        "id": "id",
-        "name": "name",
-        "description": "description",
-        "status": "status",
+    "id, name, description, status, paused, reason: paused_reason, fault, when: summary, skips, "
+    "next run: @next_run_at, last run: @last_run_at, action, queue, overlap, catch-up: catchup, "
+    "retries: retry_policy, tags: tags[], version",
+    made={
         "paused": _paused,
-        "reason": "paused_reason",
-        "fault": "fault",
-        "when": "summary",
         "skips": _skips,
-        "next run": at("next_run_at"),
-        "last run": at("last_run_at"),
-        "action": "action",
         "queue": lambda schedule: f"{schedule['queue']}, priority {schedule['priority']}",
-        "overlap": "overlap",
-        "catch-up": "catchup",
-        "retries": "retry_policy",
-        "tags": joined("tags"),
-        "version": "version",
-    }
+    },
 )

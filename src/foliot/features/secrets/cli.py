@@ -11,7 +11,7 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.output import note
-from foliot.terminal.view import Table, at, joined
+from foliot.terminal.view import Table, joined
 
 MOST = 64 * 1024
 """Characters read from standard input: far more than a secret may have, so that the server reports the limit."""
@@ -20,14 +20,8 @@ group = CommandGroup()
 Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME")]
 
 SECRETS = Table(
-    {
-        "name": "name",
-        "version": "version",
-        "set": at("created_at"),
-        "by": "created_by",
-        "hosts": joined("hosts", empty="any"),
-        "previous signs until": at("previous_until"),
-    },
+    "name, version, set: @created_at, by: created_by, hosts, previous signs until: @previous_until",
+    made={"hosts": joined("hosts", empty="any")},
     empty="No secrets. Set one with foliot secret set NAME.",
 )
 

@@ -11,18 +11,13 @@ from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
 from foliot.terminal.output import count, moment, note, print_json
-from foliot.terminal.view import JsonObject, Table, at, joined
+from foliot.terminal.view import JsonObject, Table, joined
 
 group = CommandGroup()
 
 MEMBERS = Table(
-    {
-        "user": "user_id",
-        "roles": joined("roles", " "),
-        "keys": "keys",
-        "last seen": at("last_seen_at"),
-        "last action": "last_action",
-    },
+    "user: user_id, roles, keys, last seen: @last_seen_at, last action",
+    made={"roles": joined("roles", " ")},
     empty="No activity yet.",
 )
 

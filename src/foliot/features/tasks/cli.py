@@ -13,7 +13,7 @@ from foliot.terminal.follow import follow_run
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
 from foliot.terminal.output import Exit, note, print_json
-from foliot.terminal.view import Facts, JsonObject, Table, joined
+from foliot.terminal.view import Facts, JsonObject, Table
 
 group = CommandGroup("Show the registered Python functions, and run one.")
 
@@ -32,28 +32,15 @@ def _note_faults(answer: JsonObject) -> None:
 
 
 TASKS = Table(
-    {
-        "name": "name",
-        "where": lambda task: "built in" if task["built_in"] else task["module"],
-        "queue": "queue",
-        "parameters": _parameters,
-        "what": "description",
-    },
+    "name, where, queue, parameters, what: description",
+    made={"where": lambda task: "built in" if task["built_in"] else task["module"], "parameters": _parameters},
     empty="No tasks.",
     then=_note_faults,
 )
 TASK = Facts(
-    {
-        "name": "name",
-        "what": "description",
-        "where": "module",
-        "queue": "queue",
-        "retries": "retries",
-        "own process": lambda task: "yes" if task["cpu"] else "",
-        "schedule": "schedule",
-        "parameters": "parameters.properties",
-        "required": joined("parameters.required"),
-    }
+    "name, what: description, where: module, queue, retries, own process, schedule, "
+    "parameters: parameters.properties, required: parameters.required[]",
+    made={"own process": lambda task: "yes" if task["cpu"] else ""},
 )
 
 

@@ -10,8 +10,8 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json, Utc
-from foliot.terminal.output import facts, print_json
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.output import facts
+from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup("Show and set the limits of each tenant (role system).")
 
@@ -30,11 +30,10 @@ def _allowed(tenant: JsonObject) -> str:
 
 
 TENANTS = Table(
-    {
-        "id": "tenant_id",
+    "id: tenant_id, own limits, may call, changed: @updated_at",
+    made={
         "own limits": lambda tenant: ", ".join(f"{name} {_limit(value)}" for name, value in tenant["limits"].items()),
         "may call": _allowed,
-        "changed": at("updated_at"),
     },
     empty="No tenant has limits of its own: foliot tenant set.",
 )
@@ -104,10 +103,7 @@ def set_(  # noqa: PLR0913 -- a command has as many arguments as flags
         now = client.get(path)
         allow = now["egress_allow"] or [] if egress_allow is None else _entries(egress_allow)
         changed = client.put(path, {"limits": _changed(now["limits"], given), "egress_allow": allow})
-        if as_json:
-            print_json(changed)
-        else:
-            _show_tenant(JsonObject(changed, utc))
+        print_answer(changed, _show_tenant, as_json=as_json, utc=utc)
 
 
 def _changed(own: dict[str, int | None], given: dict[str, str | None]) -> dict[str, int | None]:

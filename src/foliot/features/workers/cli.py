@@ -11,8 +11,8 @@ import typer
 from foliot.terminal.client import connect
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import Json
-from foliot.terminal.output import Exit, print_json
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.output import Exit
+from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup()
 
@@ -36,33 +36,16 @@ def _running(worker: JsonObject) -> str:
 
 
 WORKERS = Table(
-    {
-        "id": "id",
-        "role": "role",
-        "state": _state,
-        "running": _running,
-        "queues": _queues,
-        "started": at("started_at"),
-        "seen": at("seen_at"),
-    },
+    "id, role, state, running, queues, started: @started_at, seen: @seen_at",
+    made={"state": _state, "running": _running, "queues": _queues},
     empty=NONE,
 )
 WORKER = Facts(
-    {
-        "id": "id",
-        "role": "role",
-        "state": _state,
-        "running": _running,
-        "queues": _queues,
-        "seen": at("seen_at"),
-    }
+    "id, role, state, running, queues, seen: @seen_at", made={"state": _state, "running": _running, "queues": _queues}
 )
 ANSWERS = Table(
-    {
-        "id": "id",
-        "role": "role",
-        "answer": lambda node: f"pong after {node['milliseconds']} ms" if node["answered"] else "no answer",
-    },
+    "id, role, answer",
+    made={"answer": lambda node: f"pong after {node['milliseconds']} ms" if node["answered"] else "no answer"},
     empty=NONE,
 )
 
@@ -90,10 +73,7 @@ def ping(
             if waiting:
                 threading.Event().wait(PAUSE)
     answers = {"items": [_answer(node, took.get(node_id)) for node_id, node in asked.items()]}
-    if as_json:
-        print_json(answers)
-    else:
-        ANSWERS(JsonObject(answers))
+    print_answer(answers, ANSWERS, as_json=as_json)
     raise typer.Exit(Exit.FAILED if waiting or not took else Exit.DONE)
 
 

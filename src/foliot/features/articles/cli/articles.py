@@ -17,7 +17,7 @@ from foliot.terminal.follow import follow_run
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import STATUS_FLAGS, Json, Limit, Output, Priority, Skip, Utc
 from foliot.terminal.output import Exit, note, note_skipped, print_json
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup("Scrape articles, follow the progress, and read the results.")
 
@@ -35,48 +35,30 @@ class ArticleFormat(StrEnum):
 _ACCEPT = {ArticleFormat.JSONL: "application/x-ndjson", ArticleFormat.CSV: "text/csv"}
 
 SUBMITTED = Facts(
-    {"job": "job_id", "to fetch": "new_articles", "from the cache": "cached_articles"},
+    "job: job_id, to fetch: new_articles, from the cache: cached_articles",
     then=lambda job: note(f"foliot articles status {job['job_id']} shows the progress"),
 )
 JOB = Facts(
-    {
-        "job": "job_id",
-        "status": "status",
-        "articles": "total_articles",
-        "completed": "completed",
-        "from the cache": "cached",
-        "failed": "failed",
-        "pending": "pending",
-        "created": at("created_at"),
-        "finished": at("finished_at"),
-        "error": "error.message",
-    }
+    "job: job_id, status, articles: total_articles, completed, from the cache: cached, failed, pending, "
+    "created: @created_at, finished: @finished_at, error: error.message"
 )
 JOBS = Table(
-    {
-        "id": "job_id",
-        "status": "status",
-        "created": at("created_at"),
-        "progress": lambda job: summary(job.raw),
-    },
+    "id: job_id, status, created: @created_at, progress",
+    made={"progress": lambda job: summary(job.raw)},
     empty="No article jobs.",
     items="jobs",
     then=lambda answer: note_skipped(answer["total"], answer.sent["skip"], len(answer["jobs"])),
 )
 _RESULTS = Table(
-    {
-        "url": "url",
-        "title": "title",
+    "url, title, words, scraped: @scraped_at, cached",
+    made={
         "words": lambda article: len((article["content"] or "").split()),
-        "scraped": at("scraped_at"),
         "cached": lambda article: "yes" if article["cached"] else "",
     },
     empty=lambda answer: "No more of them." if answer["successful"] else "No article has been read.",
     items="results",
 )
-_FAILURES = Table(
-    {"url": "url", "why it could not be read": "error", "tried": at("attempted_at")}, items="failed_articles"
-)
+_FAILURES = Table("url, why it could not be read: error, tried: @attempted_at", items="failed_articles")
 
 
 @group.command()
@@ -116,10 +98,8 @@ def submit(  # noqa: PLR0913 -- a command has as many arguments as flags
         if follow:
             note(f"{job['job_id']}: {job['message']}")
             _follow(client, job, as_json=as_json)
-        elif as_json:
-            print_json(job)
         else:
-            SUBMITTED(JsonObject(job))
+            print_answer(job, SUBMITTED, as_json=as_json)
 
 
 @group.get("/jobs/{job}/status", JOB)

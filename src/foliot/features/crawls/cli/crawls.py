@@ -19,7 +19,7 @@ from foliot.terminal.follow import follow_run, stored_events
 from foliot.terminal.group import CommandGroup, DefaultCommandGroup
 from foliot.terminal.options import STATUS_FLAGS, Json, JsonLines, Limit, Output, Priority, Skip, Utc
 from foliot.terminal.output import Exit, Failure, count, note, note_skipped, one_line_errors, print_json
-from foliot.terminal.view import Facts, JsonObject, Table, at
+from foliot.terminal.view import Facts, JsonObject, Table, print_answer
 
 group = CommandGroup(
     "Crawl a site: foliot crawl URL… starts a crawl; the commands show, follow and cancel crawls.",
@@ -54,48 +54,27 @@ def _show_started(job: JsonObject) -> None:
 
 
 STARTED = Facts(
-    {
-        "job": "job_id",
+    "job: job_id, planned, next: @next_run, requested before",
+    made={
         "planned": lambda job: "yes" if job["scheduled"] else None,
-        "next": at("next_run"),
         "requested before": lambda job: job.at("cached_at") if job["cached"] else None,
-    }
+    },
 )
 CRAWLS = Table(
-    {
-        "id": "job_id",
-        "status": "status",
-        "created": at("created_at"),
-        "finished": at("finished_at"),
-        "progress": _progress,
-        "error": "error.message",
-    },
+    "id: job_id, status, created: @created_at, finished: @finished_at, progress, error: error.message",
+    made={"progress": _progress},
     empty="No crawls.",
     items="jobs",
     then=lambda answer: note_skipped(answer["total"], answer.sent["skip"], len(answer["jobs"])),
 )
 CRAWL = Facts(
-    {
-        "job": "job_id",
-        "status": "status",
-        "state": "state",
-        "run": lambda job: job["run_id"] if job["run_id"] != job["job_id"] else None,
-        "created": at("created_at"),
-        "started": at("started_at"),
-        "finished": at("finished_at"),
-        "next": at("next_run"),
-        "at Scrapyd": "spider_job_id",
-        "progress": _progress,
-        "error": "error.message",
-    }
+    "job: job_id, status, state, run, created: @created_at, started: @started_at, finished: @finished_at, "
+    "next: @next_run, at Scrapyd: spider_job_id, progress, error: error.message",
+    made={"run": lambda job: job["run_id"] if job["run_id"] != job["job_id"] else None, "progress": _progress},
 )
 DEPLOYED = Table(
-    {
-        "node": "node",
-        "project": "project",
-        "version": "version",
-        "answer": lambda node: node["error"] or f"accepted, with {count(node['spiders'], 'spider')}",
-    }
+    "node, project, version, answer",
+    made={"answer": lambda node: node["error"] or f"accepted, with {count(node['spiders'], 'spider')}"},
 )
 
 
@@ -150,10 +129,8 @@ def start(  # noqa: PLR0913 -- a command has as many arguments as flags
         if follow:
             _announce(job)
             _follow(client, job["job_id"], as_json=as_json, utc=utc)
-        elif as_json:
-            print_json(job)
         else:
-            _show_started(JsonObject(job, utc))
+            print_answer(job, _show_started, as_json=as_json, utc=utc)
 
 
 @group.get("/jobs/", CRAWLS)

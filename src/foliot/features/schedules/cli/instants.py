@@ -13,13 +13,13 @@ from foliot.terminal.flag_values import usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import DryRun, Json, NewestFirst, Rate, ScheduleId, StopAfter, Utc
 from foliot.terminal.output import count, note, print_json, printable
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.view import JsonObject, Table, print_answer
 
 group = CommandGroup()
 
-REALIGNED = Table({"id": "id", "name": "name", "next": at("next_run_at")}, empty="No schedule is ahead.")
+REALIGNED = Table("id, name, next: @next_run_at", empty="No schedule is ahead.")
 _SAMPLE = Table(
-    {"at": at("at"), "outcome": "outcome", "reason": "reason"},
+    "at: @at, outcome, reason",
     empty="Nothing is missing in this time range.",
     items="sample",
 )
@@ -39,10 +39,7 @@ def skip_next(
             raise usage("--at and --undo exclude each other")
         path = f"/api/schedules/{segment(schedule)}/skip-next"
         answer = client.delete(path) if undo else client.post(path, {} if at is None else {"at": at})
-        if as_json:
-            print_json(answer)
-        else:
-            SCHEDULE(JsonObject(answer, utc))
+        print_answer(answer, SCHEDULE, as_json=as_json, utc=utc)
 
 
 @group.command()

@@ -14,7 +14,7 @@ from foliot.terminal.flag_values import document, duration, json_or_file, usage
 from foliot.terminal.group import CommandGroup
 from foliot.terminal.options import STATUS_FLAGS, From, Kind, ScheduleId, To, Yes
 from foliot.terminal.output import confirm, printable, table
-from foliot.terminal.view import JsonObject, Table, at
+from foliot.terminal.view import JsonObject, Table
 
 group = CommandGroup()
 
@@ -36,12 +36,8 @@ def _none(answer: JsonObject) -> str:
     return "No schedules. Create one: foliot schedule create NAME --every 15m --url https://…"
 
 
-SCHEDULES = Table(
-    {"id": "id", "name": "name", "status": "status", "when": "summary", "next run": at("next_run_at")}, empty=_none
-)
-INSTANTS = Table(
-    {"at": at("at"), "outcome": "outcome", "reason": "reason", "run": "run_id"}, empty="No instants in this time range."
-)
+SCHEDULES = Table("id, name, status, when: summary, next run: @next_run_at", empty=_none)
+INSTANTS = Table("at: @at, outcome, reason, run: run_id", empty="No instants in this time range.")
 
 
 @group.post("/api/schedules", SCHEDULE)

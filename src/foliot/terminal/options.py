@@ -13,6 +13,7 @@ JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object p
 Utc = Annotated[bool, typer.Option("--utc", help="Show times in UTC instead of local time.")]
 # Runs have a state and schedules a status; the flag accepts either word everywhere.
 STATUS_FLAGS = ("--status", "--state")
+STATE_FLAGS = ("--state", "--status")
 Limit = Annotated[int, typer.Option(min=1, max=500, help="Show at most this many.")]
 Cursor = Annotated[str | None, typer.Option(help="Continue where the previous page ended.")]
 Skip = Annotated[int, typer.Option(min=0, help="Leave out this many first.")]

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
@@ -27,7 +26,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 
 @router.get(
     "/runs/count",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.count)],
     response_model=models.Count,
     tags=["Runs"],
     summary="How many runs match a filter",
@@ -41,7 +40,7 @@ async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
 
 @router.get(
     "/schedules/count",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Searching.count_schedules)],
     response_model=models.ScheduleCount,
     tags=["Schedules"],
     summary="How many schedules match a filter",
@@ -53,7 +52,7 @@ async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Respon
 
 @router.get(
     "/runs/series",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.series)],
     response_model=models.Series,
     tags=["Runs"],
     summary="Runs over time",
@@ -84,7 +83,7 @@ async def series(
 
 @router.get(
     "/runs/points",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.points)],
     response_model=models.Points,
     tags=["Runs"],
     summary="Single runs over time, and how long they took",
@@ -106,7 +105,7 @@ async def points(
 
 @router.get(
     "/dead-letters/groups",
-    dependencies=[permits(Verb.READ, Thing.DEAD_LETTER)],
+    dependencies=[permits(Searching.letters)],
     response_model=models.LetterGroups,
     tags=["Dead letters"],
     summary="Dead letters by what went wrong",

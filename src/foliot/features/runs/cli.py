@@ -13,7 +13,7 @@ from foliot.terminal.client import connect, segment
 from foliot.terminal.download import write
 from foliot.terminal.follow import follow_run, matching_lines, stored_events
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import STATUS_FLAGS, Filter, From, JsonLines, Kind, Output, RunId, To, Utc
+from foliot.terminal.options import STATE_FLAGS, Filter, From, JsonLines, Kind, Output, RunId, To, Utc
 from foliot.terminal.output import Exit, Failure, count, facts, moment, note, print_json, table
 from foliot.terminal.view import JsonObject, duration
 
@@ -31,8 +31,8 @@ group = CommandGroup("Show runs, follow their logs, cancel and retry them.")
 @group.get("/api/runs", RUNS, paged=True)
 def list_(
     *,
-    status: Annotated[
-        str | None, typer.Option(*STATUS_FLAGS, help="Only this state, or several separated by commas.")
+    state: Annotated[
+        str | None, typer.Option(*STATE_FLAGS, help="Only this state, or several separated by commas.")
     ] = None,
     schedule_id: Annotated[str | None, typer.Option("--schedule", help="Only runs of this schedule (its id).")] = None,
     kind: Kind = None,

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from foliot.core.time.trigger import Type
 from foliot.engine.model.retry import Strategy
-from foliot.engine.model.schedule import CatchupMode, Overlap, Type
+from foliot.engine.model.schedule import CatchupMode, Overlap
 from foliot.features.runs.model.replay import AsOf
 from foliot.servers.http.attribute_docs import Described
 

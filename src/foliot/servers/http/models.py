@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from foliot.core.time.trigger import Type
 from foliot.engine.model.event import EventType
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import ManagedBy, Overlap, Status, Type
+from foliot.engine.model.schedule import ManagedBy, Overlap, Status
 from foliot.features.insights.schema import Waiting
 from foliot.features.schedules.schema import Skips
 from foliot.servers.http.bodies import Action, Catchup, Model, RetryPolicy

@@ -12,7 +12,7 @@ from foliot.features.schedules.view import SCHEDULE
 from foliot.terminal.client import connect, segment
 from foliot.terminal.flag_values import document, duration, json_or_file, usage
 from foliot.terminal.group import CommandGroup
-from foliot.terminal.options import STATUS_FLAGS, From, Kind, ScheduleId, To, Yes
+from foliot.terminal.options import STATE_FLAGS, STATUS_FLAGS, From, Kind, ScheduleId, To, Yes
 from foliot.terminal.output import confirm, printable, table
 from foliot.terminal.view import JsonObject, Table
 
@@ -181,6 +181,6 @@ def instants(schedule: ScheduleId, from_: From = None, to: To = None) -> None:
 @group.get("/api/schedules/{schedule}/runs", RUNS, paged=True)
 def runs(
     schedule: ScheduleId,
-    status: Annotated[str | None, typer.Option(*STATUS_FLAGS, help="Only runs in this state.")] = None,
+    state: Annotated[str | None, typer.Option(*STATE_FLAGS, help="Only runs in this state.")] = None,
 ) -> None:
     """List a schedule's runs, newest first."""

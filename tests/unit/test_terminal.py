@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+import foliot
 from foliot.terminal.access import SERVER, needs, needs_of
 from foliot.terminal.client import Client
 from foliot.terminal.group import CommandGroup
@@ -104,3 +108,41 @@ def test_a_value_is_read_by_its_path_and_an_absent_one_is_none() -> None:
     assert answer["error.code.name"] is None
     assert answer["state.name"] is None
     assert answer.each("items") == []
+
+
+# --- who may import what ----------------------------------------------------------------------------------------------
+
+SOURCE = Path(foliot.__file__).parent
+COMMANDS = [path for path in SOURCE.glob("features/*/**/*.py") if {"cli", "view"} & {path.stem, path.parent.name}]
+CLOSED = {"cli", "rest", "rpc", "action", "actor", "wiring"}
+"""Modules of a feature that no other feature imports."""
+
+
+def imported(module: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(module.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("module", sorted((SOURCE / "terminal").glob("*.py")), ids=lambda module: module.stem)
+def test_the_toolkit_knows_no_feature(module: Path) -> None:
+    ours = [name for name in imported(module) if name.startswith("foliot.")]
+
+    assert [name for name in ours if not name.startswith(("foliot.terminal.", "foliot.core."))] == []
+
+
+@pytest.mark.parametrize(
+    "module", sorted(COMMANDS), ids=lambda module: module.relative_to(SOURCE / "features").as_posix()
+)
+def test_commands_import_no_interface_of_another_feature(module: Path) -> None:
+    feature = module.relative_to(SOURCE / "features").parts[0]
+    others = [
+        name.split(".")
+        for name in imported(module)
+        if name.startswith("foliot.features.") and not name.startswith(f"foliot.features.{feature}.")
+    ]
+
+    assert [name for name in imported(module) if name.startswith(("foliot.cli", "foliot.app", "foliot.servers"))] == []
+    assert [name for name in others if CLOSED & set(name[3:4])] == []

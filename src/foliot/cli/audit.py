@@ -65,7 +65,7 @@ def verify(context: typer.Context, home: Home = None, earlier: Earlier = None, a
 
 
 def _heads(path: Path | None) -> list[Head]:
-    """The heads of an earlier proof: a chain that was computed anew does not have them."""
+    """The heads of an earlier proof: a chain that was computed again does not have them."""
     from foliot.commands.audit_entry import Head
 
     if path is None:

@@ -84,8 +84,8 @@ def plan(file: File, as_json: Json = False) -> None:
 
     with connect() as client:
         sheet = read_file(_settings(None), file)
-        stands = {one["name"]: one for one in client.get("/api/pipelines")["items"]}
-        changes = [] if sheet.fault else _changes(sheet, stands)
+        current = {pipeline["name"]: pipeline for pipeline in client.get("/api/pipelines")["items"]}
+        changes = [] if sheet.fault else _changes(sheet, current)
         faults = _faults(sheet)
         if as_json:
             print_json({"ok": not faults, "changes": changes, "faults": [asdict(fault) for fault in faults]})
@@ -106,20 +106,21 @@ def _faults(sheet: Sheet) -> list[Fault]:
     return [sheet.fault] if sheet.fault else [fault for one in sheet.pipelines for fault in one.faults]
 
 
-def _changes(sheet: Sheet, stands: dict[str, Any]) -> list[dict[str, Any]]:
-    made = []
-    for one in sheet.pipelines:
-        was = (stands.get(one.name) or {}).get("revision")
-        revision = one.definition.revision if one.definition is not None else None
-        if one.definition is None:
+def _changes(sheet: Sheet, current: dict[str, Any]) -> list[dict[str, Any]]:
+    changes = []
+    for pipeline in sheet.pipelines:
+        was = (current.get(pipeline.name) or {}).get("revision")
+        revision = pipeline.definition.revision if pipeline.definition is not None else None
+        if pipeline.definition is None:
             change = "refused"
         elif was is None:
             change = "new"
         else:
             change = "unchanged" if was == revision else "changed"
-        made.append({"pipeline": one.name, "change": change, "revision": revision, "was": was})
-    named = {one.name for one in sheet.pipelines}
-    gone = [one for name, one in stands.items() if name not in named]
-    return made + [
-        {"pipeline": one["name"], "change": "removed", "revision": None, "was": one["revision"]} for one in gone
+        changes.append({"pipeline": pipeline.name, "change": change, "revision": revision, "was": was})
+    named = {pipeline.name for pipeline in sheet.pipelines}
+    return changes + [
+        {"pipeline": name, "change": "removed", "revision": None, "was": pipeline["revision"]}
+        for name, pipeline in current.items()
+        if name not in named
     ]

@@ -36,19 +36,19 @@ class JsonObject:
 
 
 Field = str | Callable[[JsonObject], object]
-"""A path, or what is made of the whole record."""
+"""A path, or what is computed of the whole record."""
 View = Callable[[JsonObject], None]
 
 
-def columns(spec: str, made: Mapping[str, Field]) -> dict[str, Field]:
-    """Labels and fields from `label: path, …`; a label alone is also the path, unless `made` has a function for it.
+def columns(spec: str, computed: Mapping[str, Field]) -> dict[str, Field]:
+    """Labels and fields from `label: path, …`; a label alone is also the path, unless `computed` has a function for it.
 
     `@path` is a time (`@first|second`: the first that there is), `~path` a duration in milliseconds, `path[]` a list.
     """
     fields: dict[str, Field] = {}
     for part in spec.split(","):
         label, _, path = (text.strip() for text in part.partition(":"))
-        fields[label] = made.get(label) or _field(path or label.replace(" ", "_"))
+        fields[label] = computed.get(label) or _field(path or label.replace(" ", "_"))
     return fields
 
 
@@ -87,11 +87,11 @@ class Table:
     spec: str
     empty: Field = ""
     items: str = "items"
-    made: Mapping[str, Field] = field(default_factory=dict)
+    computed: Mapping[str, Field] = field(default_factory=dict)
     then: View | None = None
 
     def __call__(self, answer: JsonObject) -> None:
-        shown = columns(self.spec, self.made)
+        shown = columns(self.spec, self.computed)
         rows = [[item.value(column) for column in shown.values()] for item in answer.each(self.items)]
         empty = self.empty if isinstance(self.empty, str) else str(self.empty(answer))
         if rows or empty:
@@ -107,10 +107,10 @@ class Facts:
     """A line per property of `spec` that has a value."""
 
     spec: str
-    made: Mapping[str, Field] = field(default_factory=dict)
+    computed: Mapping[str, Field] = field(default_factory=dict)
     then: View | None = None
 
     def __call__(self, answer: JsonObject) -> None:
-        facts((name, answer.value(column)) for name, column in columns(self.spec, self.made).items())
+        facts((name, answer.value(column)) for name, column in columns(self.spec, self.computed).items())
         if self.then is not None:
             self.then(answer)

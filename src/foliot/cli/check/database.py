@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from foliot.config.settings import Settings
 
 NO_ROW_LEVEL_SECURITY = (
-    "does not keep tenants apart by itself, since this user may not make a role; let an administrator run "
+    "does not enforce row-level security, because this user may not create a role; have an administrator run "
     "CREATE ROLE foliot_tenant NOLOGIN; GRANT foliot_tenant TO the user of this URL; then run foliot migrate"
 )
 
@@ -20,9 +20,9 @@ async def check(settings: Settings) -> list[Finding]:
     if settings.is_sqlite:
         path = settings.sqlite_path
         if path is None:
-            return [Finding("warning", key, "lives in memory: everything is forgotten when the process ends")]
+            return [Finding("warning", key, "is in memory: everything is lost when the process ends")]
         if not path.exists():
-            return [Finding("ok", key, f"{path} does not exist yet; foliot up makes it")]
+            return [Finding("ok", key, f"{path} does not exist yet; foliot up creates it")]
     from foliot.app import build
     from foliot.core.errors import Conflict, FoliotError
     from foliot.db.migrate import refuse_newer
@@ -31,8 +31,8 @@ async def check(settings: Settings) -> list[Finding]:
         found, newest = await build.current_revision(settings)
         refuse_newer(found, settings.database_shown)
     except (FoliotError, OSError) as failed:
-        said = f"must be reachable, got {settings.database_shown}: {failed}"
-        return [Finding("error", key, str(failed) if isinstance(failed, Conflict) else said)]
+        message = f"must be reachable, got {settings.database_shown}: {failed}"
+        return [Finding("error", key, str(failed) if isinstance(failed, Conflict) else message)]
     if found != newest:
         state = f"is at revision {found or 'none'}, newest is {newest}; run foliot migrate (foliot up does it too)"
         return [Finding("warning", key, f"{settings.database_shown} {state}")]

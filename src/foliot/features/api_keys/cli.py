@@ -16,12 +16,12 @@ group = CommandGroup("Create, list and revoke API keys.")
 
 KEYS = Table(
     "id, name, role, scopes, begins with: hint, last used: @last_used_at, expires: @expires_at, revoked: @revoked_at",
-    made={"scopes": joined("scopes", " ")},
+    computed={"scopes": joined("scopes", " ")},
     empty="No API keys. Create one: foliot apikey create NAME --role …",
 )
 NEW_KEY = Facts(
     "id, name, role, scopes, expires: @expires_at, key",
-    made={"scopes": joined("scopes", " ")},
+    computed={"scopes": joined("scopes", " ")},
     then=lambda _: note(
         "copy the key now: it is not stored and cannot be shown again; programs send it as FOLIOT_TOKEN"
     ),

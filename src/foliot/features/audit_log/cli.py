@@ -20,7 +20,7 @@ def _who(entry: JsonObject) -> str:
 
 ENTRIES = Table(
     "at: @at, who, via: door, verb, thing, id: thing_id, name: thing_name, seq, entry: id",
-    made={"who": _who},
+    computed={"who": _who},
     empty="No changes are recorded.",
 )
 

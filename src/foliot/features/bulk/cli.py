@@ -19,7 +19,7 @@ group = CommandGroup("Act on everything that matches a filter, and follow the pr
 BulkId = Annotated[str, typer.Argument(help="The bulk action's id (blk_…).", metavar="BULK")]
 BULKS = Table(
     "id, action, state, done, failed, on, by: user_id",
-    made={
+    computed={
         "done": lambda bulk: f"{bulk['done']}/{bulk['total']}",
         "on": lambda bulk: count(bulk["ids_given"], "id") if bulk["filter"] is None else bulk["filter"],
     },

@@ -17,7 +17,7 @@ _SAMPLE = Table(
 BULK = Facts(
     "id, action, filter, state, reason, done, runs, rate, details, by: user_id, created: @created_at, "
     "finished: @finished_at",
-    made={
+    computed={
         "done": lambda bulk: f"{bulk['done']} of {bulk['total']}: {bulk['ok']} ok, {bulk['failed']} failed",
         "runs": lambda bulk: ", ".join(f"{number} {state}" for state, number in bulk["outcomes"].items()),
         "rate": lambda bulk: f"{bulk['rate']} per second",

@@ -20,12 +20,12 @@ GroupId = Annotated[
 
 LETTERS = Table(
     "count, code, what: message, kind, last: @last_at, run",
-    made={"run": lambda letter: next(iter(letter["ids"] or ()), "")},
+    computed={"run": lambda letter: next(iter(letter["ids"] or ()), "")},
     empty="No dead letters.",
 )
 GROUPS = Table(
     "count, fingerprint, what: message, host, schedules, last: @last_at, muted until: @mute.until",
-    made={"schedules": lambda group: ", ".join(schedule["name"] for schedule in group.each("schedules"))},
+    computed={"schedules": lambda group: ", ".join(schedule["name"] for schedule in group.each("schedules"))},
     empty="No dead letters.",
 )
 REPLAYED = Table(

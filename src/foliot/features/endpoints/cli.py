@@ -50,7 +50,7 @@ def _note_rest(answer: JsonObject) -> None:
 
 ENDPOINTS = Table(
     "url, calls, succeeded, ms p50 / p95, responses, failing since: @failing_since, breaker, secrets since",
-    made={
+    computed={
         "succeeded": lambda target: f"{target['success_ratio']:.1%}",
         "ms p50 / p95": lambda target: f"{target['p50_ms']:g} / {target['p95_ms']:g}",
         "responses": lambda target: ", ".join(f"{code} {times}" for code, times in target["codes"].items()),

@@ -23,13 +23,13 @@ ATTENTION = Table(
 )
 SLOWEST = Table(
     f"slowest: name, 95th percentile, runs, {SHOW_THEM}: q.slow",
-    made={"95th percentile": lambda schedule: f"{schedule['p95_ms'] / 1000:g} s"},
+    computed={"95th percentile": lambda schedule: f"{schedule['p95_ms'] / 1000:g} s"},
     empty="No run has ended.",
     items="slowest",
 )
 FLAKIEST = Table(
     f"flakiest: name, failed, runs, {SHOW_THEM}: q.failed",
-    made={
+    computed={
         "failed": lambda schedule: f"{schedule['failure_ratio']:.1%}",
         "runs": lambda schedule: f"{schedule['failed']} of {schedule['runs']}",
     },

@@ -41,7 +41,7 @@ def _show_yaml(pipeline: JsonObject) -> None:
 
 PIPELINES = Table(
     "name, state, when: summary, next run: @next_run_at, last run: last_run.state",
-    made={"state": _state},
+    computed={"state": _state},
     empty=lambda answer: (
         "No pipelines: the file has errors."
         if answer["faults"]
@@ -51,7 +51,7 @@ PIPELINES = Table(
 )
 PIPELINE = Facts(
     "name, state, error, when: summary, next run: @next_run_at, schedule: schedule_id, revision, file, steps",
-    made={
+    computed={
         "state": _state,
         "error": lambda pipeline: _error(JsonObject(pipeline["error"])),
         "steps": lambda pipeline: " → ".join(step["name"] for step in pipeline["steps"]),
@@ -60,7 +60,7 @@ PIPELINE = Facts(
 )
 _RUNS = Table(
     "run: id, state, started: @started_at, ms: duration_ms, items of each step",
-    made={"items of each step": lambda run: ", ".join(f"{step['name']} {step['out']}" for step in run["steps"])},
+    computed={"items of each step": lambda run: ", ".join(f"{step['name']} {step['out']}" for step in run["steps"])},
     empty="It has not run yet.",
     items="runs",
 )

@@ -17,7 +17,7 @@ Name = Annotated[str, typer.Argument(help="The preset's name, such as price-moni
 
 PRESETS = Table(
     "name, schedules, what: description",
-    made={"schedules": lambda preset: len(preset["schedules"])},
+    computed={"schedules": lambda preset: len(preset["schedules"])},
     empty="There are no presets.",
 )
 _SCHEDULES = Table(

@@ -22,12 +22,12 @@ def _paused(queue: JsonObject) -> str:
 
 QUEUES = Table(
     "queue: name, waiting: depth, oldest: @oldest, running: in_flight, ended/min: per_minute, workers, paused",
-    made={"workers": lambda queue: "" if queue["workers"] is None else len(queue["workers"]), "paused": _paused},
+    computed={"workers": lambda queue: "" if queue["workers"] is None else len(queue["workers"]), "paused": _paused},
     empty="There are no queues.",
 )
 QUEUE = Facts(
     "queue: name, paused, by: paused_by, waiting: depth, running: in_flight, workers",
-    made={"paused": lambda queue: _paused(queue) or "no", "workers": lambda queue: len(queue["workers"] or ())},
+    computed={"paused": lambda queue: _paused(queue) or "no", "workers": lambda queue: len(queue["workers"] or ())},
 )
 
 

@@ -13,7 +13,7 @@ from foliot.terminal.view import Facts, Table
 RUNS = Table(
     "id, schedule: schedule_name, state, kind, due: @scheduled_for|created_at, attempt, took: ~duration_ms, "
     "error: error.message",
-    made={"attempt": lambda run: f"{run['attempt']}/{run['max_attempts']}"},
+    computed={"attempt": lambda run: f"{run['attempt']}/{run['max_attempts']}"},
     empty="No runs.",
 )
 
@@ -26,7 +26,7 @@ RUN = Facts(
     "id, schedule: schedule_id, kind, state, due: @scheduled_for, created: @created_at, started: @started_at, "
     "finished: @finished_at, took: ~duration_ms, late: ~lateness_ms, queue, attempt, waits until, "
     "because: waiting.message, worker, repeats: parent_id, resolved by, result, error",
-    made={
+    computed={
         "queue": lambda run: f"{run['queue']}, priority {run['priority']}",
         "attempt": lambda run: f"{run['attempt']} of {run['max_attempts']}",
         "waits until": lambda run: run.at("ready_at") if run["waiting"] else None,

@@ -18,7 +18,7 @@ SCHEDULE = Facts(
     "id, name, description, status, paused, reason: paused_reason, fault, when: summary, skips, "
     "next run: @next_run_at, last run: @last_run_at, action, queue, overlap, catch-up: catchup, "
     "retries: retry_policy, tags: tags[], version",
-    made={
+    computed={
         "paused": _paused,
         "skips": _skips,
         "queue": lambda schedule: f"{schedule['queue']}, priority {schedule['priority']}",

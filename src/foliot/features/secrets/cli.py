@@ -21,7 +21,7 @@ Name = Annotated[str, typer.Argument(help="The secret's name.", metavar="NAME")]
 
 SECRETS = Table(
     "name, version, set: @created_at, by: created_by, hosts, previous signs until: @previous_until",
-    made={"hosts": joined("hosts", empty="any")},
+    computed={"hosts": joined("hosts", empty="any")},
     empty="No secrets. Set one with foliot secret set NAME.",
 )
 

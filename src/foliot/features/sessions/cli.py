@@ -17,7 +17,7 @@ group = CommandGroup()
 
 MEMBERS = Table(
     "user: user_id, roles, keys, last seen: @last_seen_at, last action",
-    made={"roles": joined("roles", " ")},
+    computed={"roles": joined("roles", " ")},
     empty="No activity yet.",
 )
 

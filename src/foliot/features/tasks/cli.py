@@ -33,14 +33,14 @@ def _note_faults(answer: JsonObject) -> None:
 
 TASKS = Table(
     "name, where, queue, parameters, what: description",
-    made={"where": lambda task: "built in" if task["built_in"] else task["module"], "parameters": _parameters},
+    computed={"where": lambda task: "built in" if task["built_in"] else task["module"], "parameters": _parameters},
     empty="No tasks.",
     then=_note_faults,
 )
 TASK = Facts(
     "name, what: description, where: module, queue, retries, own process, schedule, "
     "parameters: parameters.properties, required: parameters.required[]",
-    made={"own process": lambda task: "yes" if task["cpu"] else ""},
+    computed={"own process": lambda task: "yes" if task["cpu"] else ""},
 )
 
 

@@ -31,7 +31,7 @@ def _allowed(tenant: JsonObject) -> str:
 
 TENANTS = Table(
     "id: tenant_id, own limits, may call, changed: @updated_at",
-    made={
+    computed={
         "own limits": lambda tenant: ", ".join(f"{name} {_limit(value)}" for name, value in tenant["limits"].items()),
         "may call": _allowed,
     },

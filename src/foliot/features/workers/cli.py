@@ -37,15 +37,16 @@ def _running(worker: JsonObject) -> str:
 
 WORKERS = Table(
     "id, role, state, running, queues, started: @started_at, seen: @seen_at",
-    made={"state": _state, "running": _running, "queues": _queues},
+    computed={"state": _state, "running": _running, "queues": _queues},
     empty=NONE,
 )
 WORKER = Facts(
-    "id, role, state, running, queues, seen: @seen_at", made={"state": _state, "running": _running, "queues": _queues}
+    "id, role, state, running, queues, seen: @seen_at",
+    computed={"state": _state, "running": _running, "queues": _queues},
 )
 ANSWERS = Table(
     "id, role, answer",
-    made={"answer": lambda node: f"pong after {node['milliseconds']} ms" if node["answered"] else "no answer"},
+    computed={"answer": lambda node: f"pong after {node['milliseconds']} ms" if node["answered"] else "no answer"},
     empty=NONE,
 )
 

@@ -44,14 +44,14 @@ JOB = Facts(
 )
 JOBS = Table(
     "id: job_id, status, created: @created_at, progress",
-    made={"progress": lambda job: summary(job.raw)},
+    computed={"progress": lambda job: summary(job.raw)},
     empty="No article jobs.",
     items="jobs",
     then=lambda answer: note_skipped(answer["total"], answer.sent["skip"], len(answer["jobs"])),
 )
 _RESULTS = Table(
     "url, title, words, scraped: @scraped_at, cached",
-    made={
+    computed={
         "words": lambda article: len((article["content"] or "").split()),
         "cached": lambda article: "yes" if article["cached"] else "",
     },

@@ -55,14 +55,14 @@ def _show_started(job: JsonObject) -> None:
 
 STARTED = Facts(
     "job: job_id, planned, next: @next_run, requested before",
-    made={
+    computed={
         "planned": lambda job: "yes" if job["scheduled"] else None,
         "requested before": lambda job: job.at("cached_at") if job["cached"] else None,
     },
 )
 CRAWLS = Table(
     "id: job_id, status, created: @created_at, finished: @finished_at, progress, error: error.message",
-    made={"progress": _progress},
+    computed={"progress": _progress},
     empty="No crawls.",
     items="jobs",
     then=lambda answer: note_skipped(answer["total"], answer.sent["skip"], len(answer["jobs"])),
@@ -70,11 +70,11 @@ CRAWLS = Table(
 CRAWL = Facts(
     "job: job_id, status, state, run, created: @created_at, started: @started_at, finished: @finished_at, "
     "next: @next_run, at Scrapyd: spider_job_id, progress, error: error.message",
-    made={"run": lambda job: job["run_id"] if job["run_id"] != job["job_id"] else None, "progress": _progress},
+    computed={"run": lambda job: job["run_id"] if job["run_id"] != job["job_id"] else None, "progress": _progress},
 )
 DEPLOYED = Table(
     "node, project, version, answer",
-    made={"answer": lambda node: node["error"] or f"accepted, with {count(node['spiders'], 'spider')}"},
+    computed={"answer": lambda node: node["error"] or f"accepted, with {count(node['spiders'], 'spider')}"},
 )
 
 

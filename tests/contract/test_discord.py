@@ -584,11 +584,11 @@ async def test_foliot_check_asks_discord_who_the_bot_is(tmp_path: Path) -> None:
         right = settings(discord, tmp_path)
         wrong = settings(discord, tmp_path, DISCORD_TOKEN="x", FOLIOT_DISCORD_ROLES="")
 
-        assert [(one.level, one.message) for one in await check_discord(right)] == [("ok", "is that of the bot foliot")]
+        assert [(one.level, one.message) for one in await check_discord(right)] == [("ok", "belongs to the bot foliot")]
         roles, token = await check_discord(wrong)
     [away] = await check_discord(right)
 
     assert (roles.level, roles.key) == ("warning", "FOLIOT_DISCORD_ROLES")
-    assert (token.level, token.message) == ("error", "is refused by Discord: copy the bot's token anew")
+    assert (token.level, token.message) == ("error", "is refused by Discord: copy the bot's token again")
     assert away.level == "warning"
     assert await check_discord(Settings.load({"FOLIOT_HOME": str(tmp_path)})) == []

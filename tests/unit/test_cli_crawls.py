@@ -118,7 +118,7 @@ def test_every_flag_has_its_place_in_the_request(server: Script) -> None:
         (["https://example.com", "--param", "x"], "--param: must be name=value"),
         (["https://example.com", "--at", "2027-06-01T09:00:00Z", "--every", "4h"], "--at and --every exclude"),
         (["https://example.com", "--every", "4h", "--follow"], "--follow: a planned crawl has not started"),
-        (["deploy", "--node", "scrapyd:6800", "nowhere"], "no Scrapy project"),
+        (["deploy", "--node", "scrapyd:6800", "nowhere"], "not a Scrapy project"),
     ],
 )
 def test_wrong_usage_asks_nothing_of_the_server(server: Script, arguments: list[str], said: str) -> None:

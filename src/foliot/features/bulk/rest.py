@@ -13,8 +13,8 @@ from foliot.core.failure_fingerprint import told
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView
 from foliot.features.bulk import schema as models
-from foliot.features.bulk.model.bulk import MOST_REPLAYS
 from foliot.features.bulk.usecases.bulk import Bulks, BulkView, Trial, shown_details
+from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.trial import Rehearsal
 from foliot.servers.http import encode
 from foliot.servers.http.bodies import body

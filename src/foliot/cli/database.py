@@ -44,7 +44,7 @@ async def opened(settings: Settings) -> AsyncIterator[App]:
     from foliot.app import build
 
     await refuse_other_revision(settings)
-    app = build.build(settings, doors=False, engine=False)
+    app = build.build(settings, http=False, engine=False)
     try:
         await app.start()
         yield app

@@ -25,10 +25,10 @@ def serve(settings: Settings) -> int:
 
     async def main() -> int:
         await refuse_other_revision(settings)
-        app = build.build(settings, doors=False, engine=False, discord=True)
-        if isinstance(app.discord, str):
+        app = build.build(settings, http=False, engine=False, discord=True)
+        if app.discord_missing is not None:
             await app.stop()
-            raise Conflict(app.discord)
+            raise Conflict(app.discord_missing)
 
         def announce() -> None:
             typer.echo(f"Foliot {foliot.__version__}: Discord, data in {settings.database_shown}; Ctrl-C stops it.")
@@ -40,7 +40,9 @@ def serve(settings: Settings) -> int:
 
 def shown(app: App) -> str:
     """A line for `foliot up`; empty when no bot is configured."""
-    if app.discord is None:
+    if app.discord is None and app.discord_missing is None:
         return ""
-    status = app.discord.removeprefix("Discord: ") if isinstance(app.discord, str) else "connecting; the log says more"
+    status = "connecting; the log says more"
+    if app.discord_missing is not None:
+        status = app.discord_missing.removeprefix("Discord: ")
     return f"\n  Discord  {status}"

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
-
-from google.protobuf.message import Message
+from collections.abc import Mapping
 
 from foliot.core.access import Thing, Verb
 from foliot.features.schedules.rpc.jobs import Jobs
-from foliot.features.schedules.rpc.watch import Watching
+from foliot.features.schedules.rpc.watch import Streams, Watching
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.method import Method, Opening, Permission, Service
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SchedulerService"].full_name
-Permission = tuple[Verb, Thing]
-
-HEALTH = ("Check", "List", "Watch")
-PUBLIC = frozenset(
-    {
-        *(f"/grpc.health.v1.Health/{name}" for name in HEALTH),
-        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-    }
-)
-"""What anybody may ask: whether it is well, and, where that is switched on, which methods there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One method: who may call it, the message it takes, and who answers."""
-
-    permission: Permission
-    request: type[Message]
-    answer: Callable[..., Any]
-    streams: bool = False
-
 
 _READ: Permission = (Verb.READ, Thing.SCHEDULE)
 _WRITE: Permission = (Verb.WRITE, Thing.SCHEDULE)
@@ -56,3 +32,11 @@ def methods(jobs: Jobs, watching: Watching) -> Mapping[str, Method]:
         "WatchJob": Method(_READ_RUN, pb.WatchJobRequest, watching.watch, streams=True),
     }
     return {f"/{SERVICE}/{name}": method for name, method in named.items()}
+
+
+def scheduler_service(opening: Opening) -> Service:
+    """The service, for a server that opens."""
+    jobs = Jobs(opening.cases, opening.pepper)
+    streams = Streams(opening.streams_of)
+    table = methods(jobs, Watching(jobs, streams, opening.work, opening.identity))
+    return Service(name=SERVICE, methods=table, stopping=streams.stopping)

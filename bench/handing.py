@@ -11,8 +11,8 @@ from measuring import Report
 
 from foliot.cluster.celery.app import TASK, make_app, options, queue_of
 from foliot.cluster.celery.publisher import CeleryBroker
+from foliot.cluster.parcel import PARCEL, Parcel
 from foliot.core.ids import RUN, new_id
-from foliot.engine.broker import PARCEL, Parcel
 
 QUEUE = "foliot_bench_parcels"
 HANDED, SINGLY, CONFIRMED = 20_000, 1000, 300

@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("campaign", choices=campaigns, metavar="CAMPAIGN", help="one of those below")
     made.add_argument("--seed", type=int, default=1, help="chooses load and faults (default 1)")
     made.add_argument(
-        "--seconds", type=float, help="how long faults strike, at least (default 60; isolation: 300 for all attacks)"
+        "--seconds", type=float, help="how long faults strike, at least (default 60; isolation: 25 for each attack)"
     )
     made.add_argument("--faults", type=int, default=0, help="how many faults strike, at least (default 0)")
     made.add_argument("--rate", type=float, default=30, help="instants a second (default 30)")
@@ -45,6 +45,12 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--skew", type=float, default=0, help="seconds by which every second process's clock is ahead")
     made.add_argument("--long", type=float, default=0.1, help="the share of calls longer than a lease (default 0.1)")
+    made.add_argument("--slow", type=float, default=0.03, help="the share of calls that last 1.5 s (default 0.03)")
+    made.add_argument("--lead", type=float, default=6, help="seconds from the first request to the first instant")
+    made.add_argument("--spared", type=float, default=2, help="seconds for which a restarted process is left alone")
+    made.add_argument("--settle", type=float, default=90, help="seconds in which everything must end afterwards")
+    made.add_argument("--attacks", default="", help="isolation: only these, separated by commas (default all)")
+    made.add_argument("--size", type=float, default=1, help="isolation: 1 is the full attack (default 1)")
     made.add_argument("--keep", type=Path, help="directory for history, logs and picture (default: a new one)")
     made.add_argument("--json", action="store_true", help="print the report as JSON")
     return made
@@ -54,9 +60,20 @@ def isolated(options: argparse.Namespace) -> int:
     """A hostile tenant beside a good one."""
     work = options.keep or Path(tempfile.mkdtemp(prefix="foliot-chaos-isolation-"))
     print(f"isolation; logs and report in {work}", flush=True)
-    each = (options.seconds or 300) / len(ATTACKS)
+    named = {attack.__name__: attack for attack in ATTACKS}
+    if unknown := set(filter(None, options.attacks.split(","))) - set(named):
+        parser().error(f"no attack is named {', '.join(sorted(unknown))}: choose from {', '.join(named)}")
+    attacks = [attack for name, attack in named.items() if name in options.attacks.split(",")] or ATTACKS
     made = isolation.run(
-        isolation.Plan(work=work, seconds=each, patience=options.patience, database=options.database or "sqlite")
+        isolation.Plan(
+            work=work,
+            seconds=(options.seconds or 25 * len(attacks)) / len(attacks),
+            quiet=min(10.0, (options.seconds or 300) / len(attacks)),
+            size=options.size,
+            patience=options.patience,
+            database=options.database or "sqlite",
+            attacks=attacks,
+        )
     )
     print(json.dumps(made.as_dict(), indent=2) if options.json else isolation.told(made))
     return 0 if made.sound else 1
@@ -89,6 +106,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 skew=options.skew,
                 long=options.long,
                 patience=options.patience,
+                slow=options.slow,
+                lead=options.lead,
+                spared=options.spared,
+                settle=options.settle,
             )
         )
     print(json.dumps(made.as_dict(), indent=2) if options.json else report.told(made))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.synchronize import Event
 from typing import Any
 
-from chaos.hostile import HANGING, HOSTS
+from chaos.hostile import HANGING, HOSTS, MARK
 
 FOREVER = "2999-01-01T00:00:00Z"
 
@@ -54,7 +54,9 @@ class Scene:
         when: dict[str, Any] = {"type": "interval", "interval_seconds": seconds}
         if seconds is None:
             when = {"type": "oneoff", "run_at": FOREVER}
-        status, made = self.ask("POST", "/api/schedules", {"name": name, **when, "action": dict(action), **more})
+        status, made = self.ask(
+            "POST", "/api/schedules", {"name": f"{MARK} {name}", **when, "action": dict(action), **more}
+        )
         return str(made["id"]) if status == 201 else ""
 
     def run_task(self, name: str, parameters: Mapping[str, Any]) -> str:
@@ -148,7 +150,7 @@ def expensive_selector(scene: Scene, stop: Event) -> None:
 def expensive_pages(scene: Scene, stop: Event) -> None:
     """Articles are small compressed pages of millions of nodes."""
     urls = [scene.url(f"/bomb?{number}", HOSTS[number % 10]) for number in range(scene.count(40))]
-    scene.ask("POST", "/jobs/submit", {"articles": [{"url": url, "source": "s"} for url in urls]})
+    scene.ask("POST", "/jobs/submit", {"articles": [{"url": url, "source": MARK} for url in urls]})
     stop.wait()
 
 
@@ -156,14 +158,14 @@ def forbidden_targets(scene: Scene, stop: Event) -> None:
     """Webhooks, articles and prices ask for a place that the operator's rules forbid."""
     url = f"http://127.0.0.1:{scene.decoy}/"
     scene.schedule("decoy", {"kind": "webhook", "url": url})
-    scene.ask("POST", "/jobs/submit", {"articles": [{"url": url, "source": "s"}]})
+    scene.ask("POST", "/jobs/submit", {"articles": [{"url": url, "source": MARK}]})
     scene.run_task("scrape_competitor_prices", {"products": [{"competitor": "c", "product": "p", "url": url}]})
     stop.wait()
 
 
 def long_pause(scene: Scene, stop: Event) -> None:
     """A host that the good tenant reads too answers 429 with `Retry-After: 3600`."""
-    scene.ask("POST", "/jobs/submit", {"articles": [{"url": scene.url("/pause"), "source": "s"}]})
+    scene.ask("POST", "/jobs/submit", {"articles": [{"url": scene.url("/pause"), "source": MARK}]})
     stop.wait()
 
 
@@ -201,6 +203,6 @@ def calm(scene: Scene) -> None:
     for one in (found or {}).get("items", []):
         scene.ask("DELETE", f"/api/schedules/{one['id']}")
     for state in ("queued", "retrying", "running"):
-        _, runs = scene.ask("GET", f"/api/runs?status={state}&limit=500")
+        _, runs = scene.ask("GET", f"/api/runs?state={state}&limit=500")
         for run in (runs or {}).get("items", []):
             scene.ask("POST", f"/api/runs/{run['id']}/cancel")

@@ -21,6 +21,9 @@ from chaos.report import Report
 from chaos.stage import BESIDE, Player, Stage, answers, free_port, listens, skewed, wait_until
 from chaos.wire import Exchange, Wire
 
+ASKED = 0.6
+"""The share of a campaign without faults in which requests are sent."""
+
 PIPELINES = """pipelines:
   chaos:
     chain:
@@ -45,7 +48,7 @@ class Run:
         self.scribe = Scribe(plan.work)
         self.things.callback(self.scribe.close)
         about = {"seed": plan.seed, "scale": plan.scale, "rate": plan.rate, "patience": plan.patience}
-        self.scribe.tell("campaign", name=plan.name, **about)
+        self.scribe.tell("campaign", name=plan.name, calm=not plan.deck, **about)
         self.database = databases.begin(plan.database, plan.work)
         self.things.callback(self.database.end)
         self.wires: dict[str, Wire] = {}
@@ -122,12 +125,12 @@ class Run:
         plan = self.plan
         doors = Doors(self.ports, self.scribe)
         self.generator = Generator(doors, self.scribe, random.Random(f"{plan.seed} load"), plan.rate, self.target)
-        self.generator.web = self.web
+        self.generator.web, self.generator.pause = self.web, plan.campaign.requests
         chance = random.Random(f"{plan.seed} faults")
         servers = Servers(self.database, self.broker, self.lines)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)
         self.generator.create(plan.lead, plan.seconds)
-        self.generator.start()
+        self.generator.start(plan.seconds if plan.deck else plan.seconds * ASKED)
         self.faults.until(plan.seconds, most=plan.seconds * 2 + 20 * plan.faults * max(1.0, plan.lease))
         self.scribe.tell("last fault")
         self.faults.heal(everything=True)
@@ -146,12 +149,12 @@ class Run:
                 every=0.5,
             )
         except TimeoutError as late:
-            self.scribe.tell("wrong", what=str(late))
+            self.scribe.tell("wrong", what=f"G4: {late}: runs are open, or schedules active")
         audited = self.stage.run("audit")
         said = (audited.stdout + audited.stderr).strip()
         self.scribe.tell("audit", code=audited.returncode, said=said)
         if audited.returncode != 0:
-            self.scribe.tell("wrong", what=f"foliot audit answered {audited.returncode}: {said}")
+            self.scribe.tell("wrong", what=f"G2: foliot audit answered {audited.returncode}: {said}")
         facts = {"requests": dict(self.generator.doors.heard), "asked": dict(self.generator.asked)}
         self.scribe.tell("settled", after=round(time.monotonic() - began, 1), **facts)
         collect.collect(self.database.url(), self.plan.work)

@@ -18,6 +18,7 @@ CANCEL = timedelta(seconds=10)
 """After an acknowledged cancel no call begins later than this (G11)."""
 
 CLOCKS = timedelta(milliseconds=500)
+WAITING = frozenset({"queued", "retrying"})
 WAIT = frozenset({"skip", "buffer_one", "buffer_all"})
 """Overlap policies under which runs of a schedule follow one another."""
 
@@ -44,7 +45,8 @@ def _overlapping(history: History) -> Iterable[str]:
             overlap = first.answered is None or second.seen < first.answered
             if overlap and second.seen - first.seen < lease - CLAIM:
                 apart = (second.seen - first.seen).total_seconds()
-                yield f"{run} was called twice at once, {apart:.1f} s apart: a lease lasts {lease.total_seconds():g} s"
+                lasts = lease.total_seconds()
+                yield f"G5: {run} was called twice at once, {apart:.1f} s apart: a lease lasts {lasts:g} s"
 
 
 def _exhausted(history: History) -> Iterable[str]:
@@ -56,11 +58,11 @@ def _exhausted(history: History) -> Iterable[str]:
         if run.schedule not in failing or run.state == "cancelled":
             continue
         if run.attempt != run.max_attempts:
-            yield f"{run.id} was given up after {run.attempt} of {run.max_attempts} attempts"
+            yield f"G10: {run.id} was given up after {run.attempt} of {run.max_attempts} attempts"
         for number in range(1, run.max_attempts + 1):
             calls = made[run.id, number]
             if calls != 1 and not (calls == 0 and (run.id, number) in lost):
-                yield f"{run.id} was called {calls} times as attempt {number} of {run.max_attempts}, not once"
+                yield f"G10: {run.id} was called {calls} times as attempt {number} of {run.max_attempts}, not once"
 
 
 def _after_cancel(history: History) -> Iterable[str]:
@@ -69,14 +71,22 @@ def _after_cancel(history: History) -> Iterable[str]:
         acknowledged = history.cancelled_at.get(call.run)
         if acknowledged is not None and call.seen > acknowledged + bound:
             late = (call.seen - acknowledged).total_seconds()
-            yield f"{call.run} was called {late:.1f} s after its cancel was acknowledged"
+            yield f"G11: {call.run} was called {late:.1f} s after its cancel was acknowledged"
+    for one in history.attempts:
+        acknowledged = history.cancelled_at.get(one.run)
+        if acknowledged is not None and one.ended > acknowledged + bound and one.outcome == "cancelled":
+            late = (one.ended - acknowledged).total_seconds()
+            yield f"G11: {one.run} was stopped only {late:.1f} s after its cancel was acknowledged"
+    for run, state in history.cancelled.items():
+        if state in WAITING:
+            yield f"G11: {run} was waiting, and its cancel was answered with {state}: it ends at once"
 
 
 def _early(history: History) -> Iterable[str]:
     """No instant is called before it has come, whatever the clock of the process that fired it says (G16)."""
     for call in history.calls:
         if call.at is not None and call.seen < call.at - CLOCKS:
-            yield f"{call.run} was called {(call.at - call.seen).total_seconds():.1f} s before its instant"
+            yield f"G16: {call.run} was called {(call.at - call.seen).total_seconds():.1f} s before its instant"
 
 
 def _waits(history: History) -> Iterable[str]:
@@ -97,7 +107,7 @@ def _waits(history: History) -> Iterable[str]:
         for first, second in pairwise(ordered):
             start = second.created if kinds[second.schedule].overlap == "skip" else began[second.id]
             if start < ended[first.id] - CLOCKS:
-                yield f"{second.id} did not wait for {first.id}, which had not ended"
+                yield f"G13: {second.id} did not wait for {first.id}, which had not ended"
 
 
 def _newest_kept(history: History) -> Iterable[str]:
@@ -113,7 +123,8 @@ def _newest_kept(history: History) -> Iterable[str]:
         for era in eras[entry.schedule]:
             following = _next(instants(era, finish), entry.first, entry.last)
             if following is not None and (entry.schedule, following) not in ran:
-                yield f"{entry.schedule} missed instants up to {entry.last}, and the newer one at {following} as well"
+                missed = f"missed instants up to {entry.last}, and the newer one at {following} as well"
+                yield f"G3: {entry.schedule} {missed}"
 
 
 def _next(owed: Sequence[datetime], first: datetime, last: datetime) -> datetime | None:

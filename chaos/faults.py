@@ -71,6 +71,8 @@ class Faults:
 
     def _strike(self) -> bool:
         """Play the next card of the deck; one for which nobody is fit is kept until somebody is."""
+        if not self.plan.deck:
+            return False
         if not self._deck:
             self._deck = [name for name, count in self.plan.deck.items() for _ in range(count)]
             self.chance.shuffle(self._deck)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 
 from chaos import kinds
 from chaos.doors import Answer, Doors
-from chaos.history import Scribe, at
+from chaos.history import DELETED, Scribe, at
 from chaos.kinds import KINDS
 from chaos.requests import Requests
 
@@ -31,7 +32,20 @@ SHORTEST = 4.0
 
 TRIES = 5
 
-OPEN = "/api/runs?status=queued,running,retrying&limit=50"
+REST = 2.5
+"""Seconds for which a schedule is paused at least, so that it passes over an instant."""
+
+HELD = 10.0
+"""Seconds in which a run that fails is seen waiting for its next attempt, at most."""
+
+REPEATED = 0.3
+"""The share of requests that are sent a second time with the same key, though they were answered."""
+
+DELETED_EACH = 5
+"""At the end one in so many schedules is deleted instead of paused."""
+
+OPEN = "/api/runs?state=queued,running,retrying&limit=50"
+WAITING = "/api/runs?state=queued,retrying&limit=50"
 
 
 class Hindered(Exception):
@@ -47,8 +61,13 @@ class Standing:
     place: int
     rule: Mapping[str, Any]
     version: int
-    paused: bool = False
+    paused_at: float | None = None
+    """By the monotonic clock; None while it is active."""
     ends: bool = False
+
+    @property
+    def paused(self) -> bool:
+        return self.paused_at is not None
 
 
 @dataclass(slots=True)
@@ -69,8 +88,11 @@ class Generator:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _requests: Requests | None = None
+    _until: float = float("inf")
     _failure: list[BaseException] = field(default_factory=list)
     _keys: int = 0
+    _held: str = ""
+    """The schedule whose runs fail and then wait."""
     _since: str = ""
     """When the newest edit took effect."""
 
@@ -99,7 +121,9 @@ class Generator:
         self._expect(201, status, answer, "/api/schedules")
         return answer
 
-    def start(self) -> None:
+    def start(self, seconds: float = float("inf")) -> None:
+        """Ask for so long. Each request wakes a scheduler: how punctual it is by itself shows afterwards."""
+        self._until = time.monotonic() + seconds
         if self.web:
             self._requests = Requests(
                 self._post, lambda path: self.doors.insist("GET", path), self.scribe, self.chance, self.web
@@ -108,20 +132,32 @@ class Generator:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish what is being asked, then pause every schedule: nothing comes due any more."""
+        """Finish what is being asked, then pause or delete every schedule: nothing comes due any more."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
         if self._failure:
             raise self._failure[0]
-        for one in self.schedules:
-            if not one.paused:
+        # What a resumed schedule would make up for its pause, it makes up at once (G12).
+        for one in self._rested():
+            self._resume(one)
+        if self._held:
+            self.doors.insist("DELETE", f"/api/schedules/{self._held}")
+        for number, one in enumerate(self.schedules):
+            if number % DELETED_EACH == DELETED_EACH - 1:
+                self._delete(one)
+            elif not one.paused:
                 self._pause(one)
+
+    def _rested(self) -> list[Standing]:
+        """Schedules whose pause has passed over an instant."""
+        return [one for one in self.schedules if one.paused_at and time.monotonic() - one.paused_at > REST]
 
     def _work(self) -> None:
         try:
             while not self._stop.wait(self.chance.uniform(*self.pause)):
-                self._ask()
+                if time.monotonic() < self._until:
+                    self._ask()
         except BaseException as failure:  # noqa: BLE001 -- carried to whoever stops the generator
             self._failure.append(failure)
 
@@ -130,8 +166,9 @@ class Generator:
         if self._requests is not None and self.chance.random() < 0.5:
             self._requests.one([one.id for one in self.schedules if KINDS[one.kind].reasons])
             return
-        if one.paused:
-            self._resume(one)
+        rested = self._rested()
+        if one.paused or (rested and self.chance.random() < 0.4):
+            self._resume(one if one.paused else rested[0])
             return
         verbs: Sequence[tuple[Any, int]] = (
             (self._pause, 3),
@@ -139,6 +176,7 @@ class Generator:
             (self._rename, 1),
             (self._run, 3),
             (self._cancel, 2),
+            (self._cancel_waiting, 1),
         )
         (verb,) = self.chance.choices([verb for verb, _ in verbs], [weight for _, weight in verbs])
         verb(one)
@@ -152,14 +190,25 @@ class Generator:
             return
         self._expect(200, status, answer, "pause")
         self._changed(one, answer, began)
-        one.paused = True
+        one.paused_at = time.monotonic()
         self.scribe.tell("rest", schedule=one.id, since=answer["updated_at"])
+
+    def _delete(self, one: Standing) -> None:
+        """A deleted schedule is still answered, and says since when."""
+        self.asked["delete"] += 1
+        status, answer = self.doors.insist("DELETE", f"/api/schedules/{one.id}")
+        self._expect(204, status, answer, "delete")
+        status, answer = self.doors.insist("GET", f"/api/schedules/{one.id}")
+        self._expect(200, status, answer, "a deleted schedule")
+        if answer["status"] != DELETED:
+            self.scribe.tell("wrong", what=f"G12: {one.id} was deleted, and is {answer['status']}")
+        self.scribe.tell("rest", schedule=one.id, since=answer["updated_at"], why=DELETED)
 
     def _resume(self, one: Standing) -> None:
         began = datetime.now(UTC)
         answer = self._posted(f"/api/schedules/{one.id}/resume", 200)
         self._changed(one, answer, began)
-        one.paused = False
+        one.paused_at = None
         self._era(one, answer["updated_at"])
 
     def _edit(self, one: Standing) -> None:
@@ -180,8 +229,12 @@ class Generator:
         self.scribe.tell("run-now", run=self._posted(f"/api/schedules/{one.id}/run-now", 202)["id"])
 
     def _cancel(self, _: Standing) -> None:
-        status, page = self.doors.insist("GET", OPEN)
-        self._expect(200, status, page, "list")
+        page: Any = {"items": []}
+        for path in self.chance.choice(((WAITING, OPEN), (OPEN,))):
+            status, page = self.doors.insist("GET", path)
+            self._expect(200, status, page, "list")
+            if page["items"]:
+                break
         if not page["items"]:
             return
         run = self.chance.choice(page["items"])["id"]
@@ -191,6 +244,21 @@ class Generator:
             self.scribe.tell("cancel", run=run, state=answer["state"])
         elif status != 409:
             self._expect(200, status, answer, "cancel")
+
+    def _cancel_waiting(self, _: Standing) -> None:
+        """A run that waits for its second attempt ends at once (G11)."""
+        if not self._held:
+            body = kinds.held("Chaos held", f"http://127.0.0.1:{self.target}/held")
+            self._held = self._posted("/api/schedules", 201, body)["id"]
+        run = self._posted(f"/api/schedules/{self._held}/run-now", 202)["id"]
+        self.scribe.tell("run-now", run=run)
+        self.scribe.tell("cancel", run=run, state="")
+        deadline = time.monotonic() + HELD
+        while self.doors.insist("GET", f"/api/runs/{run}")[1]["state"] != "retrying" and time.monotonic() < deadline:
+            time.sleep(0.1)
+        status, answer = self._post(f"/api/runs/{run}/cancel")
+        self._expect(200, status, answer, "cancel")
+        self.scribe.tell("cancel", run=run, state=answer["state"])
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -208,7 +276,15 @@ class Generator:
     def _post(self, path: str, body: Any = None) -> Answer:
         self._keys += 1
         self.asked[path.rpartition("/")[2]] += 1
-        return self.doors.insist("POST", path, body or {}, {"Idempotency-Key": f"chaos-{self._keys}"})
+        sent = ("POST", path, body or {}, {"Idempotency-Key": f"chaos-{self._keys}"})
+        status, answer = self.doors.insist(*sent)
+        if status < 300 and self.chance.random() < REPEATED:
+            self.asked["repeated"] += 1
+            again = self.doors.insist(*sent)
+            if again != (status, answer):
+                told = f"answered {status} {answer}, then {again[0]} {again[1]}"
+                self.scribe.tell("wrong", what=f"G14: POST {path} was sent twice with one key: {told}")
+        return status, answer
 
     def _posted(self, path: str, wanted: int, body: Any = None) -> Any:
         status, answer = self._post(path, body)
@@ -225,9 +301,9 @@ class Generator:
         """One change, and its moment within the time in which it was asked for."""
         moment = at(answer["updated_at"])
         if not began - SKEW <= moment <= datetime.now(UTC) + SKEW:
-            self.scribe.tell("wrong", what=f"{one.id} says it changed {moment}, but was asked from {began} on")
+            self.scribe.tell("wrong", what=f"G16: {one.id} says it changed {moment}, but was asked from {began} on")
         if answer["version"] != one.version + 1:
-            self.scribe.tell("wrong", what=f"{one.id} went from version {one.version} to {answer['version']}")
+            self.scribe.tell("wrong", what=f"G14: {one.id} went from version {one.version} to {answer['version']}")
         one.version = answer["version"]
 
     def _era(self, one: Standing, since: str) -> None:

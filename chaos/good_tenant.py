@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -13,11 +13,19 @@ from typing import Any
 
 import aiohttp
 
-from chaos.hostile import HOSTS
+from chaos.hostile import HOSTS, MARK
 
 SCHEDULES = 5
 """Each calls once a second."""
-ASKED = ("/api/runs?limit=20", "/api/schedules?limit=20", "/api/timeline", "/api/attention")
+ASKED = (
+    "/api/runs?limit=20",
+    "/api/schedules?limit=20",
+    "/api/timeline",
+    "/api/attention",
+    "/api/endpoints",
+    "/api/dead-letters?limit=20",
+    "/api/audit?limit=20",
+)
 PATIENCE = 10.0
 """A request that takes longer counts as refused."""
 
@@ -26,10 +34,6 @@ def share(values: list[float], part: float) -> float:
     """The value below which this part of them lies; 0 of none."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))] if ordered else 0.0
-
-
-def is_good(schedule: Mapping[str, Any]) -> bool:
-    return str(schedule["name"]).startswith("good ")
 
 
 @dataclass
@@ -136,7 +140,7 @@ class GoodTenant:
         caller.add_done_callback(self.callers.discard)
 
     def _trespassed(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.now.wrong.append("a forbidden address was called")
+        self.now.wrong.append("G18: a forbidden address was called")
         writer.close()
 
     async def _called(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -159,9 +163,8 @@ class GoodTenant:
             figures, began = self.now, time.monotonic()
             try:
                 async with self.http.get(path) as reply:
-                    seen = await reply.json()
-                    if path.startswith("/api/schedules") and not all(is_good(one) for one in seen["items"]):
-                        figures.wrong.append("a schedule of another tenant was answered")
+                    if MARK in await reply.text():
+                        figures.wrong.append(f"G15: {path} answered something of the hostile tenant")
                     if reply.status != 200:
                         figures.refused.append(f"{path}: {reply.status}")
             except (TimeoutError, aiohttp.ClientError) as failure:

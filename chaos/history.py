@@ -12,7 +12,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,19 @@ class Era:
     schedule: str
     kind: str
     rule: Mapping[str, Any]
+    since: datetime
+    until: datetime | None = None
+
+
+PAUSED, DELETED = "paused", "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A stretch of time in which a schedule owed nothing: instants after `since`, up to and including `until`."""
+
+    schedule: str
+    why: str
     since: datetime
     until: datetime | None = None
 
@@ -122,10 +135,13 @@ class History:
     """Jobs that were started at the Scrapyd of the campaign."""
     cancelled_at: Mapping[str, datetime] = field(default_factory=dict)
     """When each such request was answered."""
+    rests: Sequence[Rest] = ()
     wrong: Sequence[str] = ()
     """What was found wrong while it happened."""
     hindered: Sequence[str] = ()
     """Why the campaign itself could not do its work, so that what it saw proves nothing."""
+    calm: bool = False
+    """Whether no fault was to strike."""
     scale: float = 0.1
     patience: float = 1.0
     """How many times longer than promised recovery may take, on a machine with other things to do."""
@@ -197,8 +213,10 @@ def read(directory: Path) -> History:
         backfilled=frozenset(one["schedule"] for one in named.get("backfill", ())),
         spiders=[one["job"] for one in lines(directory / WEB) if "job" in one],
         cancelled_at={one["run"]: _seconds(one["t"]) for one in named.get("cancel", ()) if one["state"]},
+        rests=list(_rests(events)),
         wrong=[one["what"] for one in named.get("wrong", ())],
         hindered=[one["what"] for one in named.get("hindered", ())],
+        calm=first.get("calm", False),
         scale=first["scale"],
         patience=first.get("patience", 1.0),
     )
@@ -235,6 +253,19 @@ def _eras(events: Iterable[Mapping[str, Any]]) -> Iterable[Era]:
         if one["event"] == "era":
             current[one["schedule"]] = one
     yield from (Era(one["schedule"], one["kind"], one["rule"], at(one["since"])) for one in current.values())
+
+
+def _rests(events: Iterable[Mapping[str, Any]]) -> Iterable[Rest]:
+    """`rest` opens one, `era` closes it."""
+    current: dict[str, Rest] = {}
+    for one in events:
+        if one["event"] == "rest":
+            if (before := current.get(one["schedule"])) is not None:
+                yield replace(before, until=at(one["since"]))
+            current[one["schedule"]] = Rest(one["schedule"], one.get("why", PAUSED), at(one["since"]))
+        elif one["event"] == "era" and (before := current.pop(one["schedule"], None)) is not None:
+            yield replace(before, until=at(one["since"]))
+    yield from current.values()
 
 
 def _calls(rows: Iterable[Mapping[str, Any]]) -> list[Call]:

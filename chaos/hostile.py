@@ -10,6 +10,9 @@ from functools import cache
 HOSTS = [f"127.0.0.{number}" for number in range(1, 51)]
 """Fifty hosts on loopback, all served by one port."""
 
+MARK = "hostile"
+"""Stands in every name that the hostile tenant gives, and so in no answer to another one (G15)."""
+
 HANGING = HOSTS[30:]
 """Of these, every path hangs: twenty of the fifty."""
 

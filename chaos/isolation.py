@@ -155,7 +155,9 @@ class Isolation:
         if figures.memory > MEMORY:
             figures.wrong.append(f"Foliot took {figures.memory >> 20} MiB, at most {MEMORY >> 20} are allowed")
         self.report.stretches.append(figures)
-        self.report.violations += [f"{figures.name}: {what}" for what in figures.wrong]
+        for what in dict.fromkeys(figures.wrong):
+            guarantee, _, told = what.partition(": ") if what.startswith("G1") else ("G17", "", what)
+            self.report.violations.append(f"{guarantee}: {figures.name}: {told}")
 
 
 @contextlib.contextmanager

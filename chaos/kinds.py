@@ -48,7 +48,7 @@ KINDS: Mapping[str, Kind] = {
     "latest": Kind(0.05, catchup={"mode": "latest", "grace_seconds": 1}, reasons=frozenset({"catchup_latest"})),
     "bounded": Kind(
         0.04,
-        catchup={"mode": "all", "max_runs": 3, "grace_seconds": 1, "window_seconds": 4},
+        catchup={"mode": "all", "max_runs": 3, "grace_seconds": 1, "window_seconds": 2},
         reasons=frozenset({"catchup_all"}),
     ),
 }
@@ -74,6 +74,18 @@ def timing(found: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "cron", "cron_expr": found["cron"], "timezone": "UTC"}
     made = {"type": "interval", "interval_seconds": found["every"], "start_at": found["anchor"]}
     return {**made, "end_at": found["end"]} if "end" in found else made
+
+
+def held(name: str, url: str) -> dict[str, Any]:
+    """A schedule that only runs by hand, fails, and tries again after a minute: its runs wait."""
+    return {
+        "name": name,
+        "type": "oneoff",
+        "run_at": "2999-01-01T00:00:00Z",
+        "action": {"kind": "webhook", "url": f"{url}/fail"},
+        "retry_policy": {"strategy": "fixed", "max_retries": 2, "delay_seconds": 60, "jitter": 0},
+        "overlap": "allow_all",
+    }
 
 
 def document(name: str, kind: Kind, found: Mapping[str, Any], url: str) -> dict[str, Any]:

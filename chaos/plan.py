@@ -17,6 +17,8 @@ class Campaign:
     about: str
     faults: Mapping[str, int]
     pause: tuple[float, float] = (0.6, 1.8)
+    requests: tuple[float, float] = (0.3, 1.2)
+    """The same between two requests of the load."""
     only: str = ""
     """Strike only processes whose name begins so."""
     broker: str | None = None
@@ -39,6 +41,7 @@ STRUCK: Mapping[str, frozenset[str]] = {
 """Which faults can strike processes on each database."""
 
 CAMPAIGNS: Mapping[str, Campaign] = {
+    "calm": Campaign("no faults: lateness, and what was asked for, often twice", {}, requests=(0.05, 0.25)),
     "kill9": Campaign("kill -9 of schedulers and doors, one after the other, sometimes both", {"kill": 1}),
     "freeze": Campaign("SIGSTOP for longer than a lease, then SIGCONT", {"freeze": 1}),
     "database": Campaign("PostgreSQL restarted, in good order and by a crash", _DATABASE, pause=(2.0, 5.0)),

@@ -6,7 +6,6 @@ longest stretch of good time that an instant, or a run whose worker was lost, ha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -105,23 +104,23 @@ def taken_again(history: History) -> list[tuple[float, Tried]]:
 def begun(history: History) -> list[tuple[float, str]]:
     """For every run that had to begin at once: how long it waited, in good time, for its first attempt."""
     bad = outages(history.moments, WORKING)
-    return [(good_time(made, start, bad), run) for made, start, run in _at_once(history)]
+    return [(good_time(made, start, bad), run) for made, start, run in at_once(history)]
 
 
-def _waited(history: History) -> list[tuple[float, str]]:
+def waited(history: History) -> list[tuple[float, str]]:
     """The same, with all its good time added up."""
     bad = outages(history.moments, WORKING)
-    return [((start - made).total_seconds() - _shared(made, start, bad), run) for made, start, run in _at_once(history)]
+    return [((start - made).total_seconds() - _shared(made, start, bad), run) for made, start, run in at_once(history)]
 
 
-def _at_once(history: History) -> list[tuple[datetime, datetime, str]]:
+def at_once(history: History) -> list[tuple[datetime, datetime, str]]:
     """Runs that nothing but a free slot had to wait for: when each was made, and when it began."""
     first = {one.run: one.started for one in reversed(history.attempts)}
-    at_once = {era.schedule for era in history.eras if KINDS[era.kind].overlap == "allow_all"}
+    schedules = {era.schedule for era in history.eras if KINDS[era.kind].overlap == "allow_all"}
     return [
         (run.created, first[run.id], run.id)
         for run in history.runs
-        if run.at is not None and run.schedule in at_once and run.id in first
+        if run.at is not None and run.schedule in schedules and run.id in first
     ]
 
 
@@ -175,47 +174,22 @@ def violations(history: History) -> Iterable[str]:
     for wait, at, run in firing(history):
         most = _bound(history.faults, at, wait) * history.patience
         if wait > most:
-            yield f"{run}, due {at}, waited {wait:.1f} s to be made while a scheduler could have: at most {most:g}"
+            yield f"G9: {run}, due {at}, waited {wait:.1f} s to be made while a scheduler could have: at most {most:g}"
     most = (OFFERED * history.scale + BROKER_REST) * history.patience
     for wait, run in begun(history):
         if wait > most:
-            yield f"{run} waited {wait:.1f} s for its first attempt: at most {most:g}"
+            yield f"G9: {run} waited {wait:.1f} s for its first attempt: at most {most:g}"
     for wait, at in dispatched(history):
         if wait > most:
-            yield f"the broker was back at {at}, and no run began for {wait:.1f} s: at most {most:g}"
+            yield f"G9: the broker was back at {at}, and no run began for {wait:.1f} s: at most {most:g}"
     most = ((LEASE + SWEEP) * history.scale + REST) * history.patience
     for wait, one in taken_again(history):
         if wait > most:
-            yield f"{one.run} waited {wait:.1f} s for its attempt after {one.number}, which was lost: at most {most:g}"
+            told = f"waited {wait:.1f} s for its attempt after {one.number}, which was lost: at most {most:g}"
+            yield f"G9: {one.run} {told}"
 
 
 def _bound(faults: Sequence[Moment], at: datetime, wait: float) -> float:
     last = at + timedelta(seconds=wait)
     near = [one for one in faults if at - NEAR <= one.t <= last]
     return FIRED if all(one.what in GENTLE for one in near) else FIRED_AFTER_OUTAGE
-
-
-def lateness(history: History) -> dict[str, float]:
-    """Seconds from the instant to the run's creation, and to the first call, outages and all.
-
-    `waited` leaves out the time in which nobody could have worked: all of it, not the longest stretch alone.
-    """
-    created = [(run.created - run.at).total_seconds() for run in history.runs if run.at is not None]
-    waited = [wait for wait, _ in _waited(history)]
-    first: dict[str, float] = {}
-    for call in history.calls:
-        if call.at is not None:
-            late = (call.seen - call.at).total_seconds()
-            first[call.run] = min(late, first.get(call.run, late))
-    return {
-        **{f"created_p{share}": percentile(created, share) for share in (50, 95, 99, 100)},
-        **{f"called_p{share}": percentile(list(first.values()), share) for share in (50, 95, 99, 100)},
-        **{f"waited_p{share}": percentile(waited, share) for share in (50, 95, 99, 100)},
-    }
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    if not values:
-        return 0.0
-    ordered = sorted(values)
-    return round(ordered[min(len(ordered) - 1, max(0, math.ceil(len(ordered) * share / 100) - 1))], 3)

@@ -28,10 +28,10 @@ def _repeated(history: History) -> Iterable[str]:
     made = Counter(run.parent for run in history.runs if run.parent is not None)
     for run in sorted({*asked, *made}):
         if made[run] != asked[run]:
-            yield f"{run} was to be repeated {asked[run]} times, and was {made[run]} times"
+            yield f"G14: {run} was to be repeated {asked[run]} times, and was {made[run]} times"
     own = [run.id for run in history.runs if run.kind == "pipeline" and run.id not in history.manual]
     if len(own) > OWN:
-        yield f"the pipeline ran {len(own)} times unasked, not {OWN}"
+        yield f"G1: the pipeline ran {len(own)} times unasked, not {OWN}"
 
 
 def _filled(history: History) -> Iterable[str]:
@@ -45,15 +45,15 @@ def _filled(history: History) -> Iterable[str]:
     )
     for (schedule, instant), count in filled.items():
         if count > 1 or (schedule, instant) in own:
-            yield f"{schedule}: the instant {instant} was made up for {count} times, though it had a success"
+            yield f"G14: {schedule}: the instant {instant} was made up for {count} times, though it had a success"
 
 
 def _started(history: History) -> Iterable[str]:
     """A spider is started once for each attempt (G7): the job's id is looked up before it is started again."""
     jobs = Counter(history.spiders)
-    yield from (f"the spider {job} was started {count} times" for job, count in jobs.items() if count > 1)
+    yield from (f"G7: the spider {job} was started {count} times" for job, count in jobs.items() if count > 1)
     attempts = {run.id: run.attempt for run in history.runs if run.kind == "crawl"}
     started = Counter(job.rpartition("-")[0] if job.count("-") else job for job in jobs)
     for run, count in started.items():
         if count > attempts.get(run, 0):
-            yield f"{run} started {count} spiders in {attempts.get(run, 0)} attempts"
+            yield f"G7: {run} started {count} spiders in {attempts.get(run, 0)} attempts"

@@ -16,8 +16,8 @@ from foliot.db.database import Database
 from foliot.features.health.model import Probe, Service
 from foliot.features.prices.tasks import Needs, built_in
 from foliot.features.tasks.action import RunTask
-from foliot.features.tasks.catalogue import Catalogue
 from foliot.features.tasks.loader import tasks_in
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 
 
 class NoPool:
@@ -57,7 +57,7 @@ def catalogue(
     egress: Egress | None = None,
     probes: Iterable[Probe] = (),
     scraper: Service | None = None,
-) -> Catalogue:
+) -> TaskCatalogue:
     """The built-in tasks, and these functions."""
     needs = Needs(
         store=store,
@@ -68,11 +68,11 @@ def catalogue(
         probes=list(probes),
         scraper=scraper,
     )
-    made = Catalogue()
+    made = TaskCatalogue()
     for one in [*built_in(needs), *(found for function in functions for found in tasks_in(function))]:
         made.add(one)
     return made
 
 
-def run_task(known: Catalogue, pool: Pool | None = None) -> RunTask:
+def run_task(known: TaskCatalogue, pool: Pool | None = None) -> RunTask:
     return RunTask(tasks=known, pool=pool or NoPool())

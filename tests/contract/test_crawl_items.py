@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from foliot.engine.sql import run_items as module
+from foliot.engine.sql.item_tables import crawl_items
 from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.crawls.model.job import Items
-from foliot.features.crawls.sql import items as module
+from foliot.engine.sql.run_items import Items
 from foliot.features.crawls.sql.requests import SqlCrawls, write_items
-from foliot.features.crawls.tables import crawl_items
 from tests.contract.test_crawls import MINE, crawl
 from tests.givens import statements
 from tests.world import World

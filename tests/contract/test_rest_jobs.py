@@ -341,7 +341,7 @@ async def test_the_log_of_what_never_ran_ends_at_once(client: Client) -> None:
 async def test_the_whole_log_comes_as_text_a_line_each(
     world: World, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.doors.rest.job_logs.BATCH", 3)
+    monkeypatch.setattr("foliot.features.jobs.rest.logs.BATCH", 3)
     messages = ["Spider opened", FORGED, "tab\there", "é\u2028x", *(f"line {number}" for number in range(10))]
     job_id = await logged(world, client, *messages)
 

@@ -335,7 +335,7 @@ async def test_many_requests_at_once_ask_the_store_once(house: House) -> None:
 
 
 async def test_strangers_cannot_fill_the_memory(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.identity.keys.MOST", 10)
+    monkeypatch.setattr("foliot.features.api_keys.key_cache.MOST", 10)
     for number in range(30):
         with pytest.raises(Unauthenticated):
             await house.keys.caller(f"flt_00000000_{number:043d}")

@@ -185,7 +185,7 @@ async def test_while_the_database_is_away_the_last_known_limits_hold_and_nobody_
 
 
 async def test_a_process_keeps_a_bounded_number_of_tenants_in_mind(world: World, monkeypatch: Any) -> None:
-    monkeypatch.setattr("foliot.usecases.limits.KEPT", 3)
+    monkeypatch.setattr("foliot.commands.limits.KEPT", 3)
     limiter = Limiter(store=world.store, clock=world.clock, default=Limits(requests_per_minute=5))
     for at in range(10):
         await limiter.request(Caller(f"tenant-{at}", "ada", Role.VIEWER))

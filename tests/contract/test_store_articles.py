@@ -15,16 +15,14 @@ from sqlalchemy import select, text, update
 
 from foliot.commands.retry_on_conflict import again
 from foliot.db.database import Database
-from foliot.engine.model.parked import Parking
-from foliot.engine.model.run import Fence, Problem, RunState
-from foliot.engine.sql.parked import SqlParked
+from foliot.engine.model.run import Problem
 from foliot.engine.sql.tables import runs
 from foliot.features.articles.model.article import KIND, NO_WORD, NO_WORD_KEPT, Counts, ItemState, Manners
 from foliot.features.articles.model.fetch import Extracted, News, Scraped, Taken, Told, Wish
 from foliot.features.articles.sql import batches
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.tables import articles
-from tests.givens import NOON, SECOND, ask, events_of, request, row_of, sql, statements
+from tests.givens import NOON, SECOND, ask, events_of, request, sql, statements
 
 DAY = timedelta(days=1)
 LEASE = 30 * SECOND
@@ -45,7 +43,7 @@ async def submit(
     max_age: timedelta = DAY,
     tenant_id: str = "acme",
 ) -> tuple[str, Counts]:
-    (run_id,) = await ask(store, now, request(kind=KIND, tenant_id=tenant_id))
+    (run_id,) = await ask(store, now, request(kind=KIND, tenant_id=tenant_id, parked=True))
 
     @again
     async def note() -> Counts:
@@ -310,7 +308,7 @@ async def test_the_rest_of_a_job_can_be_wanted_again(store: Database) -> None:
 async def test_a_job_that_ended_elsewhere_is_found_and_waits_for_nothing(store: Database) -> None:
     run_id, _ = await submit(store, [wish(1)])
     async with store.begin() as tx:
-        ended = {"state": "cancelled", "lane": None, "finished_at": NOON, "final_seq": 2}
+        ended = {"state": "cancelled", "lane": None, "poll_at": None, "finished_at": NOON, "final_seq": 2}
         await tx.conn.execute(update(runs).where(runs.c.id == run_id).values(**ended))
         found = await SqlArticles(tx).orphans(10)
         await SqlArticles(tx).forsake(found, NOON)
@@ -468,41 +466,6 @@ async def test_each_finished_article_is_an_event_of_its_job_numbered_without_gap
     assert sorted(one["completed"] + one["failed"] for one in news) == [1, 2, 3, 4, 5]
     assert {one["total"] for one in news} == {5}
     assert Counter(one["status"] for one in news) == {"scraped": 4, "failed": 1}
-
-
-async def test_a_parked_job_is_looked_at_when_its_last_article_is_done(store: Database) -> None:
-    run_id, _ = await submit(store, [wish(1)])
-    await know(store)
-    parked: dict[str, Any] = {"state": "running", "lane": None, "handle": {}, "poll_at": NOON + DAY}
-    async with store.begin() as tx:
-        await tx.conn.execute(update(runs).where(runs.c.id == run_id).values(**parked))
-    (one,) = await take(store)
-    await settle(store, [good(one)], now=NOON + SECOND)
-
-    row = await row_of(store, run_id)
-    assert (row["state"], row["poll_at"]) == (RunState.RUNNING, NOON + SECOND)
-
-
-async def test_a_job_whose_last_article_ends_while_somebody_looks_is_looked_at_again_at_once(
-    store: Database,
-) -> None:
-    run_id, _ = await submit(store, [wish(1)])
-    busy, _ = await submit(store, [wish(2)])
-    await know(store)
-    looked: dict[str, Any] = {"state": "running", "lane": None, "lease_until": NOON + DAY, "token": "t", "epoch": 1}
-    async with store.begin() as tx:
-        await tx.conn.execute(update(runs).values(**looked))
-    taken = {one.url: one for one in await take(store)}
-    await settle(store, [good(taken[wish(1).url])], now=NOON + SECOND)
-
-    parkings = [
-        Parking(fence=Fence(each, 1, "t"), handle={}, poll_at=NOON + DAY, at=NOON, lines=[]) for each in (run_id, busy)
-    ]
-    async with store.begin() as tx:
-        assert await SqlParked(tx).park(parkings, NOON + 2 * SECOND) == {run_id, busy}
-
-    assert (await row_of(store, run_id))["poll_at"] == NOON + 2 * SECOND
-    assert (await row_of(store, busy))["poll_at"] == NOON + DAY
 
 
 async def test_racers_take_each_article_once(store: Database) -> None:

@@ -23,8 +23,8 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.parked import OVERDUE, SqlParked
 from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.run_items import read_items
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.crawls.sql.items import read_items
 from foliot.testing import open_store
 from foliot.wakeups.feed import PARKED_TOPIC
 from foliot.wakeups.memory import MemoryFeed
@@ -587,7 +587,7 @@ async def test_an_ended_run_whose_effect_nobody_let_go_is_not_pruned(store: Data
 async def test_the_lines_of_many_looks_do_not_make_room_for_more(
     store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.store.logs.LINES_PER_RUN", 10)
+    monkeypatch.setattr("foliot.engine.sql.log_chunks.LINES_PER_RUN", 10)
     claimed = await held(store)
     run_id = claimed.fence.run_id
     await park(store, parking(claimed, NOON, lines=[line(f"{n}") for n in range(6)]))

@@ -13,7 +13,7 @@ from foliot.core.access import LOCAL
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.db.clock import wall
 from foliot.db.database import Database
-from foliot.engine.executor import conclude
+from foliot.engine.conclusion import conclude
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.ledger import Entry, Fate, Reason
 from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
@@ -161,9 +161,9 @@ async def test_old_keys_are_forgotten_and_young_ones_kept(store: Database) -> No
     async with store.begin() as tx:
         for at in range(5):
             await SqlRequests(tx).begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
-        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 2) == 2
-        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 9) == 1
-        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 9) == 0
+        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 2) == 2
+        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 9) == 1
+        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 9) == 0
 
 
 async def letter(store: Database) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from foliot.app.use_cases import use_cases
 from foliot.commands.limits import Limiter
@@ -19,7 +20,7 @@ from foliot.db.database import Database
 from foliot.engine.sql import stored_bytes
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.engine.sql.tables import spans, versions
+from foliot.engine.sql.tables import spans, stored, versions
 from foliot.engine.sql.version_pruner import KEPT
 from foliot.features.ledger.usecases import Audit
 from foliot.features.schedules.usecases.instants import Instants
@@ -74,6 +75,18 @@ async def test_the_sum_moves_with_every_write_as_counting_anew_says(world: World
     counted = await used(world.store)
     assert counted == await recounted(world.store) == await used(world.store)
     assert await used(world.store, "globex") == 0
+
+
+async def test_two_who_recount_at_once_agree(world: World) -> None:
+    await world.schedule(action=action())
+    once = await recounted(world.store)
+    async with world.store.begin() as tx:
+        await tx.conn.execute(delete(stored))
+
+    for _ in range(10):
+        both = await asyncio.gather(recounted(world.store), recounted(world.store))
+        assert list(both) == [once, once]
+        assert await used(world.store) == once
 
 
 async def test_an_edit_that_leaves_the_body_alone_stores_no_second_one(world: World) -> None:

@@ -412,7 +412,7 @@ async def test_entries_that_nobody_chains_are_named_after_a_minute(store: Databa
 
 
 async def test_a_break_beyond_the_first_page_is_found(store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.usecases[Chain].PAGE", 3)
+    monkeypatch.setattr("foliot.features.audit_log.chain.PAGE", 3)
     await chained(store, 10)
     assert (await verify(store)).entries == 10
 

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from foliot.cluster.celery.publisher import CeleryBroker
+from foliot.cluster.parcel import Parcel
 from foliot.core.errors import Unavailable
-from foliot.engine.broker import Broker, Parcel
+from foliot.engine.broker import Broker
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.retention import SqlUpkeep
 from tests.brokers import a_broker

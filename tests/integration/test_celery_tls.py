@@ -13,9 +13,9 @@ import pytest
 from foliot.cluster.celery.app import make_app
 from foliot.cluster.celery.publisher import CeleryBroker
 from foliot.cluster.celery.worker import CeleryIntake
+from foliot.cluster.parcel import Parcel
 from foliot.core.errors import Unavailable
 from foliot.core.ids import RUN, new_id
-from foliot.engine.broker import Parcel
 from tests.certificates import self_signed
 from tests.rabbitmq_server import NoRabbitMQ, RabbitMQServer
 from tests.redis_server import NoRedis, RedisServer

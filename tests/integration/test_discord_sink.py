@@ -113,7 +113,7 @@ async def test_what_is_too_long_is_cut_and_what_is_no_text_is_json(world: World)
 
 async def test_an_empty_bucket_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("foliot.pipelines.builtin.discord.asyncio.sleep", _noting(slept))
+    monkeypatch.setattr("foliot.features.pipelines.steps.discord_sink.asyncio.sleep", _noting(slept))
     world.discord.headers = [
         {"X-RateLimit-Remaining": "1", "X-RateLimit-Reset-After": "4.5"},
         {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset-After": "1.25"},
@@ -128,7 +128,7 @@ async def test_a_refused_message_is_sent_again_when_discord_says_so_and_only_onc
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("foliot.pipelines.builtin.discord.asyncio.sleep", _noting(slept))
+    monkeypatch.setattr("foliot.features.pipelines.steps.discord_sink.asyncio.sleep", _noting(slept))
     world.discord.limits = [
         {"status": 429, "headers": {"Retry-After": "1"}, "body": {"retry_after": 0.75, "global": False}},
         {"status": 429, "body": {"retry_after": 2.5}},

@@ -122,7 +122,7 @@ async def test_the_peer_is_looked_at_before_the_request_is_sent(monkeypatch: pyt
     async with serving() as sink, HttpEgress(loopback=True, resolver=names(["127.0.0.9"])) as egress:
         # As if the network had led us elsewhere than we dialled.
         monkeypatch.setattr(
-            "foliot.egress.target.Target.pinned", lambda self, _: self.url.with_host("127.0.0.1"), raising=True
+            "foliot.net.url.Target.pinned", lambda self, _: self.url.with_host("127.0.0.1"), raising=True
         )
         monkeypatch.setattr(egress._session.connector, "_socket_factory", None)  # type: ignore[union-attr]
         assert await code_of(egress, get(f"http://elsewhere.test:{sink.port}/")) == "target_unreachable"

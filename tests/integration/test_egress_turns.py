@@ -240,7 +240,7 @@ async def test_a_new_request_asks_anew_when_the_last_answer_has_come(slow: SlowN
 async def test_an_egress_asks_the_resolver_in_the_tenants_name(
     slow: SlowNames, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.egress.lookups.addresses_of", slow)
+    monkeypatch.setattr("foliot.net.resolver.addresses_of", slow)
     async with serving() as target, HttpEgress(loopback=True) as egress:
         stuck = [
             asyncio.create_task(egress.send(get(f"http://slow{n}.test:{target.port}/", tenant_id="greedy")))

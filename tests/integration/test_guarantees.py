@@ -14,8 +14,8 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.database import Database
+from foliot.engine.conclusion import conclude
 from foliot.engine.dispatcher import Dispatcher
-from foliot.engine.executor import conclude
 from foliot.engine.janitor import Janitor
 from foliot.engine.meter import Meter
 from foliot.engine.model.event import EventType, Line

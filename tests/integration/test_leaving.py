@@ -16,7 +16,7 @@ SCRIPT = """
 import asyncio, sys, time
 from types import SimpleNamespace
 from foliot.cli import process
-from foliot.ports.threads import WORK
+from foliot.core.threads import WORK
 
 process.MARGIN, process.LEAVE = 1.0, 0.5
 

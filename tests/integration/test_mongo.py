@@ -167,7 +167,7 @@ async def test_one_that_cannot_be_held_is_named_and_the_others_are_written(
 async def test_a_server_that_is_away_touches_no_job_and_loses_nothing(
     sqlite_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.sinks.mongo.PATIENCE", 300)
+    monkeypatch.setattr("foliot.features.pipelines.mongo.PATIENCE", 300)
     server = MongoServer(tmp_path / "mongo")
     async with house(sqlite_database_url) as here, copier(here, server.url) as copies:
         await here.engine(Library())

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chaos import __main__ as chaos
 from tests.mutants.campaigns import CAMPAIGNS
 from tests.mutants.run import ROOT, Copy, Fate, apply
 from tests.mutants.table import GUARANTEES, MUTANTS, Edit, Mutant
@@ -22,6 +23,9 @@ def test_a_mutant_still_applies_and_names_a_test_that_exists(mutant: Mutant) -> 
     assert not isinstance(broken, str), broken
     for name, text in broken.items():
         compile(text, name, "exec")
+    if mutant.campaign:
+        assert chaos.parser().parse_args(mutant.campaign).campaign == mutant.campaign[0]
+        return
     file, _, test = mutant.killer.partition("::")
     assert f"def {test.partition('[')[0]}(" in (ROOT / file).read_text()
 

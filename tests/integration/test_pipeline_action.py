@@ -254,7 +254,7 @@ async def test_a_run_that_is_stopped_closes_its_steps_and_leaves_no_file(place: 
 
 
 async def test_a_chain_has_25_of_its_30_minutes(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.actions.pipeline.action.SOFT", 0.00001)
+    monkeypatch.setattr("foliot.features.pipelines.action.SOFT", 0.00001)
 
     run = await place.run("hangs")
 
@@ -344,7 +344,7 @@ KILLED = """
 import asyncio, sys
 from pathlib import Path
 from foliot import Transform
-from foliot.pipelines.builtin.files import JsonlSink
+from foliot.features.pipelines.steps.files import JsonlSink
 from foliot.testing import stream
 
 class Endless(Transform):

@@ -290,7 +290,7 @@ async def test_what_no_document_can_hold_fails_its_item(mongo: tuple[str, Any]) 
 
 
 async def test_a_mongodb_that_is_away_is_named_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.sinks.documents.PATIENCE", 100)
+    monkeypatch.setattr("foliot.features.pipelines.mongo_documents.PATIENCE", 100)
 
     with pytest.raises(ChainFailed) as failed:
         await stream(collection(f"mongodb://somebody:hunter2@127.0.0.1:{free_port()}/"), items=[{"id": 1}])

@@ -173,7 +173,7 @@ def test_the_guard_weighs_little(tmp_path: Path) -> None:
     import sys
 
     heavy = (
-        "sqlalchemy, fastapi, pydantic, celery, grpc, redis, foliot.db, foliot.doors, foliot.engine, foliot.usecases"
+        "sqlalchemy, fastapi, pydantic, celery, grpc, redis, foliot.db, foliot.servers, foliot.engine, foliot.commands"
     )
     code = f"import sys, foliot.scrapy; print([name for name in {heavy.split(', ')!r} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=TESTBOT)

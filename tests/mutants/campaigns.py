@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from chaos.stage import fake_clock
 from tests.mutants.table import MUTANTS, Edit, Mutant
 
-CAMPAIGN = "tests/acceptance/test_chaos.py::test_nothing_is_lost_or_doubled_whatever_breaks"
-ISOLATION = (
-    "tests/acceptance/test_isolation.py::test_a_hostile_tenant_delays_a_good_one_by_nothing_and_refuses_it_nothing"
+SKEW = ("--skew", "7") if fake_clock() is not None else ()
+CALM = (*("calm", "--database", "sqlite", "--seed", "7", "--seconds", "10", "--rate", "20"), "--long", "0.05")
+"""No faults on one process: lateness, and requests whose effect is exact."""
+SHORT = (
+    *("short", "--seed", "7", "--seconds", "8", "--faults", "6", "--rate", "24", "--slow", "0.1", *SKEW),
+    *("--lead", "2", "--spared", "0.3", "--settle", "30", "--patience", "3"),
 )
+"""As in tests/acceptance/test_chaos.py."""
+OUTAGE = (
+    *("freeze", "--database", "sqlite", "--seed", "7", "--seconds", "10", "--faults", "2", "--rate", "40"),
+    *("--lead", "2", "--spared", "1", "--patience", "3", "--long", "0.02"),
+)
+"""The only process stands still for longer than a lease: instants are missed, and made up for as far as is allowed."""
+KILLS = ("kill9", "--seed", "7", "--seconds", "6", "--faults", "3", "--rate", "24", "--lead", "2", "--spared", "1")
+HANGING = ("isolation", "--attacks", "hanging_target", "--seconds", "5", "--size", "0.15")
+FORBIDDEN = ("isolation", "--attacks", "forbidden_targets", "--seconds", "4", "--size", "0.15")
 
 _EDITS = {mutant.name: mutant.edits for mutant in MUTANTS}
 
 
-def _seen(guarantee: str, name: str, *edits: Edit, killer: str = CAMPAIGN) -> Mutant:
+def _seen(guarantee: str, name: str, *edits: Edit, campaign: tuple[str, ...] = SHORT) -> Mutant:
     """Without edits, those of the mutant of this name that a test of the suite notices."""
-    return Mutant(f"chaos {guarantee}: {name}", edits or _EDITS[name], killer, fast=False)
+    found = edits or _EDITS[name]
+    return Mutant(f"chaos {guarantee}: {name}", found, fast=False, guarantee=guarantee, campaign=campaign)
 
 
 CAMPAIGNS = (
     _seen("G1", "race: no row lock, no unique constraint, no cursor check"),
-    _seen("G2", "the ledger forgets missed instants"),
-    _seen("G3", "catch-up ignores the window"),
+    _seen("G2", "the ledger forgets missed instants", campaign=OUTAGE),
+    _seen("G3", "catch-up ignores the window", campaign=OUTAGE),
     _seen("G4", "publish without sweep: the janitor never reclaims"),
     _seen("G5", "the janitor reclaims before the lease ends"),
     _seen("G5", "race: claim is read, then write"),
@@ -34,7 +48,62 @@ CAMPAIGNS = (
             '"webhook-id": f"{ctx.run_id}.{ctx.attempt}",',
         ),
     ),
+    _seen(
+        "G8",
+        "a ticker rests for six seconds",
+        Edit(
+            "src/foliot/engine/ticker.py",
+            "        return min(max(wanted, SHORTEST), self.longest_rest)\n",
+            "        return max(wanted, 6.0)\n",
+        ),
+        campaign=CALM,
+    ),
+    _seen(
+        "G9",
+        "the janitor sweeps every minute, whatever the lease",
+        Edit(
+            "src/foliot/engine/janitor.py",
+            "return Swept(lost, released, pruned, BUSY if more else self.period)",
+            "return Swept(lost, released, pruned, BUSY if more else 60.0)",
+        ),
+        campaign=KILLS,
+    ),
     _seen("G10", "retry counts one too many"),
+    _seen(
+        "G11",
+        "a cancel of a waiting run is only noted",
+        Edit(
+            "src/foliot/engine/sql/endings.py",
+            "    ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)\n",
+            "    ends = cut\n",
+        ),
+        campaign=CALM,
+    ),
+    _seen(
+        "G12",
+        "a resumed schedule catches up its pause",
+        Edit(
+            "src/foliot/features/schedules/usecases/schedules.py",
+            'replace(schedule, status=Status.ACTIVE, paused_reason="", paused_at=None, paused_by=None)',
+            'replace(schedule, status=Status.ACTIVE, paused_reason="", paused_by=None)',
+        ),
+        Edit(
+            "src/foliot/features/schedules/usecases/change.py",
+            "cursor = None if exhausted else spec.trigger.next_after(now)",
+            "cursor = None if exhausted else spec.trigger.next_after(schedule.paused_at or now)",
+        ),
+        campaign=CALM,
+    ),
+    _seen(
+        "G12",
+        "a deletion is answered and not written",
+        Edit(
+            "src/foliot/features/schedules/usecases/schedules.py",
+            "            _compare(schedule, match)\n            await self.remove(tx, caller, schedule)\n",
+            "            _compare(schedule, match)\n",
+        ),
+        campaign=CALM,
+    ),
     _seen("G13", "overlap skip ignores open runs"),
     _seen(
         "G13",
@@ -47,10 +116,46 @@ CAMPAIGNS = (
         ),
     ),
     _seen(
+        "G14",
+        "a key is not looked up",
+        Edit(
+            "src/foliot/commands/idempotency.py",
+            "        if earlier is None:\n            return\n",
+            "        if earlier is None or earlier.fingerprint == self.fingerprint:\n            return\n",
+        ),
+        campaign=CALM,
+    ),
+    _seen(
+        "G15",
+        "schedules of all tenants are listed",
+        Edit(
+            "src/foliot/engine/sql/schedules.py",
+            "        query = select(schedules).where(schedules.c.tenant_id == tenant_id)\n        if page.cursor",
+            "        query = select(schedules)\n        if page.cursor",
+        ),
+        campaign=HANGING,
+    ),
+    _seen(
         "G16",
         "each process believes its own clock",
         Edit("src/foliot/engine/clock_sync.py", "        self.clock.adjust(moment, monotonic)\n", ""),
         Edit("src/foliot/engine/sql/due_schedules.py", "schedules.c.next_at <= clock)", "schedules.c.next_at <= now)"),
+    ),
+    _seen(
+        "G17",
+        "a tenant may have every slot, for as long as its target hangs",
+        Edit(
+            "src/foliot/engine/admission.py",
+            "            if target is not None:\n                self._ask_breaker",
+            "            if False:\n                self._ask_breaker",
+        ),
+        Edit("src/foliot/engine/admission.py", "            self._ask_tenant(claimed.tenant_id)\n", ""),
+        Edit(
+            "src/foliot/engine/slots.py",
+            "            if now - one.since < self.stall or len(found) >= most:\n",
+            "            if True:\n",
+        ),
+        campaign=HANGING,
     ),
     _seen(
         "G18",
@@ -60,6 +165,6 @@ CAMPAIGNS = (
             "        if not self.rules.allows_port(target.host, target.port):\n",
             "        if not target.port:\n",
         ),
-        killer=ISOLATION,
+        campaign=FORBIDDEN,
     ),
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,6 +26,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from chaos.report import NO_VERDICT, SOUND  # noqa: E402 -- a script finds its siblings only now
 from tests.mutants.campaigns import CAMPAIGNS  # noqa: E402 -- a script finds its siblings only now
 from tests.mutants.table import MUTANTS, Mutant  # noqa: E402 -- a script finds its siblings only now
 
@@ -33,6 +37,7 @@ OPTIONS = ("-q", "-rs", "--tb=line", "-W", _KNOWN, *(f"-pno:{name}" for name in 
 LIBRARIES = ("sqlalchemy.ext.asyncio", "aiosqlite", "alembic.command", "fastapi", "pydantic", "uvicorn", "structlog")
 """What a fork need not import again."""
 
+GUARANTEE = re.compile(r"G\d+:")
 LIMIT = 300
 FAILED = 1
 """What pytest answers when a test failed; anything else but 0 means that it could not run."""
@@ -73,11 +78,10 @@ class Copy:
 
     def test(self, *nodes: str) -> tuple[int, str]:
         """Pytest's answer and what it said, in a new process, with this copy in front of the installed Foliot."""
-        environment = {**os.environ, "PYTHONPATH": str(self.root / "src")}
         command = [sys.executable, "-m", "pytest", *OPTIONS, *nodes]
         try:
             done = subprocess.run(
-                command, cwd=self.root, env=environment, capture_output=True, timeout=LIMIT, check=False
+                command, cwd=self.root, env=self._environment(), capture_output=True, timeout=LIMIT, check=False
             )
         except subprocess.TimeoutExpired:
             return FAILED, f"no end within {LIMIT} s"
@@ -116,6 +120,28 @@ class Copy:
         sys.stdout.flush()
         os._exit(code)
 
+    def play(self, campaign: Sequence[str]) -> tuple[str, list[str]]:
+        """A campaign's verdict and its violations; those of a campaign that did not end are what it said."""
+        with tempfile.TemporaryDirectory(prefix="foliot-mutant-campaign-") as kept:
+            command = [sys.executable, "-m", "chaos", *campaign, "--keep", kept]
+            # It ends by itself what it started: so it is asked to, and not killed.
+            process = subprocess.Popen(
+                command, cwd=self.root, env=self._environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            try:
+                said = process.communicate(timeout=LIMIT)[0]
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                said = process.communicate()[0] + f"no end within {LIMIT} s".encode()
+            report = Path(kept) / "report.json"
+            if not report.exists():
+                return NO_VERDICT, [said.decode(errors="replace")[-1000:]]
+            made = json.loads(report.read_text())
+            return made["verdict"], [*made.get("hindered", ()), *made["violations"]]
+
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.root / "src")}
+
     def _write(self, name: str, text: str) -> None:
         """And forget the compiled form: its check by second and size would not see a quick change back."""
         file = self.root / name
@@ -133,16 +159,33 @@ class Copy:
         try:
             for name, text in broken.items():
                 self._write(name, text)
-            code, said = (self.test_quickly if mutant.fast else self.test)(mutant.killer)
+            fate, why = self._noticed(mutant)
         finally:
             for name, text in originals.items():
                 self._write(name, text)
-        seconds = time.monotonic() - began
+        return Verdict(fate, time.monotonic() - began, why)
+
+    def _noticed(self, mutant: Mutant) -> tuple[Fate, str]:
+        if mutant.campaign:
+            return judged(mutant.guarantee, *self.play(mutant.campaign))
+        code, said = (self.test_quickly if mutant.fast else self.test)(mutant.killer)
         if code == FAILED:
-            return Verdict(Fate.KILLED, seconds, _last(said, "Error"))
+            return Fate.KILLED, _last(said, "Error") or _last(said, "no end")
         if code == 0:
-            return Verdict(Fate.SURVIVED, seconds, f"{mutant.killer} passes")
-        return Verdict(Fate.BROKEN, seconds, f"pytest could not run the test (exit {code}): {said.strip()[-300:]}")
+            return Fate.SURVIVED, f"{mutant.killer} passes"
+        return Fate.BROKEN, f"pytest could not run the test (exit {code}): {said.strip()[-300:]}"
+
+
+def judged(guarantee: str, verdict: str, violations: Sequence[str]) -> tuple[Fate, str]:
+    """A campaign notices a broken guarantee when it reports that one: another one's violation is no proof."""
+    if verdict == NO_VERDICT:
+        return Fate.BROKEN, f"no verdict: {'; '.join(violations)[:500]}"
+    named = [one for one in violations if one.startswith(f"{guarantee}:")]
+    counts = Counter(one.partition(":")[0] if GUARANTEE.match(one) else "others" for one in violations)
+    told = ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    if named:
+        return Fate.KILLED, f"{named[0][:200]} ({told})"
+    return Fate.SURVIVED, f"{guarantee} is not among the violations: {told or 'there is none'}; {violations[:1]}"
 
 
 def apply(mutant: Mutant, originals: dict[str, str]) -> dict[str, str] | str:
@@ -159,7 +202,7 @@ def apply(mutant: Mutant, originals: dict[str, str]) -> dict[str, str] | str:
 def sound(copy: Copy, mutants: Sequence[Mutant]) -> str | None:
     """Why the unbroken tree is not fit to judge: a test that fails, or is skipped, proves nothing."""
     for fast, test in ((True, copy.test_quickly), (False, copy.test)):
-        killers = sorted({mutant.killer for mutant in mutants if mutant.fast is fast})
+        killers = sorted({mutant.killer for mutant in mutants if mutant.fast is fast and mutant.killer})
         if not killers:
             continue
         code, said = test(*killers)
@@ -167,6 +210,11 @@ def sound(copy: Copy, mutants: Sequence[Mutant]) -> str | None:
             return f"the unbroken tree fails:\n{said[-3000:]}"
         if f"{len(killers)} passed" not in said:
             return f"some of the tests did not run:\n{said[-3000:]}"
+    for campaign in sorted({mutant.campaign for mutant in mutants if mutant.campaign}):
+        verdict, violations = copy.play(campaign)
+        print(f"  {verdict:<9} unbroken: chaos {' '.join(campaign)}", flush=True)
+        if verdict != SOUND:
+            return f"the unbroken tree is {verdict}: {violations[:5]}"
     return None
 
 
@@ -188,7 +236,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if complaint := sound(copy, chosen):
             print(complaint)
             return 2
-        print(f"The unbroken tree passes {len({one.killer for one in chosen})} tests. {len(chosen)} mutants:")
+        killers = {(one.killer, one.campaign) for one in chosen}
+        print(f"The unbroken tree passes {len(killers)} tests and campaigns. {len(chosen)} mutants:", flush=True)
         verdicts = [(mutant, _told(mutant, copy.judge(mutant))) for mutant in chosen]
     bad = [mutant.name for mutant, verdict in verdicts if verdict.fate is not Fate.KILLED]
     print(f"{len(verdicts) - len(bad)} of {len(verdicts)} mutants killed" + (f"; not: {'; '.join(bad)}" if bad else ""))
@@ -196,10 +245,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _told(mutant: Mutant, verdict: Verdict) -> Verdict:
-    test = mutant.killer.rpartition("::")[2]
+    test = mutant.killer.rpartition("::")[2] or f"chaos {mutant.campaign[0]}"
     print(f"  {verdict.fate:<9}{verdict.seconds:5.1f} s  {mutant.name:<66} {test}", flush=True)
-    if verdict.fate is not Fate.KILLED:
-        print(f"            {verdict.why}", flush=True)
+    print(f"            {verdict.why}", flush=True)
     return verdict
 
 

@@ -22,13 +22,18 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`killer` is a pytest node; `fast` ones need no server; those of the `suite` are tried by every `make test`."""
+    """`killer` is a pytest node; `fast` ones need no server; those of the `suite` are tried by every `make test`.
+
+    A `campaign` of `chaos/`, by its arguments, is run instead of a test: it must report the `guarantee` as violated.
+    """
 
     name: str
     edits: tuple[Edit, ...]
-    killer: str
+    killer: str = ""
     fast: bool = True
     suite: bool = False
+    guarantee: str = ""
+    campaign: tuple[str, ...] = ()
 
 
 def _on_sqlite(test: str) -> str:
@@ -39,13 +44,16 @@ _MIGRATION = "src/foliot/db/migrations/versions/0001_core.py"
 _FIRING = "src/foliot/engine/sql/due_schedules.py"
 _CLAIMS = "src/foliot/engine/sql/claims.py"
 _ENDINGS = "src/foliot/engine/sql/endings.py"
+_LEASES = "src/foliot/engine/sql/leases.py"
+_ARTICLE_ENDINGS = "src/foliot/features/articles/sql/endings.py"
+_BATCHES = "tests/contract/test_store_batches.py::"
 _SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
 _TURNS = "src/foliot/engine/sql/tenant_turns.py"
 _CRAWLS = "src/foliot/features/crawls/sql/requests.py"
 
-_CRAWL = "src/foliot/actions/crawl/"
+_CRAWL = "src/foliot/features/crawls/action/"
 _CRAWL_FAULTS = "tests/integration/test_crawl_faults.py::"
 _CRAWL_LOG = "tests/unit/test_crawl_log.py::"
 
@@ -73,7 +81,7 @@ _NO_GUARD = (
 )
 _NO_FENCE = Edit(
     _ENDINGS,
-    "if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):",
+    "if not fenced(row, ending.fence):",
     "if row.id is None:",
 )
 _CLAIM_WITHOUT_STATE = (
@@ -144,7 +152,7 @@ MUTANTS = (
         (
             Edit(
                 _CLAIMS,
-                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)",
+                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), self.leases.expired(now, longest))",
                 "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None))",
             ),
         ),
@@ -155,7 +163,7 @@ MUTANTS = (
         (
             Edit(
                 "src/foliot/engine/sql/runs.py",
-                "if (row.epoch, row.token) == (fence.epoch, fence.token):",
+                "if fenced(row, fence):",
                 "if row.id == fence.run_id:",
             ),
         ),
@@ -165,7 +173,7 @@ MUTANTS = (
         "unfenced lease renewal",
         (
             Edit(
-                _CLAIMS,
+                _LEASES,
                 "return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}",
                 "return {fence.run_id for fence in fences}",
             ),
@@ -285,11 +293,50 @@ MUTANTS = (
         f"{PARKED}test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
     ),
     Mutant(
+        "batches: an article that was taken away is still ended by its old holder",
+        (Edit(_ARTICLE_ENDINGS, "if not fenced(row, ending.fence):", "if row.id is None:"),),
+        f"{_BATCHES}test_an_ending_that_lost_its_lease_ends_no_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: an executor can claim one",
+        (
+            Edit(
+                "src/foliot/engine/sql/batch_rows.py",
+                "    if BATCH_KINDS.isdisjoint(kinds):\n",
+                "    if kinds:\n",
+            ),
+        ),
+        f"{_BATCHES}test_an_executor_never_sees_a_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: the end of the last item does not end the run",
+        (
+            Edit(
+                "src/foliot/features/articles/sql/articles.py",
+                "settle(jobs, now)) if told.finished else told",
+                "settle({}, now)) if told.finished else told",
+            ),
+        ),
+        f"{_BATCHES}test_the_transaction_that_ends_the_last_article_ends_the_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: one in a paused queue is opened",
+        (
+            Edit(
+                "src/foliot/features/articles/sql/batch_runs.py",
+                "or_(runs.c.state != RunState.QUEUED, ~paused),",
+                "or_(runs.c.state != RunState.QUEUED, paused, ~paused),",
+            ),
+            Edit("src/foliot/features/articles/sql/batch_runs.py", "        *queue_pauses.open_to(dialect),\n", ""),
+        ),
+        f"{_BATCHES}test_a_batch_in_a_paused_queue_is_not_opened_and_hides_no_other[sqlite]",
+    ),
+    Mutant(
         "parked: whoever looked too long ago may still write",
         (
             Edit(
                 "src/foliot/engine/sql/parked.py",
-                "if (row.epoch, row.token) != (parking.fence.epoch, parking.fence.token):",
+                "if not fenced(row, parking.fence):",
                 "if row.id is None:",
             ),
         ),
@@ -389,12 +436,12 @@ MUTANTS = (
         "crawl: written down after it was started",
         (
             Edit(
-                _CRAWL + "starting.py",
+                _CRAWL + "start.py",
                 "ctx.attempt))\n        await ctx.note(handle.as_dict())\n        try:\n",
                 "ctx.attempt))\n        try:\n",
             ),
             Edit(
-                _CRAWL + "starting.py",
+                _CRAWL + "start.py",
                 "        self.nodes.sent(handle.node)\n",
                 "        self.nodes.sent(handle.node)\n        await ctx.note(handle.as_dict())\n",
             ),
@@ -403,19 +450,19 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: a start without an answer is repeated at once",
-        (Edit(_CRAWL + "starting.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
+        (Edit(_CRAWL + "start.py", "if now - handle.asked_at <= self.certain:", "if now < handle.asked_at:"),),
         f"{_CRAWL_FAULTS}test_a_start_without_an_answer_is_looked_for_and_done_once[False]",
     ),
     Mutant(
         "crawl: names are not looked up again when it is started",
-        (Edit(_CRAWL + "starting.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
+        (Edit(_CRAWL + "start.py", "await self.targets.admit(url, ctx.tenant_id)", "self.targets.check(url)"),),
         f"{_CRAWL_FAULTS}test_one_bad_answer_among_good_ones_spoils_a_name[answer0]",
     ),
     Mutant(
         "crawl: items of a look are forgotten",
         (
             Edit(
-                _CRAWL + "sight.py",
+                _CRAWL + "crawl_check.py",
                 "return Parked(self.handle.as_dict(), after, tuple(self.got.items))",
                 "return Parked(self.handle.as_dict(), after)",
             ),
@@ -431,7 +478,7 @@ MUTANTS = (
         "crawl: text of a page ends it",
         (
             Edit(
-                _CRAWL + "scrapylog.py",
+                _CRAWL + "scrapy_log.py",
                 "ended[1] if ended else None\n        if ended is None:\n            self.stats = {}\n",
                 "ended[1] if ended else self.closed\n",
             ),
@@ -442,7 +489,7 @@ MUTANTS = (
         "crawl: a silent node is never given up",
         (
             Edit(
-                _CRAWL + "watching.py",
+                _CRAWL + "watcher.py",
                 'return Failed(Problem("node_lost", message))',
                 "return sight.park(self._wait(now))",
             ),
@@ -451,7 +498,7 @@ MUTANTS = (
     ),
     Mutant(
         "crawl: a round takes in everything",
-        (Edit(_CRAWL + "copying.py", "        self.lines -= lines\n", ""),),
+        (Edit(_CRAWL + "copier.py", "        self.lines -= lines\n", ""),),
         f"{_CRAWL_FAULTS}test_one_round_takes_in_a_bounded_amount_and_the_rest_in_the_next",
     ),
     Mutant(

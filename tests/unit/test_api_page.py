@@ -9,7 +9,7 @@ import pytest
 
 import foliot
 
-PAGE = (Path(foliot.__file__).parent / "doors" / "rest" / "docs.html").read_text(encoding="utf-8")
+PAGE = (Path(foliot.__file__).parent / "servers" / "http" / "docs.html").read_text(encoding="utf-8")
 
 
 def test_it_fetches_nothing_but_the_api_it_stands_on() -> None:

@@ -131,5 +131,11 @@ def test_without_a_word_about_it_the_language_tells() -> None:
     assert decoded(russian.encode("windows-1251"), "text/html") == russian
 
 
+def test_a_guess_that_python_has_no_codec_for_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cchardet.detect", lambda _: {"encoding": "VISCII", "confidence": 0.9})
+
+    assert decoded(b"caf\xe9 " * 10, "text/html; charset=utf-8").startswith("caf\ufffd ")
+
+
 def test_a_lie_about_the_charset_breaks_nothing() -> None:
     assert "\x00" not in decoded(b"abc\x00\xff\xfe" * 10, "text/html; charset=no-such-thing")

@@ -101,7 +101,7 @@ BROKEN: dict[str, tuple[Breaking, str]] = {
     "a request whose effect was lost": (lambda h: replace(h, runs=h.runs[:3]), "run_m, which is lost"),
     "a request that took effect twice": (
         lambda h: replace(h, runs=[*h.runs, replace(MANUAL, id="run_n")]),
-        "nobody was told",
+        "no answer named it",
     ),
     "a success nobody saw": (lambda h: replace(h, calls=h.calls[1:]), "the target never said so"),
     "a success that was refused": (

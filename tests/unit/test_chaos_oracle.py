@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from chaos import history, recovery
+from chaos import history, lateness, recovery
 from chaos.history import Call, Era, History, Made, Moment, Scribe, Tried
 from chaos.kinds import KINDS, cast, rule, timing
 from chaos.oracle import expected, instants
@@ -178,19 +178,19 @@ def test_what_a_run_waited_is_all_the_time_in_which_somebody_could_have_begun_it
     kept = broken(35, (9, 20), (22, 33))
 
     assert recovery.worst(kept).begun == 2.0
-    assert recovery.lateness(kept)["waited_p100"] == 4.0
+    assert lateness.figures(kept)["waited_p100"] == 4.0
 
 
 def test_lateness_counts_from_the_instant_to_the_row_and_to_the_first_call() -> None:
     calls = [Call("run_1", 1, after(10), after(12), 200), Call("run_1", 2, after(10), after(14), 200)]
     kept = History([], [made(10, 11)], calls=calls)
 
-    late = recovery.lateness(kept)
+    late = lateness.figures(kept)
 
     assert late["created_p100"] == 1.0
     assert late["called_p50"] == 2.0
-    assert recovery.percentile([], 99) == 0.0
-    assert recovery.percentile([3.0, 1.0, 2.0], 50) == 2.0
+    assert lateness.percentile([], 99) == 0.0
+    assert lateness.percentile([3.0, 1.0, 2.0], 50) == 2.0
 
 
 # --- keeping ----------------------------------------------------------------------------------------------------------

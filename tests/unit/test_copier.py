@@ -6,14 +6,21 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from foliot.features.articles.model.fetch import Changed, Mark
 from foliot.features.articles.mongo_copier import Copier
 from foliot.testing import StoppedClock
 
 BEGAN = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction of these tests answers the statements itself."""
+    monkeypatch.setattr("foliot.features.articles.mongo_copier.SqlArticles", lambda tx: tx)
 
 
 @dataclass
@@ -24,7 +31,7 @@ class Shelf:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Any]:
-        yield SimpleNamespace(articles=self)
+        yield self
 
     async def changed(self, after: Mark, limit: int) -> Sequence[Changed]:
         every = [Mark(BEGAN + timedelta(seconds=at), f"art_{at:04}") for at in range(self.count)]

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from foliot.core.time.trigger import Type
 from foliot.engine.model.event import EventType
 from foliot.engine.model.ledger import Fate, Reason
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import CatchupMode, ManagedBy, Overlap, Status, Type
+from foliot.engine.model.schedule import CatchupMode, ManagedBy, Overlap, Status
 from tests.reference import PAGES, REFERENCE
 
 ROOT = Path(__file__).parents[2]

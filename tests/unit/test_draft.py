@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.core.time.trigger import Cron, Every, Once
-from foliot.engine.model.schedule import CatchupMode, Overlap, Schedule, Status, Type
+from foliot.core.time.trigger import Cron, Every, Once, Type
+from foliot.engine.model.schedule import CatchupMode, Overlap, Schedule, Status
 from foliot.engine.model.trigger_document import Standing
 from foliot.features.schedules.model.document import Draft, document, merge, read_draft
 

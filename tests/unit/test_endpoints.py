@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from foliot.features.endpoints.model import Call, address, endpoints, is_test, tried
+from foliot.engine.model.run import is_test
+from foliot.features.endpoints.model import Call, address, endpoints, tried
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]

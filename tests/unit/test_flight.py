@@ -55,10 +55,6 @@ class Picky:
     away: bool = False
     kept: list[tuple[str, list[str]]] = field(default_factory=list)
 
-    @property
-    def runs(self) -> Picky:
-        return self
-
     @asynccontextmanager
     async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Any]:
         yield self
@@ -69,6 +65,12 @@ class Picky:
         if any(line.message == "bad" for _, lines in batch for line in lines):
             raise TypeError("this line cannot be stored")
         self.kept += [(fence.run_id, [line.message for line in lines]) for fence, lines in batch]
+
+
+@pytest.fixture(autouse=True)
+def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction of these tests answers the statements itself."""
+    monkeypatch.setattr("foliot.engine.log_writer.SqlRuns", lambda tx: tx)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
 from foliot.core.time.natural_language import DAYS, EXAMPLE, LIMIT, MONTHS, UNITS
 from foliot.core.time.natural_trigger import Meant, understand
-from foliot.engine.model.schedule import Type
+from foliot.core.time.trigger import Type
 
 NOW = datetime(2026, 11, 16, 12, 0, 5, 123, tzinfo=UTC)
 STOCKHOLM = "Europe/Stockholm"

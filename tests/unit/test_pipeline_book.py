@@ -184,7 +184,7 @@ def test_next_times_are_those_of_stockholm_across_both_clock_changes(after: date
         ("    chain:\n      - class: JsonParser\n        kwargs: !!python/name:os.getcwd {}\n", 5, "is a tag"),
         ("    chain:\n      - !mine\n        class: JsonParser\n", 4, "!mine is a tag"),
         ("    chain: [{class: os.system}]\n", 3, "is not a registered transform"),
-        ("    chain: [{class: foliot.settings.Settings}]\n", 3, "is not a registered transform"),
+        ("    chain: [{class: foliot.config.settings.Settings}]\n", 3, "is not a registered transform"),
         ("    chain: [{class: antigravity.Transform}]\n", 3, "is not a registered transform"),
         ("    chain: [{class: JsonParser.__init__.__globals__}]\n", 3, "is not a registered transform"),
         ("    chain:\n      - class: HttpFetcher\n        kwargs:\n          urlz: [x]\n", 6, "urlz"),

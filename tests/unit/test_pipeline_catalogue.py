@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from foliot import Item, StepContext, Transform
+from foliot import Item, StepContext, Transform, plugins
 from foliot.core.errors import InvalidMany
-from foliot.features.pipelines import loader
-from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.check import build_steps, check_steps, shown
 from foliot.features.pipelines.chain.context import Confidential
 from foliot.features.pipelines.loader import load
@@ -100,7 +99,7 @@ def test_every_built_in_says_what_it_is_for_and_what_it_takes() -> None:
     [
         "os.system",
         "subprocess.Popen",
-        "foliot.bootstrap.build",
+        "foliot.app.build.build",
         "foliot.pipelines.builtin.fetchers.Fetcher",
         "foliot.pipelines.transform.Transform",
         "builtins.eval",
@@ -197,7 +196,7 @@ def test_a_broken_module_is_told_and_spoils_no_other(module: Any) -> None:
 
     assert known.get("Good") is not None
     assert [fault.partition(": ")[2] for fault in known.faults()] == [
-        "module broken_steps cannot be loaded: SystemExit: 3",
+        "module broken_steps cannot be loaded: broken_steps.py, line 2: SystemExit: 3",
         "module empty_steps has no transform: a class that derives from foliot.Transform",
         "module unfit_steps: transform Neither: has neither `async def run` nor `async def handle`",
         f"module unfit_steps: transform Plain: {NO_GENERATOR}",
@@ -226,7 +225,7 @@ def test_two_of_the_same_short_name_are_asked_for_by_their_dotted_ones() -> None
             async def handle(self, item: Item, ctx: StepContext) -> Item | None:
                 return item
 
-    known = Catalogue()
+    known = TransformCatalogue()
     known.add(Shout)
     known.add(Other.Shout)
 
@@ -237,10 +236,10 @@ def test_two_of_the_same_short_name_are_asked_for_by_their_dotted_ones() -> None
 
 def test_packages_bring_transforms_by_entry_points(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
-        EntryPoint("loud", f"{__name__}:Shout", loader.GROUP),
-        EntryPoint("gone", "no_such_package:Thing", loader.GROUP),
+        EntryPoint("loud", f"{__name__}:Shout", TransformCatalogue.group),
+        EntryPoint("gone", "no_such_package:Thing", TransformCatalogue.group),
     ]
-    monkeypatch.setattr(loader, "_points", lambda: points)
+    monkeypatch.setattr(plugins, "points", lambda _: points)
 
     known = load([])
 
@@ -258,7 +257,7 @@ def test_what_a_module_imports_from_us_is_not_its_own(module: Any) -> None:
 
 
 def test_what_may_be_a_secret_and_is_written_out_is_not_shown() -> None:
-    known = Catalogue()
+    known = TransformCatalogue()
     known.add(Confiding)
     spec = step("Confiding", token="hunter2", headers={"A": "hunter2", "B": {"secret": "b"}}, where="here")
 
@@ -268,7 +267,7 @@ def test_what_may_be_a_secret_and_is_written_out_is_not_shown() -> None:
 
 
 def test_a_view_of_ones_own_has_the_first_of_its_words() -> None:
-    known = Catalogue()
+    known = TransformCatalogue()
     known.add(Shout)
 
     (view,) = known.views()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 from collections.abc import AsyncIterator, Iterable
 from datetime import timedelta
 from pathlib import Path
@@ -171,6 +172,35 @@ async def test_text_in_another_encoding_is_read() -> None:
     found = await stream(made(HttpFetcher, urls=f"{SITE}/a"), egress=GivenPages({f"{SITE}/a": page}))
 
     assert "Smörgås" in found.items[0]["body"]
+
+
+JAPANESE = f"<html><body><h1>日本語の記事です</h1><p>{'これは古い符号化の頁です。' * 5}</p></body></html>"
+RUSSIAN = f"<html><body><h1>Привет, мир</h1><p>{'Страница неверно называет свою кодировку. ' * 5}</p></body></html>"
+
+
+@pytest.mark.parametrize(
+    ("page", "written", "declared"),
+    [
+        (JAPANESE, "iso2022_jp", "text/html; charset=ISO-2022-JP"),
+        (JAPANESE, "iso2022_jp", "text/html"),
+        ('<meta charset="iso-2022-jp">' + JAPANESE, "iso2022_jp", "text/html"),
+        (JAPANESE, "shift_jis", "text/html; charset=euc-jp"),
+        (RUSSIAN, "windows-1251", "text/html; charset=utf-8"),
+        ('<meta charset="utf-8">' + RUSSIAN, "windows-1251", "text/html"),
+        (RUSSIAN, "utf-8", "text/html; charset=iso-8859-1"),
+    ],
+)
+async def test_a_page_that_switches_by_escapes_or_mislabels_itself_is_read(
+    page: str, written: str, declared: str
+) -> None:
+    site = GivenPages({f"{SITE}/a": answer(page.encode(written), {"Content-Type": declared})})
+
+    found = await stream(
+        made(HttpFetcher, urls=f"{SITE}/a"), made(HtmlParser, selectors={"title": "h1", "text": "p"}), egress=site
+    )
+
+    assert found.items[0]["title"] in ("日本語の記事です", "Привет, мир")
+    assert page.count(found.items[0]["text"]) == 1
 
 
 # --- FeedFetcher, SitemapFetcher --------------------------------------------------------------------------------------
@@ -374,6 +404,81 @@ async def test_json_fails_an_item_that_has_none_or_nothing_there() -> None:
     found = await stream(made(JsonParser, path="a.b"), items=items, on_error="skip")
 
     assert (found.items, found.failed) == ([], 3)
+
+
+LISTS = """<h1>One <b>bold</b></h1><img alt="Picture" src="/a.png"><h2>Two</h2>
+<ul><li>a<ul><li>inner</li></ul> z</li><li class="last">b</li></ul><svg xlink:href="#x"/>"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "found"),
+    [
+        ("h1::text, h2::text", ["One", "Two"]),
+        ("h2, h1", ["One bold", "Two"]),
+        ("img::attr(alt), h2, h1::text", ["One", "Picture", "Two"]),
+        ("h1, h1, h1::text", ["One bold", "One"]),
+        ("li::text", ["a z", "inner", "b"]),
+        (":is(h1, h2)::text", ["One", "Two"]),
+        ("svg::attr(xlink:href)", ["#x"]),
+        ("//h1 | //h2", ["One bold", "Two"]),
+        ("//h1/text()", ["One"]),
+        ("//img/@src", [f"{SITE}/a.png"]),
+        ("(//li)[last()]", ["b"]),
+        ("//li[has-class('last')]", ["b"]),
+        ("//li[contains(., 'inner')]/ul/li", ["inner"]),
+        ("(count(//li))", ["3"]),
+        ("(count(//li) > 2)", ["true"]),
+        ("//li[not(following-sibling::li) and (text() = 'b' or @x = 're:test($y)')]", ["b"]),
+        ("//comment() | //none", []),
+    ],
+)
+async def test_selectors_may_be_lists_and_xpath(selector: str, found: list[str]) -> None:
+    parser = made(HtmlParser, selectors={"all": {"css": selector, "all": True}, "first": selector})
+
+    read = await stream(parser, items=[{"url": f"{SITE}/", "body": LISTS}])
+
+    assert read.items[0]["all"] == found
+    assert read.items[0]["first"] == (found[0] if found else None)
+
+
+async def test_an_xpath_may_be_named_as_one_and_find_the_items() -> None:
+    parser = made(HtmlParser, each="//li/text()", selectors={"n": {"xpath": "count(.//li)"}, "own": "::text"})
+
+    read = await stream(parser, items=[{"url": f"{SITE}/", "body": LISTS}])
+
+    assert [(item["n"], item["own"]) for item in read.items] == [("1", "a z"), ("0", "inner"), ("0", "b")]
+
+
+@pytest.mark.parametrize(
+    ("selector", "complaint"),
+    [
+        ("h1::before", "is no CSS selector: The pseudo-element ::before is unknown"),
+        ("//h1[", "is no XPath: Invalid expression"),
+        ("//h1[re:test(., '(a+)+$')]", "is no XPath: it has no function or prefix 're:test'"),
+        ("//xlink:href", "is no XPath: it has no function or prefix 'xlink:'"),
+        ("//a[$b]", "is no XPath: it has no function or prefix '$b'"),
+        ("//h1[frob()]", "is no XPath: it has no function or prefix 'frob'"),
+        ("//*" * 51, "has 51 steps, and may have 50"),
+        ("//a/following::b/preceding::c/following-sibling::d", "looks 3 times along following or preceding nodes"),
+        ("//a[//b[//c[//d[//e]]]]", "has predicates 4 deep, and may have them 3 deep"),
+        ("b ~ b ~ b ~ b", "has 3 times ~, and may have it 2 times"),
+        (", ".join(["h1", " > ".join("a" * 52)]), "has 51 combinators, and may have 50"),
+    ],
+)
+def test_a_selector_that_is_none_or_takes_too_long_is_refused(selector: str, complaint: str) -> None:
+    for kind, kwargs in (
+        (HtmlParser, {"selectors": {"a": selector}}),
+        (HtmlParser, {"selectors": {"a": "h1"}, "each": selector}),
+        (PriceExtractor, {"selectors": [selector]}),
+    ):
+        with pytest.raises(ValueError, match=re.escape(complaint)):
+            made(kind, **kwargs)
+
+
+def test_a_pick_is_css_or_xpath() -> None:
+    for pick in ({"all": True}, {"css": "h1", "xpath": "//h1"}):
+        with pytest.raises(ValueError, match="must have either css or xpath"):
+            made(HtmlParser, selectors={"a": pick})
 
 
 # --- ArticleExtractor, PriceExtractor ---------------------------------------------------------------------------------

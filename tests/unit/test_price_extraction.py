@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foliot.features.prices.model import DEAREST
-from foliot.pages.price import Found, amount, currency, find_price, read_text, xpath
+from foliot.pages.price import DEAREST, Found, amount, currency, find_price, read_text
+from foliot.pages.selectors import compiled
 
 
 def page(body: str, head: str = "") -> bytes:
@@ -113,12 +113,20 @@ def test_the_charset_that_the_answer_names_is_used(said: str | None) -> None:
     text = '<html><body><b class="price">19,99 €</b></body></html>'
     coded = text.encode("iso-8859-15" if said == "iso-8859-15" else "utf-8")
 
-    found = find_price(coded, said)
+    found = find_price(coded, f"text/html; charset={said}" if said else "text/html")
 
     assert found is not None
     assert found.price == Decimal("19.99")
-    if said in ("iso-8859-15", "utf-8"):
-        assert found.currency == "EUR"
+    assert found.currency == "EUR"
+
+
+def test_a_shop_that_mislabels_its_page_is_read() -> None:
+    words = "Быстрый чайник из нержавеющей стали, доставка завтра. " * 3
+    shop = f'<html><body><p>{words}</p><b class="Цена">1299,00 EUR</b></body></html>'.encode("windows-1251")
+
+    found = find_price(shop, "text/html; charset=utf-8", [".Цена"])
+
+    assert found == Found(Decimal("1299.00"), "EUR", "selector")
 
 
 def test_a_deep_document_is_not_followed_to_its_end() -> None:
@@ -194,7 +202,7 @@ def test_the_same_price_in_the_ways_of_many_countries(price: Decimal, way: tuple
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=400), st.sampled_from([None, "utf-8", "utf-16", "latin-1", "nonsense"]))
 def test_whatever_a_server_sends_a_price_is_sane_or_there_is_none(body: bytes, charset: str | None) -> None:
-    found = find_price(b"<html><body><p class=price>" + body, charset)
+    found = find_price(b"<html><body><p class=price>" + body, f"text/html; charset={charset}" if charset else "")
 
     assert found is None or (found.price.is_finite() and 0 < found.price < DEAREST and len(found.currency) <= 8)
 
@@ -224,10 +232,23 @@ def test_whatever_a_page_says_to_machines_is_survived(document: Any) -> None:
 
 
 def test_selectors_are_checked() -> None:
-    assert xpath("p.now")
+    assert compiled("p.now")
     for wrong in ("p[", "::", "a:frob()", "p >> q"):
         with pytest.raises(ValueError, match="no CSS selector"):
-            xpath(wrong)
+            compiled(wrong)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    ["p.now::text", "p.old::text, p.now::text", "i::attr(data-amount)", "//p[@class='now']", "(string(//p[2]))"],
+)
+def test_a_price_is_found_by_every_kind_of_selector(selector: str) -> None:
+    shop = page('<p class="old">sold out</p><p class="now">19,99 €</p><i data-amount="19.99">€</i>')
+
+    found = find_price(shop, selectors=[selector])
+
+    assert found is not None
+    assert found.price == Decimal("19.99")
 
 
 def test_currencies_have_one_name() -> None:

@@ -55,7 +55,7 @@ READ = """
 import json, os, subprocess, sys
 from pathlib import Path
 from foliot.cli import serve
-from foliot.settings import process_secrets
+from foliot.config import process_secrets
 
 settings = serve._settings("foliot", host="127.0.0.1")
 child = [sys.executable, "-c", "import os; print(dict(os.environ))"]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, cast
 
+from foliot.cluster.parcel import Parcel
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
-from foliot.engine.broker import Parcel
 from foliot.engine.broker_receiver import Receiver
 from foliot.wakeups.memory import MemoryFeed
 

@@ -9,10 +9,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import CheckConstraint
 
+from foliot.core.queue_name import PRIORITIES
+from foliot.core.time.trigger import Type
 from foliot.engine.model import run as run_module
 from foliot.engine.model.ledger import Fate
-from foliot.engine.model.run import AGEING, CLAIMABLE, OPEN, PRIORITIES, TRANSITIONS, Origin, RunState, order_key
-from foliot.engine.model.schedule import Status, Type
+from foliot.engine.model.run import AGEING, CLAIMABLE, OPEN, TRANSITIONS, Origin, RunState, order_key
+from foliot.engine.model.schedule import Status
 from foliot.engine.sql.tables import ledger, runs, schedules
 from tests.givens import NOON
 

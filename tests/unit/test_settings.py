@@ -160,7 +160,7 @@ def test_a_database_url_that_cannot_be_meant_is_refused(given: str, rule: str) -
 
 
 def test_a_missing_driver_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("foliot.settings.database.find_spec", lambda _name: None)
+    monkeypatch.setattr("foliot.config.database.find_spec", lambda _name: None)
 
     [said] = complaints({"DATABASE_URL": "postgres://h/db"})
 

@@ -213,6 +213,17 @@ def test_a_tenant_has_its_share_while_others_wait_and_leaves_some_to_those_who_w
     assert codes(bench.admit(1, None, "greedy", full=("greedy", "quiet"))) == {SHARE}
 
 
+def test_however_many_of_one_tenant_are_put_off_the_few_of_another_come_back_soon() -> None:
+    bench = Bench(total=4)
+    bench.slots.brought = True
+    both = ("greedy", "quiet")
+    flood = bench.admit(1000, None, "greedy", room=1000, full=both)
+    few = bench.admit(4, None, "quiet", room=4, full=both)
+
+    assert max(wait.until for wait in flood.values() if wait) > bench.at + timedelta(seconds=4)
+    assert max(wait.until for wait in few.values() if wait) < bench.at + timedelta(seconds=0.1)
+
+
 def test_no_more_are_admitted_than_there_is_room_for() -> None:
     bench = Bench()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -17,10 +18,11 @@ import pytest
 from pydantic import BaseModel, Field
 
 import foliot
+from foliot import plugins
 from foliot.cluster.pool_port import Attempt
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
-from foliot.features.tasks.catalogue import Catalogue
 from foliot.features.tasks.loader import load, tasks_in
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.model.task import MARK
 from foliot.features.tasks.run.call import call, call_async
 from foliot.features.tasks.run.results import LARGEST
@@ -49,8 +51,8 @@ def noted(function: Any) -> Task:
     return made
 
 
-def known(*functions: Any) -> Catalogue:
-    made = Catalogue()
+def known(*functions: Any) -> TaskCatalogue:
+    made = TaskCatalogue()
     for function in functions:
         made.add(noted(function))
     return made
@@ -327,6 +329,24 @@ def test_two_functions_of_one_name_are_a_fault_and_one_met_twice_is_none(folder:
     assert found.names() == ["same"]
     (fault,) = found.faults()
     assert "task same: another task has this name, in first_tasks" in fault
+
+
+def test_a_module_without_a_task_is_a_fault(folder: Path) -> None:
+    (folder / "empty_tasks.py").write_text("x = 1\n")
+
+    assert load(["empty_tasks"]).faults() == ("FOLIOT_TASKS: module empty_tasks has no task: a function with @task",)
+
+
+def test_packages_bring_tasks_by_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "packed_tasks.py").write_text("from foliot import task\n@task(tenants=['shop'])\ndef packed(): pass\n")
+    monkeypatch.syspath_prepend(folder)
+    points = [EntryPoint("packed", "packed_tasks", "foliot.tasks"), EntryPoint("gone", "no_such:one", "foliot.tasks")]
+    monkeypatch.setattr(plugins, "points", lambda group: points if group == "foliot.tasks" else [])
+
+    found = load([])
+
+    assert (found.names("shop"), found.names("other")) == (["packed"], [])
+    assert found.faults()[0].startswith("entry point gone (no_such:one) of foliot.tasks cannot be loaded: ")
 
 
 def test_what_is_installed_is_found_before_what_lies_around(folder: Path) -> None:

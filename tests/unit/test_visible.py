@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from foliot.core.document import Fields
+from foliot.core.document import Fields, read_name
 from foliot.core.errors import Invalid
 from foliot.core.visible_text import check_prose
-from foliot.features.schedules.model.document import read_name, read_tags
+from foliot.features.schedules.model.document import read_tags
 
 OVERRIDE = "invoice\u202efdp.exe"
 

@@ -11,10 +11,10 @@ from typing import Any, cast
 import pytest
 import structlog
 
-from foliot.core.errors import Cause, Unavailable
+from foliot.core.errors import Cause, Refusal, Unavailable
 from foliot.db.database import Database
 from foliot.engine.clock_sync import Doubt
-from foliot.engine.model.stall import PATIENCE, Holder, Refusal, Standstill, Why, joined, worst
+from foliot.engine.model.stall import PATIENCE, Holder, Standstill, Why, joined, worst
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog
 from foliot.testing import StoppedClock
 
@@ -40,14 +40,6 @@ class House:
         if self.away:
             raise Unavailable("away")
         yield self
-
-    @property
-    def firing(self) -> House:
-        return self
-
-    @property
-    def claims(self) -> House:
-        return self
 
     async def due(self) -> datetime | None:
         return self.next_due
@@ -90,7 +82,7 @@ class Watching:
 
 
 class _Sight:
-    """The store's facets by their own names."""
+    """The database as far as a lookout reads it."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -98,14 +90,20 @@ class _Sight:
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Any]:
         async with self.house.glance() as tx:
-            yield _Facets(tx)
+            yield _Statements(tx)
 
 
-class _Facets:
+class _Statements:
     def __init__(self, house: House) -> None:
-        self.claims = house
-        self.firing = self
+        self.ready = house.ready
         self.next_due = house.due
+
+
+@pytest.fixture(autouse=True)
+def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The transaction of these tests answers the statements itself."""
+    monkeypatch.setattr("foliot.engine.watchdog.SqlFiring", lambda tx: tx)
+    monkeypatch.setattr("foliot.engine.watchdog.SqlClaims", lambda tx: tx)
 
 
 def waiting(house: House) -> House:

@@ -15,6 +15,7 @@ from foliot.app import servers, transport
 from foliot.app.guard import Guard
 from foliot.app.servers import Entrance, entrance_of
 from foliot.app.tasks import Tasking, tasking
+from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
 from foliot.auth.lazy_keyring import LateKeyring, keyring_of
 from foliot.commands.limits import Limiter
@@ -37,7 +38,9 @@ from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
 from foliot.engine.sql.tenant_limits import Caps
 from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.wiring import Copying, Reading, copying, reading
+from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.bulk.actor import Hauler
 from foliot.features.bulk.usecases.item_actions import BulkHands
 from foliot.features.crawls.wiring import crawling
@@ -202,7 +205,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     grpc = GrpcCall(calls=calls, clock=clock)
     pipes = piping(settings, store, egress, wallet)
     tasks = tasking(settings, store, clock, egress, grpc, calls, pipes.outside.apart)
-    articles = Articles(store=store, feed=feed, targets=egress)
+    articles = Articles(targets=egress)
     read = reading(settings, egress, clock) if engine else None
     webhook = Webhook(egress=egress, secrets=wallet)
     known: tuple[Action, ...] = (webhook, crawl, articles, grpc, tasks.action, pipes.action)
@@ -344,7 +347,8 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         role=role,
         broker=transport.broker(settings) if role is Role.SCHEDULER else None,
         intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
-        gathering=None if read is None else read.how,
+        extensions=[audit_chaining, *([] if read is None else [article_fetching(read.how)])],
+        upkeep=UPKEEP,
         about={"host": host, "pid": pid},
         told=told,
         slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),

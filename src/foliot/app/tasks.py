@@ -29,8 +29,8 @@ from foliot.features.health.probes import AnswerProbe, DatabaseProbe, GrpcProbe,
 from foliot.features.pipelines.model.ports import Apart
 from foliot.features.prices.tasks import Needs, built_in
 from foliot.features.tasks.action import RunTask
-from foliot.features.tasks.catalogue import Catalogue
 from foliot.features.tasks.loader import load
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_port import Calls
 
@@ -46,7 +46,7 @@ log = structlog.get_logger("foliot.tasks")
 class Tasking:
     """Tasks in one process: which there are, and what runs them."""
 
-    catalogue: Catalogue
+    catalogue: TaskCatalogue
     action: RunTask
     pool: ProcessPool
     services: HttpEgress

@@ -56,8 +56,8 @@ from foliot.features.secrets.usecases import Secrets
 from foliot.features.sessions.usecases.members import Members
 from foliot.features.sessions.usecases.sessions import Sessions
 from foliot.features.sessions.usecases.tickets import Tickets
-from foliot.features.tasks.model.ports import Tasks as KnownTasks
-from foliot.features.tasks.usecases import NO_TASKS, Tasks
+from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.features.tasks.usecases import Tasks
 from foliot.features.tenants.usecases import CheckAllow, Tenants
 from foliot.features.workers.usecases import Workers
 from foliot.wakeups.feed import Feed, Reach
@@ -80,7 +80,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     disk: Callable[[], Mapping[str, Any]] | None = None,
     remarks: Callable[[], Sequence[str]] | None = None,
     reach: Callable[[], Reach] | None = None,
-    tasks: KnownTasks = NO_TASKS,
+    tasks: TaskCatalogue | None = None,
     presets: Mapping[str, Preset] | None = None,
     crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None,
     site: Site | None = None,
@@ -89,6 +89,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
     keys_live_longer: timedelta = LONGER,
 ) -> UseCases:
     """The use cases, by their type."""
+    catalogue = TaskCatalogue() if tasks is None else tasks
     knowledge = knowledge or Knowledge(store=store)
     limiter = limiter or Limiter(store=store, clock=clock)
     schedules = Schedules(
@@ -111,7 +112,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         [
             schedules,
             Instants(store=store, clock=clock),
-            Previews(store=store, clock=clock, default_zone=default_zone),
+            Previews(store=store, clock=clock, feed=feed, default_zone=default_zone),
             Fares(store=store),
             Rankings(store=store, clock=clock),
             Glimpses(store=store, clock=clock),
@@ -154,29 +155,30 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
                 feed=feed,
                 limiter=limiter,
                 schedules=schedules,
-                known=tasks,
+                known=catalogue,
                 new_id=new_id,
             ),
             Presets(
                 store=store,
+                clock=clock,
                 feed=feed,
-                tasks=tasks,
+                tasks=catalogue,
                 declaring=Declaring(schedules=schedules),
                 presets=presets or {},
             ),
             Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters,
             Mutes(store=store, clock=clock, feed=feed),
-            Keys(store=store, clock=clock, new_id=new_id, pepper=pepper, longer=keys_live_longer),
-            Tickets(store=store, clock=clock, pepper=pepper),
-            Sessions(store=store, clock=clock, pepper=pepper),
+            Keys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),
+            Tickets(store=store, clock=clock, feed=feed, pepper=pepper),
+            Sessions(store=store, clock=clock, feed=feed, pepper=pepper),
             Members(store=store, clock=clock),
             Demo(store=store, clock=clock, feed=feed, site=site),
-            Secrets(store=store, clock=clock, vault=vault, require_hosts=require_hosts),
-            Tenants(store=store, clock=clock, limiter=limiter, check_allow=check_allow),
+            Secrets(store=store, clock=clock, feed=feed, vault=vault, require_hosts=require_hosts),
+            Tenants(store=store, clock=clock, feed=feed, limiter=limiter, check_allow=check_allow),
             limiter,
             Trail(store=store),
-            Reverting(store=store, schedules=schedules),
+            Reverting(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
             Endpoints(
                 store=store,

@@ -1,1 +1,1 @@
-"""Who is asking: tokens and API keys, checked; the tenant comes from nowhere else."""
+"""Authentication: tokens, API keys, sessions and the encryption of secrets."""

@@ -1,4 +1,4 @@
-"""API keys: how they look, what they allow, and who may make which.
+"""API keys: their format, their permissions, and the checks when one is created.
 
 A key is `flt_`, eight hexadecimal digits that also end its id, `_`, and 256 random bits in URL-safe base64.
 """
@@ -11,20 +11,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.core.access import SCOPES, Caller, Role, grants, scopes_of
-from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.document import Complaints, Fields, read_name, rfc3339
 from foliot.core.errors import Forbidden, Invalid
-from foliot.features.schedules.model.document import read_name
 
 PREFIX = "flt_"
 SHAPE = re.compile(r"flt_[0-9a-f]{8}_[A-Za-z0-9_-]{43}")
 KNOWN = frozenset({"name", "role", "expires_at", "scopes"})
 LONGER = timedelta(days=365)
-"""By how much a key may outlive the token that made it, unless the operator says otherwise."""
+"""By how much a key may outlive the token that created it, unless the operator says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """An API key as it is known afterwards: everything but the key itself."""
+    """An API key as it is stored: everything but the key itself."""
 
     id: str
     tenant_id: str
@@ -32,7 +31,7 @@ class Key:
     role: Role
     scopes: frozenset[str] | None
     hint: str
-    """The first characters of the key, for people who look for the one that leaked."""
+    """The first characters of the key, to identify a leaked one."""
     created_by: str
     created_at: datetime
     expires_at: datetime | None = None
@@ -45,7 +44,7 @@ class Key:
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def caller(self) -> Caller:
-        """Whoever shows it."""
+        """The caller that the key authenticates."""
         return Caller(
             self.tenant_id,
             f"key:{self.name}"[:200],
@@ -58,7 +57,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeyDraft:
-    """A key as somebody wants it."""
+    """A request for a new key."""
 
     name: str
     role: Role
@@ -73,9 +72,9 @@ def spell(key_id: str, random: str) -> tuple[str, str]:
 
 
 def read_key(raw: object, caller: Caller, now: datetime, longer: timedelta = LONGER) -> KeyDraft:
-    """A whole request; `Forbidden` when it asks for more than the caller has.
+    """Parses the request for a key; `Forbidden` when it asks for more than the caller has.
 
-    A key that a token makes may outlive it, but not by more than `longer`; without an end of its own it ends then.
+    A key that was created with a token may outlive it by at most `longer`; without an expiry of its own it gets that.
     """
     if not isinstance(raw, Mapping):
         raise Invalid("body", "must be an object", got=type(raw).__name__)
@@ -125,7 +124,7 @@ def _expiry(fields: Fields, now: datetime) -> datetime | None:
 
 
 def _within(draft: KeyDraft, caller: Caller) -> None:
-    """Nobody hands out more than they have."""
+    """No caller grants more than its own permissions."""
     if not grants(caller, draft.role):
         raise Forbidden(f"the role {caller.role.value} may not hand out the role {draft.role.value}")
     if caller.scopes is not None and (draft.scopes is None or not draft.scopes <= caller.scopes):

@@ -1,4 +1,4 @@
-"""From the claims of a token whose signature is good to the caller they name. Pure: time is an argument."""
+"""Maps the claims of a verified token to a caller. Pure: time is an argument."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 from foliot.core.access import Caller, Role
 
 LEEWAY = timedelta(seconds=10)
-"""How far the clocks of issuer and Foliot may be apart."""
+"""Allowed clock skew between issuer and Foliot."""
 LONGEST_TENANT = 64
 LONGEST_USER = 200
 RESERVED = ("key:", "discord:")
-"""How the names of callers begin whom no token stands for: the trail must not take one for the other."""
+"""Prefixes of callers without a token: the audit log must not confuse a token's subject with them."""
 _LAST_SECOND = int(datetime(9999, 1, 1, tzinfo=UTC).timestamp())
 
 
 class Refused(Exception):
-    """Why a token does not count: for the log alone, so it never repeats what the token says."""
+    """Why a token is refused: for the log alone, so it never repeats the token's content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectations:
-    """What every token must say."""
+    """The claims that every token must have."""
 
     audience: str
     issuer: str | None = None
@@ -32,7 +32,7 @@ class Expectations:
 
 
 def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime) -> Caller:
-    """The caller; `Refused` when a claim is missing, odd or not for us."""
+    """The caller; `Refused` when a claim is missing, malformed or for another audience."""
     _addressed(claims, expected)
     expires_at = _current(claims, expected.longest, now)
     user_id = _name(claims, "sub", LONGEST_USER)
@@ -47,7 +47,7 @@ def read_claims(claims: Mapping[str, Any], expected: Expectations, now: datetime
 
 
 def _addressed(claims: Mapping[str, Any], expected: Expectations) -> None:
-    # A token for several would let each of them come to us with it.
+    # With several audiences, each of them could use the token against us.
     if claims.get("aud") not in (expected.audience, [expected.audience]):
         raise Refused("aud is missing, another, or not ours alone")
     if expected.issuer is not None and claims.get("iss") != expected.issuer:
@@ -71,7 +71,7 @@ def _current(claims: Mapping[str, Any], longest: timedelta, now: datetime) -> da
 
 
 def _moment(claims: Mapping[str, Any], name: str) -> datetime | None:
-    """A whole number of seconds since 1970; a text, a fraction, a truth value are none, whatever they look like."""
+    """A whole number of seconds since 1970; text, fractions and booleans are refused, whatever they look like."""
     value = claims.get(name)
     if value is None and name not in claims:
         return None
@@ -88,7 +88,7 @@ def _role(claims: Mapping[str, Any]) -> Role:
 
 
 def _name(claims: Mapping[str, Any], name: str, longest: int) -> str:
-    """Text that every database keeps apart from every other: some ignore spaces at the end."""
+    """Text without trailing spaces, which some databases ignore in comparisons."""
     value = claims.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= longest:
         raise Refused(f"{name} must be a text of 1 to {longest} characters")

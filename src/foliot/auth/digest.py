@@ -1,4 +1,4 @@
-"""API keys, the tickets that stand in for them at streams, and the sessions of browsers."""
+"""Keyed digests of API keys, stream tickets and browser sessions, as they are stored."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ SESSION_PURPOSE = "session"
 
 
 class Pepper(Protocol):
-    """Makes digests that nobody without the master key can make or check; one set of them for each purpose."""
+    """Computes digests that need the master key to make or verify; separate ones for each purpose."""
 
     def digest(self, purpose: str, text: str) -> tuple[str, str]:
-        """(pepper's id, digest) by the newest pepper."""
+        """(key id, digest) with the newest key."""
         ...
 
     def digests(self, purpose: str, text: str) -> Sequence[tuple[str, str]]:
-        """The same by every pepper that still counts, the newest first."""
+        """The same with every valid key, the newest first."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """What the store keeps instead of a key, and which pepper made it."""
+    """What is stored instead of a key, and the id of the master key that digested it."""
 
     pepper: str
     digest: str
@@ -35,17 +35,17 @@ class Print:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """What the store keeps of a ticket."""
+    """What is stored of a ticket."""
 
     tenant_id: str
     caller: Mapping[str, Any]
-    """Who it stands for."""
+    """The caller of the ticket."""
     expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """What the store keeps of somebody signed in with a browser; without its row, a session is over."""
+    """What is stored of a browser's session; without its row, a session is over."""
 
     id: str
     tenant_id: str

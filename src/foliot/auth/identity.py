@@ -1,4 +1,4 @@
-"""Whoever asks, by whatever they show: a token or an API key."""
+"""Authenticates a request by token or API key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from foliot.core.errors import Unauthenticated
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """API keys are known by their first characters; everything else is a token."""
+    """API keys have a known prefix; everything else is a token."""
 
     tokens: Identity
     keys: Identity | None = None

@@ -1,4 +1,4 @@
-"""Who is asking: the same check for every interface."""
+"""The port for authentication, the same for every interface."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from foliot.core.access import Caller
 
 
 class Identity(Protocol):
-    """Who is asking. The same for every door."""
+    """Authenticates requests, for every interface."""
 
     async def caller(self, bearer: str) -> Caller:
-        """Whoever shows this token or API key; `Unauthenticated`, always in the same words, when nobody does."""
+        """The caller of this token or API key; `Unauthenticated`, always in the same words, when it is not valid."""
         ...
 
     async def still(self, caller: Caller) -> bool:
-        """Whether what the caller showed counts now: not expired, not revoked. Streams ask every few seconds."""
+        """Whether the caller's credential is still valid: not expired, not revoked. Streams ask every few seconds."""
         ...

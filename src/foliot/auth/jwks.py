@@ -1,4 +1,4 @@
-"""Keeps the public keys of an identity provider at hand. Fetched now and then, never because somebody asks."""
+"""Fetches the public keys of an identity provider (JWKS) periodically, never because of a request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = structlog.get_logger("foliot.auth")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """How many keys there are now, and whether they are new from the provider."""
+    """How many keys are known, and whether this round fetched them."""
 
     keys: int
     fresh: bool
@@ -33,7 +33,7 @@ class Fetched:
 
 @dataclass(slots=True, kw_only=True)
 class Jwks:
-    """The last good answer counts until the next good one."""
+    """The last valid answer stays in force until the next one."""
 
     url: str
     egress: Egress
@@ -50,7 +50,7 @@ class Jwks:
         return self._keys.find(kid)
 
     def problems(self) -> list[str]:
-        """What stands out, for people who look after it."""
+        """Problems to show in the health report."""
         if self.error is None:
             return []
         since = "never" if self.fetched_at is None else f"last at {self.fetched_at:%Y-%m-%d %H:%M:%S}Z"
@@ -70,7 +70,7 @@ class Jwks:
         return Fetched(len(found.named), fresh=True, rest=PERIOD)
 
     async def fetch(self) -> KeySet:
-        """What the provider says now; raises when it says nothing that can be used."""
+        """The provider's current keys; raises when the answer cannot be used."""
         reply = await self.egress.send(
             Outgoing(
                 method="GET",
@@ -94,7 +94,7 @@ class Jwks:
 
 
 def _kept(before: KeySet, after: KeySet) -> KeySet:
-    """A key that stayed is the same object: what was checked by it need not be checked again."""
+    """An unchanged key stays the same object, so that tokens verified with it stay cached."""
     return KeySet(
         {
             kid: before.named[kid] if kid in before.named and before.named[kid] == key else key

@@ -1,4 +1,4 @@
-"""The master key of local mode: a file that only its owner reads, made at first need."""
+"""The master key of local mode: a file that only its owner can read, created when first needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "secret.key"
 
 
 class BadKeyFile(Unavailable):
-    """The key file must not be used as it is."""
+    """The key file is unsafe or unreadable."""
 
 
 def has_key(home: Path) -> bool:
@@ -27,7 +27,7 @@ def has_key(home: Path) -> bool:
 
 
 def key_of(home: Path) -> str:
-    """The key in `home`, made when there is none. Two processes that make one at once agree on the first."""
+    """The key in `home`, created when there is none. Two processes that create one at once agree on the first."""
     path = home / NAME
     try:
         if not path.exists():
@@ -38,7 +38,7 @@ def key_of(home: Path) -> str:
 
 
 def _read(path: Path) -> str:
-    # One descriptor for both questions: the file that was judged is the file that is read.
+    # One descriptor for both: the file that was checked is the file that is read.
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), encoding="ascii") as file:
         mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if os.name == "posix" and mode & 0o077:

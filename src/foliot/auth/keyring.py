@@ -1,7 +1,7 @@
-"""Master keys, and the keys that are derived from them: one for each purpose, so that no two uses share one.
+"""Master keys, and the keys derived from them: one for each purpose, so that no two uses share one.
 
-The first master key seals and signs; every one opens and recognises. That is how one replaces another without a
-moment in which something cannot be read.
+The first master key encrypts and signs; every one decrypts and verifies. So a key can be rotated without a moment in
+which something cannot be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SEALING = "seal"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Master:
-    """One master key. Its id is derived like its other keys, so it tells nothing about it."""
+    """One master key. Its id is derived like its other keys, so it reveals nothing."""
 
     key: bytes
     id: str = field(init=False)
@@ -44,20 +44,20 @@ class Master:
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """Every master key there is, the current one first."""
+    """All master keys, the current one first."""
 
     masters: tuple[Master, ...]
 
     @classmethod
     def of(cls, entries: Sequence[str]) -> Keyring:
-        """From texts of at least 32 characters; a text that comes twice counts once."""
+        """From texts of at least 32 characters; duplicates count once."""
         if not entries or any(len(entry) < SHORTEST for entry in entries):
             raise ValueError(f"needs at least one master key, each of at least {SHORTEST} characters")
         return cls(tuple(Master(entry.encode()) for entry in dict.fromkeys(entries)))
 
     @property
     def current(self) -> str:
-        """The id of the key that seals and signs."""
+        """The id of the key that encrypts and signs."""
         return self.masters[0].id
 
     @property
@@ -70,11 +70,11 @@ class Keyring:
         return self.current, _hmac(self.masters[0], purpose, text)
 
     def digests(self, purpose: str, text: str) -> list[tuple[str, str]]:
-        """The same by every key: what was digested before a rotation is found by one of the others."""
+        """The same with every key: a digest made before a rotation matches one of the others."""
         return [(master.id, _hmac(master, purpose, text)) for master in self.masters]
 
     def seal(self, plain: bytes, *aad: str) -> tuple[str, bytes]:
-        """(key id, nonce and AES-256-GCM ciphertext); opens only beside the same `aad`, in the same order."""
+        """(key id, nonce and AES-256-GCM ciphertext); decrypts only with the same `aad`, in the same order."""
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
         nonce = secrets.token_bytes(_NONCE)
@@ -82,7 +82,7 @@ class Keyring:
         return self.current, nonce + sealed
 
     def open(self, key_id: str, sealed: bytes, *aad: str) -> bytes:
-        """What was sealed; `CannotOpen` when anything at all does not fit."""
+        """The plaintext; `CannotOpen` when anything does not match."""
         from cryptography.exceptions import InvalidTag
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
@@ -96,12 +96,12 @@ class Keyring:
 
 
 def derived(secret: str) -> str:
-    """A master key made of a secret that has another use: knowing the one tells nothing about the other."""
+    """A master key derived from a secret with another use: knowing the derived key does not reveal the secret."""
     return _hkdf(secret.encode(), "master").hex()
 
 
 def _hkdf(key: bytes, purpose: str) -> bytes:
-    # The library takes its time to import, and most starts of local mode seal nothing.
+    # Slow to import, and most starts of local mode encrypt nothing.
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -113,5 +113,5 @@ def _hmac(master: Master, purpose: str, text: str) -> str:
 
 
 def _joined(parts: Sequence[str]) -> bytes:
-    """Each part behind its length, so that `ab`, `c` and `a`, `bc` differ."""
+    """Each part prefixed with its length, so that `ab`, `c` and `a`, `bc` differ."""
     return b"".join(len(raw).to_bytes(4) + raw for raw in (part.encode() for part in parts))

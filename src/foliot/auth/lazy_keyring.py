@@ -1,4 +1,4 @@
-"""The keyring that the settings describe, made when something is first sealed, opened or digested."""
+"""A keyring that is created from the settings when something is first encrypted, decrypted or digested."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from foliot.auth.keyring import Keyring, derived
 
 
 def keyring_of(*, keys: Sequence[str], jwt_secret: str | None, home: Path, local: bool) -> LateKeyring | None:
-    """None when there is nothing to make master keys of.
+    """None when there is nothing to derive master keys from.
 
-    The first of `keys` seals. Without any, one derived from `jwt_secret` does; in local mode, the key file. What
-    those sealed before somebody gave `keys` still opens.
+    The first of `keys` encrypts. Without any, one derived from `jwt_secret` does; in local mode, the key file. What
+    those encrypted before `keys` were set still decrypts.
     """
     entries = [*keys, *([derived(jwt_secret)] if jwt_secret is not None else ())]
     return LateKeyring(entries, home) if entries or local else None
 
 
 class LateKeyring:
-    """These master keys, then the one of the key file; a file is made only where there is no other key."""
+    """These master keys, then the one of the key file; a file is created only where there is no other key."""
 
     def __init__(self, entries: Sequence[str], home: Path) -> None:
         self._entries = entries

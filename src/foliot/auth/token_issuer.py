@@ -19,7 +19,7 @@ from foliot.core.errors import Invalid
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signer:
-    """Holds what signs. `kid` names the key to servers that know several."""
+    """The signing key. `kid` identifies it to servers that know several."""
 
     key: Key
     expected: Expectations

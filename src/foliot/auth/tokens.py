@@ -1,4 +1,4 @@
-"""Checks tokens (JWT) and says who shows them."""
+"""Verifies JWTs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 LARGEST = 8 * 1024
 REMEMBERED = 4096
 FRESH = 5.0
-"""Seconds for which a token that was checked need not be checked again."""
+"""Seconds for which a verified token is cached."""
 
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 _TYPES = frozenset({"jwt", "at+jwt"})
-# Each names a key, or a rule that we would have to know: ours come from the settings, and we know none.
+# Each refers to a key, or to an extension that we would have to know: keys come from the settings, and none is known.
 _FOREIGN = frozenset({"crit", "jku", "jwk", "x5u", "x5c", "b64", "zip", "enc"})
 # `read_claims` checks these, more strictly and by our clock.
 _UNCHECKED: Options = {
@@ -55,7 +55,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """Remembers what it has checked for a few seconds, by digest, as long as the key counts and the token lives."""
+    """Caches verified tokens for a few seconds, by digest, while the key is valid and the token has not expired."""
 
     keys: Keys
     clock: Clock
@@ -63,7 +63,7 @@ class Tokens:
     _seen: OrderedDict[bytes, _Seen] = field(default_factory=OrderedDict, repr=False)
 
     async def caller(self, bearer: str) -> Caller:
-        """Whoever this token names; `Unauthenticated`, always in the same words, when it does not count."""
+        """The caller of this token; `Unauthenticated`, always in the same words, when it is not valid."""
         try:
             return self._remembered(bearer)
         except Refused as why:
@@ -71,7 +71,7 @@ class Tokens:
             raise Unauthenticated from None
 
     async def still(self, caller: Caller) -> bool:
-        """Whether the token has not expired since, and the key that it named is still one of ours."""
+        """Whether the token has not expired since, and its key is still configured."""
         return not self._over(caller) and self.keys.find(caller.kid) is not None
 
     def _remembered(self, token: str) -> Caller:
@@ -110,7 +110,7 @@ class Tokens:
 
 
 def _header(token: str) -> tuple[object, str | None]:
-    """Algorithm and name of the key, as the token claims them."""
+    """Algorithm and key id, as the token claims them."""
     part = token.partition(".")[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))

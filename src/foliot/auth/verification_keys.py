@@ -1,4 +1,4 @@
-"""Keys that check tokens. The key decides the algorithm; what a token says about it is only compared."""
+"""Keys that verify tokens. The key determines the algorithm; what a token says about it is only compared."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_KEYS = 64
 LARGEST_FILE = 256 * 1024
 RSA_BITS = range(2048, 8193)
 _LONGEST_NUMBER = 2048
-"""Characters of a number in a JWK: larger ones would take long to read."""
+"""Digits of a number in a JWK: larger ones would take long to parse."""
 _LONGEST_ID = 200
 _READERS: dict[str, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]] = {
     "RSA": RSAAlgorithm,
@@ -32,28 +32,28 @@ _READERS: dict[str, type[RSAAlgorithm | ECAlgorithm | OKPAlgorithm]] = {
 
 
 class BadKeys(Exception):
-    """These keys cannot be used; says why, never what they are."""
+    """These keys cannot be used; the message says why, never their content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key and the one algorithm it is for."""
+    """One key and its algorithm."""
 
     algorithm: str
     material: Any
 
 
 class Keys(Protocol):
-    """The keys that count now."""
+    """The keys that are valid now."""
 
     def find(self, kid: str | None) -> Key | None:
-        """The key that a token names, or the only one there is; `Unavailable` when none is known yet."""
+        """The key that a token names, or the only one; `Unavailable` when none is known yet."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OneKey:
-    """The key of the operator, whatever name a token gives it."""
+    """The operator's single key, whatever key id a token has."""
 
     key: Key
 
@@ -63,7 +63,7 @@ class OneKey:
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """Keys by name; names matter only where there are several, or where both sides give one."""
+    """Keys by id; ids matter only where there are several, or where both sides have one."""
 
     named: Mapping[str | None, Key]
 
@@ -108,7 +108,7 @@ def _pem(raw: bytes) -> object:
 
 
 def public_key(material: object) -> Key:
-    """With the one algorithm for keys of its type."""
+    """With the algorithm of its key type."""
     if isinstance(material, RSAPublicKey):
         if material.key_size not in RSA_BITS:
             raise BadKeys(f"an RSA key must have {RSA_BITS[0]} to {RSA_BITS[-1]} bits, not {material.key_size}")
@@ -121,7 +121,7 @@ def public_key(material: object) -> Key:
 
 
 def key_set(raw: bytes) -> KeySet:
-    """The keys of a JWKS document that can check signatures; others are passed over. `BadKeys` when it is none."""
+    """The signature keys of a JWKS document; others are skipped. `BadKeys` when it is none."""
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):
@@ -143,7 +143,7 @@ def key_set(raw: bytes) -> KeySet:
 
 
 def _checks_signatures(jwk: Mapping[str, Any]) -> bool:
-    """Also leaves out what was never meant to be published: private and shared keys."""
+    """Also skips what should never have been published: private and shared keys."""
     operations = jwk.get("key_ops", ["verify"])
     return (
         jwk.get("use", "sig") == "sig"

@@ -1,1 +1,1 @@
-"""One frozen value that says how this Foliot runs; every complaint names the key, the rule and what it got."""
+"""Settings, parsed from the environment into one frozen value; errors name the key, the rule and what it got."""

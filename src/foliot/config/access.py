@@ -1,4 +1,4 @@
-"""The settings that say who may come in, and the rules between them."""
+"""Settings of authentication, and the rules between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SOURCES = {
     "jwks_url": "FOLIOT_JWKS_URL",
     "jwt_key_file": "FOLIOT_JWT_KEY_FILE",
 }
-"""What tokens can be checked by: exactly one of them, or none in local mode."""
+"""Sources of the keys that verify tokens: exactly one of them, or none in local mode."""
 _ONLY_WITH_SOURCE = {
     "jwt_issuer": "FOLIOT_JWT_ISSUER",
     "jwt_audience": "FOLIOT_JWT_AUDIENCE",
@@ -48,7 +48,7 @@ _ANY_SOURCE = f"{SOURCES['jwt_secret']} (at least 32 bytes), {SOURCES['jwks_url'
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Access:
-    """Who may come in."""
+    """Settings of authentication."""
 
     jwt_secret: Secret | None = field(
         default=None,
@@ -109,7 +109,7 @@ class Access:
     metrics_token: Secret | None = field(
         default=None,
         metadata=about(
-            "Opens `/metrics`, and nothing else, to whoever shows it as a bearer token: at least 16 characters. "
+            "A bearer token that gives access to `/metrics` and nothing else: at least 16 characters. "
             "Default: only the role `system`.",
             "FOLIOT_METRICS_TOKEN",
             read=strong(16, "characters"),
@@ -157,20 +157,20 @@ class Access:
 
     @property
     def local(self) -> bool:
-        """Nobody is asked for a token, and only this machine may ask."""
+        """Local mode: no token is needed, and only loopback may connect."""
         return self.local_mode is not False and not self.checks_tokens
 
     @property
     def checks_tokens(self) -> bool:
-        """Whether there is something to check them by."""
+        """Whether keys to verify tokens are configured."""
         return any(getattr(self, name) for name in SOURCES)
 
 
 def complaints(
     values: Mapping[str, Any], given: Callable[[str], Mapping[str, str]], environ: Mapping[str, str]
 ) -> list[Invalid]:
-    """What is wrong between settings. `given` says under which key a setting was given, and as what."""
-    # An empty key is no unset one: whoever wrote it down meant to ask for tokens, and must not be left open.
+    """Checks rules between settings. `given`: the key under which a setting was given, and its text."""
+    # An empty key is not an unset one: an operator who wrote it meant to require tokens, and must not be left open.
     found = [Invalid(key, "must not be empty: give it a value, or unset it for local mode")
              for key in SOURCES.values() if key in environ and not environ[key].strip()]  # fmt: skip
     sources = [key for name in SOURCES for key in given(name)]
@@ -200,7 +200,7 @@ def complaints(
 
 
 def _known_defaults(environ: Mapping[str, str]) -> list[Invalid]:
-    """Passwords are not shown, not even these."""
+    """Passwords are not shown, not even weak ones."""
     return [
         Invalid(key, f"must not hold {what}, since that server is not on this machine: give it one of its own")
         for key in _SERVERS

@@ -1,4 +1,4 @@
-"""The settings that say where services are that actions call by name."""
+"""Settings of the address book: services that actions call by name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from foliot.core.address_book import AddressBook, Scheme, ServiceAddress, servic
 from foliot.core.errors import Invalid
 
 ENDING = "_SERVICE_URL"
-"""Every variable that ends so names a service."""
+"""Every variable with this suffix names a service."""
 
 MOST_SERVICES = 1000
 _USUAL_PORT = {Scheme.HTTP: 80, Scheme.HTTPS: 443}
@@ -33,13 +33,13 @@ _GRANT_RULE = (
     "billing=host:9000;tenants=acme,beta;methods=Charge,Refund"
 )
 _NEXT = re.compile(r",(?=\s*(?:[^,;=\s]+\s*=|,|$))")
-"""The comma before another entry; one before a further tenant or method has no name and sign behind it."""
+"""The comma between entries; a comma before a further tenant or method is not followed by a name and `=`."""
 _WORD = r"[A-Za-z_][A-Za-z0-9_]*"
 _METHOD = re.compile(rf"(?:{_WORD}(?:\.{_WORD})*/)?{_WORD}")
 
 
 def address(text: str) -> ServiceAddress:
-    """An address without a scheme is gRPC's; `;tenants=…` and `;methods=…` may follow."""
+    """An address without a scheme is gRPC; `;tenants=…` and `;methods=…` may follow."""
     text, *said = (part.strip() for part in text.split(";"))
     try:
         parts = urlsplit(text if "://" in text else f"{Scheme.GRPC}://{text}")
@@ -56,7 +56,7 @@ def address(text: str) -> ServiceAddress:
 
 
 def _grants(said: Sequence[str]) -> dict[str, Any]:
-    """Who may call what of it."""
+    """The tenants and methods of an entry."""
     found: dict[str, Any] = {}
     for part in said:
         word, _, listed = part.partition("=")
@@ -74,7 +74,7 @@ def _has_too_much(parts: SplitResult) -> bool:
 
 
 def _spelled(host: str) -> str:
-    """One spelling per IPv6 address."""
+    """Normalises IPv6 addresses."""
     return str(ip_address(host)) if ":" in host else host
 
 
@@ -102,7 +102,7 @@ def _named(name: str, found: ServiceAddress) -> ServiceAddress:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Services:
-    """Where services are that actions call by name."""
+    """Settings of the address book."""
 
     services: AddressBook = field(
         metadata=about(
@@ -139,7 +139,7 @@ _DECLARED = {"SCRAPER_SERVICE_URL": "scraper_service", "PRICING_SERVICE_URL": "p
 
 
 def joined(values: Mapping[str, Any], environ: Mapping[str, str]) -> AddressBook:
-    """The whole address book; what is wrong with it was said by `complaints`."""
+    """The whole address book; its errors were reported by `complaints`."""
     book = _listed(values)
     for key, found in _variables(values, environ).items():
         name = named_by(key)
@@ -148,7 +148,7 @@ def joined(values: Mapping[str, Any], environ: Mapping[str, str]) -> AddressBook
 
 
 def complaints(values: Mapping[str, Any], environ: Mapping[str, str]) -> list[Invalid]:
-    """One service with two addresses."""
+    """Conflict: one service with two addresses."""
     book = _listed(values)
     return [
         Invalid(key, f"must not differ from FOLIOT_SERVICES, which says {book[name].url}; keep one", got=found.url)
@@ -158,7 +158,7 @@ def complaints(values: Mapping[str, Any], environ: Mapping[str, str]) -> list[In
 
 
 def unread(environ: Mapping[str, str]) -> list[str]:
-    """Variables that look like entries of the address book and are none. They may be another program's: no error."""
+    """Variables that look like entries of the address book but are none: another program's, and so no error."""
     return [key for key in _others(environ) if _address_or_none(environ[key].strip()) is None]
 
 

@@ -1,4 +1,4 @@
-"""The settings that say how articles are fetched."""
+"""Settings of article fetching."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from foliot.config.field import about
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Scraping:
-    """How articles are fetched."""
+    """Settings of article fetching."""
 
     article_cache_ttl: float = field(
         default=86_400.0,

@@ -1,4 +1,4 @@
-"""The settings that say how runs come to workers on other machines."""
+"""Settings of the broker between schedulers and workers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _RULE = (
     "redis://:password@host:6379/0 or rediss://…, with / : @ # and ? in a password percent-encoded"
 )
 _OTHERS = {"pyamqp": "amqp"}
-"""What Celery calls the same."""
+"""Celery's names for the same settings."""
 
 
 def broker_url(text: str) -> Secret:
-    """One URL, or several of one cluster of RabbitMQ, parted by semicolons."""
+    """One URL, or those of a RabbitMQ cluster, separated by semicolons."""
     urls = [_one(part.strip()) for part in text.split(";") if part.strip()]
     kinds = {url.partition("://")[0] for url in urls}
     if not urls or len(kinds) > 1 or (len(urls) > 1 and not kinds <= {"amqp", "amqps"}):
@@ -47,14 +47,14 @@ def _one(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Carrying:
-    """How runs come to workers on other machines."""
+    """Settings of the broker."""
 
     broker_url: Secret | None = field(
         default=None,
         metadata=about(
             "The broker through which `foliot scheduler` hands runs to `foliot worker`: `amqp://…` (RabbitMQ) or "
-            "`redis://…`; `amqps://…` and `rediss://…` for TLS. Default: none; whoever has slots takes its runs from "
-            "the database. `foliot up` never uses one.",
+            "`redis://…`; `amqps://…` and `rediss://…` for TLS. Default: none; a process with free slots takes runs "
+            "from the database. `foliot up` never uses one.",
             "FOLIOT_BROKER_URL",
             "CELERY_BROKER_URL",
             "RABBITMQ_URL",
@@ -65,7 +65,7 @@ class Carrying:
     max_runs: int | None = field(
         default=None,
         metadata=about(
-            "After so many runs, `foliot worker` takes no more, finishes what it has, and begins anew under the same "
+            "After so many runs, `foliot worker` takes no more, finishes what it has, and restarts under the same "
             "process id. Default: never.",
             "FOLIOT_MAX_RUNS",
             read=reading.whole(1, 1_000_000_000),

@@ -1,4 +1,4 @@
-"""Reads a database URL: any spelling people use becomes the one with our asynchronous driver."""
+"""Parses a database URL; the usual spellings are rewritten to our asynchronous driver."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A database and how we speak to it. `others` are drivers whose URLs are taken as meaning ours."""
+    """A database and its driver. URLs that name one of `others` are accepted and rewritten."""
 
     scheme: str
     package: str
@@ -39,7 +39,7 @@ _QUERY_SECRET = re.compile(r"(?i)((?:password|passwd|pwd|secret|token|sslpasswor
 
 
 def masked(url: str) -> str:
-    """The URL, fit to be shown."""
+    """The URL with its password masked."""
     return _QUERY_SECRET.sub(r"\1***", _USERINFO.sub(r"\1:***@", url))
 
 
@@ -59,7 +59,7 @@ def database_url(text: str) -> str:
 
 
 def sqlite_path(url: str) -> Path | None:
-    """The file of a SQLite URL; None when it lives in memory or on a server."""
+    """The file of a SQLite URL; None for a database in memory or on a server."""
     if not url.startswith(f"{_SQLITE.scheme}:///"):
         return None
     path = url.removeprefix(f"{_SQLITE.scheme}:///").partition("?")[0]
@@ -96,6 +96,6 @@ def _server_url(family: Family, rest: str) -> str:
         raise ValueError("must have a # in user or password percent-encoded as %23")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     if family is _POSTGRESQL and "sslmode" in query:
-        # libpq's name for it; the driver calls it ssl and knows the same words.
+        # libpq's name for it; the driver calls it ssl and accepts the same values.
         query.setdefault("ssl", query.pop("sslmode"))
     return f"{family.scheme}://{parts.netloc}{parts.path}" + (f"?{urlencode(query)}" if query else "")

@@ -1,4 +1,4 @@
-"""The settings of the Discord door."""
+"""Settings of the Discord bot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foliot.core.access import Role
 
 API = "https://discord.com/api/v10"
 USER = "user:"
-"""How the id of a member is marked, among those of roles."""
+"""The prefix that marks a member's id among the ids of roles."""
 
 _ID = re.compile(r"[1-9]\d{0,19}")
 _ROLES = (Role.VIEWER, Role.OPERATOR, Role.ADMIN)
@@ -25,7 +25,7 @@ _RULE = (
 
 
 def token(text: str) -> Secret:
-    """Without the word that goes before it in a header; whether it is right only Discord can say."""
+    """Strips the scheme word of a header; only Discord can tell whether the token is valid."""
     bare = text.removeprefix("Bot ").strip()
     if not bare.isascii() or not bare.isprintable() or " " in bare:
         raise ValueError("must be the token of a bot as Discord shows it: visible characters without spaces")
@@ -39,7 +39,7 @@ def snowflake(text: str) -> int:
 
 
 def roles(text: str) -> tuple[tuple[str, Role], ...]:
-    """Whom Discord's roles and members are here."""
+    """Maps Discord's roles and members to roles here."""
     found: dict[str, Role] = {}
     for entry in reading.entries(text):
         whom, equals, role = (part.strip() for part in entry.partition("="))
@@ -50,7 +50,7 @@ def roles(text: str) -> tuple[tuple[str, Role], ...]:
 
 
 def api(text: str) -> str:
-    """The bot's token goes there: openly only on this machine."""
+    """The bot's token is sent there: without TLS only on loopback."""
     parts = urlsplit(text)
     near = parts.scheme == "http" and reading.is_loopback(parts.hostname or "")
     if not (parts.scheme == "https" or near) or not parts.hostname or parts.query or parts.fragment or parts.username:
@@ -60,13 +60,13 @@ def api(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Discord:
-    """Who may command Foliot from Discord, and as what."""
+    """Who may use Foliot from Discord, and with which role."""
 
     discord_token: Secret | None = field(
         default=None,
         metadata=about(
-            "The bot's token: opens the Discord door in `foliot up` and `foliot discord`, and is what `DiscordSink` "
-            "sends with. Default: no such door.",
+            "The bot's token: starts the Discord bot in `foliot up` and `foliot discord`, and is what `DiscordSink` "
+            "sends with. Default: no bot.",
             "FOLIOT_DISCORD_TOKEN",
             "DISCORD_TOKEN",
             read=token,
@@ -78,7 +78,7 @@ class Discord:
         metadata=about(
             "Which roles of the Discord server may do what: pairs such as `123456789012345678=operator`, separated by "
             "commas; `viewer` looks, `operator` and `admin` also run, schedule and remove; `user:<id>=…` names one "
-            "member. Of several the most counts. Default: nobody may do anything.",
+            "member. Of several roles the highest counts. Default: no member may do anything.",
             "FOLIOT_DISCORD_ROLES",
             read=roles,
         ),

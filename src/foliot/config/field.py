@@ -1,4 +1,4 @@
-"""What is known about a setting besides its value."""
+"""Metadata of a setting: its keys, parser and documentation."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class Declared:
 
 
 def about(doc: str, *names: str, read: Callable[[str], Any], secret: bool = False) -> dict[str, Any]:
-    """The same as the metadata of a field."""
+    """The metadata in the form that a dataclass field takes."""
     return {"keys": names, "read": read, "doc": doc, "secret": secret}

@@ -1,4 +1,4 @@
-"""The settings of the gRPC door."""
+"""Settings of the gRPC server."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foliot.core.errors import Invalid
 
 USUAL_PORT = 50054
 OFF = "off"
-"""How no gRPC door is written."""
+"""The value that turns the gRPC server off."""
 
 
 def grpc_port(text: str) -> int | str | None:
-    """Kubernetes gives every process a variable GRPC_PORT beside a service called grpc: no port, and not meant."""
+    """Kubernetes sets GRPC_PORT beside a service named grpc: it holds a URL, not a port, and is ignored."""
     if text.startswith("tcp://"):
         return None
     if text.lower() == OFF:
@@ -31,12 +31,12 @@ def grpc_port(text: str) -> int | str | None:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Rpc:
-    """Where the gRPC door listens, and what it shows."""
+    """Settings of the gRPC server."""
 
     grpc_host: str | None = field(
         default=None,
         metadata=about(
-            "Address the gRPC door listens on; in local mode a loopback address. Default: that of `FOLIOT_HOST`.",
+            "Address the gRPC server listens on; in local mode a loopback address. Default: that of `FOLIOT_HOST`.",
             "FOLIOT_GRPC_HOST",
             read=reading.address,
         ),
@@ -44,7 +44,7 @@ class Rpc:
     grpc_port: int | str | None = field(
         default=None,
         metadata=about(
-            f"Port the gRPC door listens on; 0 takes any free one and prints it, `{OFF}` opens no such door. "
+            f"Port the gRPC server listens on; 0 takes any free one and prints it, `{OFF}` starts no gRPC server. "
             f"Default: {USUAL_PORT}; `foliot up` goes without when another program has taken that.",
             "FOLIOT_GRPC_PORT",
             "GRPC_PORT",
@@ -54,7 +54,7 @@ class Rpc:
     grpc_reflection: bool | None = field(
         default=None,
         metadata=about(
-            "Whether the gRPC door tells anybody which methods it has: 1 or 0. Default: 1 in local mode, else 0.",
+            "Whether the gRPC server answers reflection, without a token: 1 or 0. Default: 1 in local mode, else 0.",
             "FOLIOT_GRPC_REFLECTION",
             read=reading.switch,
         ),
@@ -62,7 +62,7 @@ class Rpc:
     grpc_tls_cert: Path | None = field(
         default=None,
         metadata=about(
-            "File with the certificate (PEM, with its chain) that the gRPC door shows; with `FOLIOT_GRPC_TLS_KEY`. "
+            "File with the certificate (PEM, with its chain) of the gRPC server; with `FOLIOT_GRPC_TLS_KEY`. "
             "Default: no TLS.",
             "FOLIOT_GRPC_TLS_CERT",
             read=reading.file,
@@ -75,7 +75,7 @@ class Rpc:
 
 
 def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, str]]) -> list[Invalid]:
-    """What is wrong between them and the rest."""
+    """Checks rules between these settings and the others."""
     found = []
     host = values["grpc_host"]
     if host is not None and not reading.is_loopback(host) and not any(values[name] for name in access.SOURCES):

@@ -1,4 +1,4 @@
-"""The settings that say what a tenant may use at most when nothing is said of that tenant."""
+"""Settings of the default limits of tenants."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from foliot.config.field import about
 from foliot.core.limits import LIMITS, UNLIMITED, Limits, least, most
 
 NONE = "none"
-"""How no limit is written."""
+"""The value that means no limit."""
 
 ORDINARY = Limits(
     requests_per_minute=6000, schedules=10_000, run_now_per_minute=600, streams=100, stored_bytes=1_000_000_000
 )
-"""Of a tenant for whom nobody has chosen; local mode, which has one tenant, has no limits."""
+"""Defaults where the operator chose none; local mode, which has one tenant, has no limits."""
 
 
 def _limit(name: str) -> Callable[[str], int | str]:
@@ -43,7 +43,7 @@ def _declared(name: str, doc: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class TenantLimits:
-    """What a tenant may use at most, unless its own limits say otherwise. None: nobody has chosen."""
+    """Default limits of a tenant. None: the operator chose none."""
 
     limit_requests_per_minute: int | str | None = _declared(
         "requests_per_minute", "Requests a minute of one tenant to one API process."

@@ -1,4 +1,4 @@
-"""From the text of an environment variable to a value, or the rule it breaks."""
+"""Parsers from the text of an environment variable to a value; ValueError with the rule otherwise."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SettingsError(FoliotError):
 
 
 class Secret:
-    """A value that must not be seen: it shows itself only when asked by `reveal()`."""
+    """A secret value: shown only by `reveal()`."""
 
     __slots__ = ("_value",)
 
@@ -56,7 +56,7 @@ class Secret:
         return "***"
 
 
-# Each reader answers the value, or raises ValueError with the rule.
+# Each parser returns the value, or raises ValueError with the rule.
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
@@ -136,7 +136,7 @@ def timezone(text: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can mean itself by it."""
+    """Whether the host is loopback."""
     try:
         return host.lower() == "localhost" or ip_address(host).is_loopback
     except ValueError:
@@ -144,7 +144,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address(text: str) -> str:
-    """What a socket may be bound to."""
+    """A host that a socket can be bound to."""
     host = text.lower().removeprefix("[").removesuffix("]")
     try:
         ip_address(host)
@@ -162,7 +162,7 @@ def file(text: str) -> Path:
 
 
 def plain(most: int) -> Callable[[str], str]:
-    """Text that looks the same to everybody."""
+    """Printable text of at most `most` characters."""
 
     def read(text: str) -> str:
         if len(text) > most or not text.isprintable():
@@ -173,7 +173,7 @@ def plain(most: int) -> Callable[[str], str]:
 
 
 def keys_url(text: str) -> str:
-    """Whoever can change the answer on its way can sign for anybody: hence https."""
+    """https only: an attacker who changes the response on its way could sign any token."""
     rule = "must be an https URL without user or password (http only on this machine), such as https://id.example/jwks"
     try:
         parts = urlsplit(text)
@@ -203,7 +203,7 @@ def public_url(text: str) -> str:
 
 
 def entries(text: str) -> tuple[str, ...]:
-    """A comma-separated list; spaces around entries and empty entries do not count."""
+    """A comma-separated list; surrounding spaces and empty entries are ignored."""
     return tuple(part for part in (part.strip() for part in text.split(",")) if part)
 
 

@@ -1,4 +1,4 @@
-"""The settings that say which file defines pipelines, and whose they are."""
+"""Settings of the pipelines file: its path and its tenant."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from foliot.core.access import KEEPER
 
 
 def file(text: str) -> Path:
-    """A path, wherever the process goes later."""
+    """An absolute path, independent of later changes of the working directory."""
     if "\0" in text:
         raise ValueError("must be the path of a file, without null bytes")
     return Path(text).expanduser().absolute()
 
 
 def tenant(text: str) -> str:
-    """A tenant's name, as tokens have it."""
+    """A tenant's name, as in tokens."""
     if not 1 <= len(text) <= 64 or not text.isprintable():
         raise ValueError("must be the name of a tenant, 1 to 64 characters")
     return text
@@ -26,7 +26,7 @@ def tenant(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class PipelineBook:
-    """Which file defines pipelines, whose they are, and whether they only run once."""
+    """Settings of the pipelines file."""
 
     pipelines: Path | None = field(
         default=None,

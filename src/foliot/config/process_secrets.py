@@ -1,4 +1,4 @@
-"""The process's own secrets: which they are, and how they leave its environment once they are read."""
+"""The process's own secrets: collects them for redaction, and removes them from the environment after parsing."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from foliot.config.settings import Settings
 
 SHORTEST = 12
-"""Characters of a value that is looked for in texts: a shorter password would be found in ordinary words."""
+"""Minimum length of a value that is redacted: a shorter password would match ordinary words."""
 _PASSWORD = re.compile(r"://[^:/@\s]*:(?P<password>.+)@|(?i:password|passwd|pwd|secret|token)=(?P<query>[^&#]+)")
 _ENV_START, _ENV_END = 47, 48
-"""Of /proc/self/stat, counted after the command's name: where the environment of the start lies in memory."""
+"""Fields of /proc/self/stat, after the command's name: the address range of the initial environment in memory."""
 
 _taken: dict[str, str] = {}
-"""What this process took out of its environment: it is given on to its own next life, and to nothing else."""
+"""Variables that this process removed from its environment: passed to its own restart, and to nothing else."""
 
 
 def values_of(settings: Settings) -> tuple[str, ...]:
-    """Every key, token and password among the settings, as far as it can be told from ordinary text."""
+    """Every key, token and password of the settings that is long enough to redact."""
     found = {part for declared in settings.declared() for part in _revealed(getattr(settings, declared.name))}
     return tuple(sorted(value for value in found if len(value) >= SHORTEST))
 
@@ -45,7 +45,7 @@ def _revealed(value: object) -> Iterator[str]:
 
 
 def scrub(environ: MutableMapping[str, str], settings: Settings) -> None:
-    """Take the variables with secrets out of `environ`, which children inherit, and out of the kernel's copy of it."""
+    """Remove variables with secrets from `environ`, which children inherit, and from the kernel's copy of it."""
     secret = {TOKEN, *(key for declared in settings.declared() if declared.secret for key in declared.keys)}
     other = {key for declared in settings.declared() for key in declared.keys} | {key for keys in LATER for key in keys}
     gone = {key for key in environ if key in secret or (key in other and masked(environ[key]) != environ[key])}
@@ -56,14 +56,14 @@ def scrub(environ: MutableMapping[str, str], settings: Settings) -> None:
 
 
 def whole(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment with what was taken out, for the same command to begin anew."""
+    """The environment with the removed variables, to restart the same command."""
     return {**environ, **_taken}
 
 
 def _blank(keys: AbstractSet[str]) -> None:
-    """Overwrite them where /proc/self/environ reads; where there is no such file, nothing reads it either.
+    """Overwrite them where /proc/self/environ reads; without that file there is nothing to overwrite.
 
-    Nothing points there any more: whoever took them out of `os.environ` took them from the C library too.
+    Nothing refers to that memory any more: removal from `os.environ` also removes them from the C library.
     """
     try:
         stat = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()

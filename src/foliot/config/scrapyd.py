@@ -1,4 +1,4 @@
-"""The settings that say where crawls run, and how they are watched."""
+"""Settings of Scrapyd: the nodes that run crawls, and how they are polled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROJECT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 
 
 def scrapyd_urls(text: str) -> tuple[Secret, ...]:
-    """Each node once, in the order given."""
+    """The nodes without duplicates, in the order given."""
     urls = [_one(part) for part in reading.entries(text)]
     if not urls:
         raise ValueError(_RULE)
@@ -49,7 +49,7 @@ def project(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Crawling:
-    """Where crawls run, and how they are watched."""
+    """Settings of Scrapyd."""
 
     scrapyd_urls: tuple[Secret, ...] = field(
         default=(),

@@ -1,4 +1,4 @@
-"""The settings themselves, each with its keys, its rule and its sentence for the reference."""
+"""All settings, each with its keys, its rule and its sentence for the reference."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Settings(
     PipelineBook,
     Discord,
 ):
-    """How this Foliot runs. Made by `load`, which checks. Durations are as given: the engine applies `time_scale`."""
+    """The settings of a process. Created by `load`, which checks them. The engine applies `time_scale` to durations."""
 
     home: Path = field(
         metadata=about(
@@ -272,9 +272,9 @@ class Settings(
 
     @classmethod
     def load(cls, environ: Mapping[str, str], **overrides: object) -> Settings:
-        """Settings from the environment, and from flags, which win; None is a flag that was not given.
+        """Settings from the environment, overridden by flags; None is a flag that was not given.
 
-        Raises `SettingsError` with every complaint there is.
+        Raises `SettingsError` with all errors at once.
         """
         layers = _Layers(environ, overrides)
         values = {declared.name: layers.value(declared) for declared in cls.declared()}
@@ -340,7 +340,7 @@ class Settings(
 
 
 class _Layers:
-    """Defaults, the environment and flags, merged; gathers complaints on the way."""
+    """Merges defaults, environment and flags, and collects errors."""
 
     def __init__(self, environ: Mapping[str, str], overrides: Mapping[str, object]) -> None:
         self.declared = {declared.name: declared for declared in Settings.declared()}
@@ -351,7 +351,7 @@ class _Layers:
         self.complaints: list[Invalid] = []
 
     def value(self, declared: Declared) -> Any:
-        """What the strongest layer says; the default where it is wrong, so that the other complaints are found too."""
+        """The value of the highest layer; the default where it is invalid, so that further errors are found too."""
         given = self.given(declared.name)
         read = []
         for key, text in given.items():
@@ -369,13 +369,13 @@ class _Layers:
         self.complaints.append(Invalid(key, rule, got=got))
 
     def given(self, name: str) -> dict[str, str]:
-        """Under which keys a setting was given, and as what."""
+        """The keys under which a setting was given, and their text."""
         declared = self.declared[name]
         flag = self.overrides.get(declared.name)
         if flag is not None:
             text = ",".join(str(part) for part in flag) if isinstance(flag, tuple | list) else str(flag)
             return {f"--{declared.name.replace('_', '-')}": text}
-        # An empty variable is an unset one: that is how compose files and shells leave things out.
+        # An empty variable counts as unset: that is how compose files and shells leave things out.
         return {key: self.environ[key].strip() for key in declared.keys if self.environ.get(key, "").strip()}
 
 
@@ -392,5 +392,5 @@ def _data_home(environ: Mapping[str, str]) -> Path:
     if sys.platform == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "foliot"
     shared = environ.get("XDG_DATA_HOME", "")
-    # The specification: a relative path there is invalid and to be ignored.
+    # By the XDG specification, a relative path is invalid and must be ignored.
     return (Path(shared) if shared.startswith("/") else home / ".local" / "share") / "foliot"

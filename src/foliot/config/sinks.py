@@ -1,4 +1,4 @@
-"""The settings that say where else results are written."""
+"""Settings of sinks: further destinations of results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,63}")
 
 
 def mongo_uri(text: str) -> Secret:
-    """What the driver will read once more, and more closely."""
+    """Checks only the outline of the URL; the driver parses it fully."""
     scheme, _, rest = text.partition("://")
     user, at, hosts = rest.partition("/")[0].rpartition("@")
     named = all(host.strip(":") for host in hosts.split(","))
@@ -38,7 +38,7 @@ def database_name(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Sinks:
-    """Where else results are written."""
+    """Settings of sinks."""
 
     mongo_uri: Secret | None = field(
         default=None,

@@ -1,4 +1,4 @@
-"""The settings that say which tasks there are, and where heavy ones run."""
+"""Settings of tasks: their modules, and the processes of CPU-bound ones."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def variables(text: str) -> tuple[str, ...]:
 
 
 def modules(text: str) -> tuple[str, ...]:
-    """Names of modules, each once, in the order given."""
+    """Names of modules without duplicates, in the order given."""
     names = reading.entries(text)
     for name in names:
         if not _MODULE.fullmatch(name) or name.endswith(".py"):
@@ -37,14 +37,14 @@ def modules(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Tasking:
-    """Which tasks there are, and where heavy ones run."""
+    """Settings of tasks."""
 
     tasks: tuple[str, ...] = field(
         default=(),
         metadata=about(
             "Python modules with tasks (`@task`), separated by commas; the directory in which Foliot is started is "
-            "searched too. Set it for every process: doors check parameters by it. Default: only the built-in tasks, "
-            "and those of installed packages (entry points of the group `foliot.tasks`).",
+            "searched too. Set it for every process: servers check parameters with it. Default: only the built-in "
+            "tasks, and those of installed packages (entry points of the group `foliot.tasks`).",
             "FOLIOT_TASKS",
             read=modules,
         ),

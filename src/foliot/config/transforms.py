@@ -1,4 +1,4 @@
-"""The settings that say which steps pipelines are made of, and where they may write."""
+"""Settings of pipeline steps: modules of transforms, and directories that they may write to."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from foliot.config.tasks import modules
 
 
 def directories(text: str) -> tuple[Path, ...]:
-    """Each once, in the order given."""
+    """Without duplicates, in the order given."""
     return tuple(dict.fromkeys(reading.directory(name) for name in reading.entries(text)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Transforming:
-    """Which steps pipelines are made of, and where they may write."""
+    """Settings of pipeline steps."""
 
     transforms: tuple[str, ...] = field(
         default=(),
         metadata=about(
             "Python modules with transforms (`foliot.Transform`), separated by commas; the directory in which Foliot "
-            "is started is searched too. Set it for every process: doors check pipelines by it. Default: only the "
+            "is started is searched too. Set it for every process: servers check pipelines with it. Default: only the "
             "built-in transforms, and those of installed packages (entry points of the group `foliot.transforms`).",
             "FOLIOT_TRANSFORMS",
             read=modules,

@@ -1,4 +1,4 @@
-"""Environment variables that are no setting of this version, and what becomes of them."""
+"""Environment variables that look like settings but are none of this version: ignored or refused."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ CLIENT = {
     "FOLIOT_URL": "Which server the client commands talk to (default http://127.0.0.1:8000).",
     TOKEN: "The token they present; none is needed by a server in local mode.",
 }
-"""Read by the command line when it is a client, not by the server."""
+"""Read by the command line as a client, not by the server."""
 
 TESTS = "FOLIOT_TEST_"
-"""Keys with this beginning belong to the test suite."""
+"""Prefix of variables of the test suite."""
 
 LATER: dict[tuple[str, ...], str] = {
     ("CELERY_RESULT_BACKEND",): "not needed: results are rows of the database",
 }
-"""Accepted and not used in this version: spellings of one key, and what it will be for."""
+"""Accepted and unused in this version: spellings of one key, and its purpose."""
 
 
 def unused(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Keys that are set and change nothing: (key, what it is for)."""
+    """Keys that are set and have no effect: (key, purpose)."""
     return [(key, what) for keys, what in LATER.items() for key in keys if environ.get(key)]
 
 
 def complaints(environ: Mapping[str, str], known: Iterable[str]) -> list[Invalid]:
-    """What is wrong with keys that are no setting. Their values are never shown: many hold passwords."""
+    """Errors about unknown keys. Their values are never shown: many hold passwords."""
     found = []
     for keys in LATER:
         given = [key for key in keys if environ.get(key)]

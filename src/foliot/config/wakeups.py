@@ -1,4 +1,4 @@
-"""The settings that say by what other processes are woken."""
+"""Settings of wake-ups between processes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def redis_url(text: str) -> Secret:
 
 
 def redis_port(text: str) -> int | None:
-    """Kubernetes gives every process a variable of this name beside a service called redis: no port, and not meant."""
+    """Kubernetes sets this variable beside a service named redis: it holds a URL, not a port, and is ignored."""
     return None if text.startswith("tcp://") else reading.whole(1, 65535)(text)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Waking:
-    """By what other processes are woken."""
+    """Settings of wake-ups between processes."""
 
     redis_url: Secret | None = field(
         default=None,
@@ -84,7 +84,7 @@ class Waking:
 
 
 def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, str]]) -> list[Invalid]:
-    """What is wrong between settings. `given` says under which key a setting was given, and as what."""
+    """Checks rules between settings. `given`: the key under which a setting was given, and its text."""
     if values["redis_url"] is not None:
         named = _parts(values["redis_url"].reveal())
         (key, *_) = given("redis_url")
@@ -105,7 +105,7 @@ def complaints(values: Mapping[str, Any], given: Callable[[str], Mapping[str, st
 
 
 def joined(values: Mapping[str, Any]) -> Secret | None:
-    """The URL, as given or made from its parts."""
+    """The URL, as given or built from its parts."""
     url: Secret | None = values["redis_url"]
     host = values["redis_host"]
     if url is not None or host is None:

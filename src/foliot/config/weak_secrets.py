@@ -1,4 +1,4 @@
-"""Keys and passwords that protect nothing: short, repeated, or the ones everybody has read somewhere."""
+"""Detects weak keys and passwords: short, repeated, sequential or well-known ones."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _PASSWORDS = frozenset(
     }
 )  # fmt: skip
 _OPEN_USERS = frozenset({"root", "admin", "guest", "sa"})
-"""Who has no password where nobody has set one."""
+"""Users that have no password by default."""
 
 
 _MAKE = 'make one with: python3 -c "import secrets; print(secrets.token_urlsafe(48))"'
 
 
 def strong(least: int, unit: str) -> Callable[[str], Secret]:
-    """Reads a key of at least so many bytes or characters that nobody can guess."""
+    """Parses a key of at least so many bytes or characters that cannot be guessed."""
 
     def read(text: str) -> Secret:
         if (len(text.encode()) if unit == "bytes" else len(text)) < least:
@@ -54,13 +54,13 @@ def strong(least: int, unit: str) -> Callable[[str], Secret]:
 
 
 def master_keys(text: str) -> tuple[Secret, ...]:
-    """A list of such keys: the first seals, all open."""
+    """A list of such keys: the first encrypts, all decrypt."""
     read = strong(32, "characters each")
     return tuple(read(entry) for entry in entries(text))
 
 
 def weakness(key: str) -> str | None:
-    """Why this text is no key, in words that go on after the setting's name; None when nothing is seen."""
+    """Why this text is no key, to be appended to the setting's name; None when no weakness is found."""
     if key.startswith(_DOCUMENTS):
         return "must be a secret, not a key that others have too (FOLIOT_JWT_KEY_FILE takes public keys)"
     if _repeats(key):
@@ -74,20 +74,20 @@ def weakness(key: str) -> str | None:
 
 
 def _repeats(text: str) -> bool:
-    """Whether it is one piece, written at least twice."""
+    """Whether it is one piece, repeated."""
     return (text + text).find(text, 1) <= len(text) // 2
 
 
 def _counts_up(text: str) -> bool:
-    """Whether most characters follow their neighbour: 123456…, abcdef…, zyxwvu…."""
+    """Whether most characters continue a sequence: 123456…, abcdef…, zyxwvu…."""
     steps = [ord(after) - ord(before) for before, after in pairwise(text)]
     return max(steps.count(1), steps.count(-1)) * 2 > len(steps)
 
 
 def default_credentials(url: str) -> str | None:
-    """What is wrong with user and password of a server elsewhere; None when it is here or they are its own.
+    """The weakness of the credentials for a remote server; None for a local server or for credentials of one's own.
 
-    A broker's URL may list several servers, parted by semicolons.
+    A broker's URL may list several servers, separated by semicolons.
     """
     for one in url.split(";"):
         if found := _default_of(one.strip()):

@@ -1,1 +1,1 @@
-"""The words and the rules: pure, without I/O, clock or framework."""
+"""Pure rules and types that every layer uses: no I/O, no clock, no framework."""

@@ -1,4 +1,4 @@
-"""Who asks, and what they may do. What is not in the table is denied."""
+"""Permissions: roles, scopes and the table of what each role may do. What is not in the table is denied."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foliot.core.errors import Forbidden
 
 
 class Role(StrEnum):
-    """What a caller is trusted with, least first. `system` stands above tenants; local mode has it."""
+    """Roles, least privileged first. `system` spans all tenants; local mode has it."""
 
     VIEWER = "viewer"
     OPERATOR = "operator"
@@ -20,7 +20,7 @@ class Role(StrEnum):
 
 
 class Verb(StrEnum):
-    """What can be done to a thing."""
+    """The operations of a permission."""
 
     READ = "read"
     WRITE = "write"
@@ -28,79 +28,79 @@ class Verb(StrEnum):
 
 
 class Thing(StrEnum):
-    """What there is to ask about."""
+    """The resources of a permission."""
 
     SCHEDULE = "schedule"
     RUN = "run"
     TASK = "task"
-    """Registered functions; what comes of running one is a run."""
+    """Registered functions; running one creates a run."""
     CRAWL = "crawl"
-    """Asking for crawls; what comes of it is a run or a schedule."""
+    """Requests for crawls; they create a run or a schedule."""
     ARTICLE = "article"
-    """Asking for articles; what comes of it is a run."""
+    """Requests for articles; they create a run."""
     DEAD_LETTER = "dead letter"
     KEY = "key"
     """API keys of the tenant."""
     SECRET = "secret"  # noqa: S105 -- the word, not one of them
     TRAIL = "trail"
-    """Who changed what in the tenant: the audit log."""
+    """The audit log: who changed what in the tenant."""
     TICKET = "ticket"
-    """A moment's pass to a stream, or to the dashboard."""
+    """A short-lived pass to a stream, or to the dashboard."""
     SESSION = "session"
-    """Somebody signed in at the dashboard: a word of the trail, and nothing that a role allows or forbids."""
+    """A sign-in at the dashboard: appears in the audit log only, no role allows or forbids it."""
     TENANT = "tenant"
     """The limits of tenants."""
     BULK = "bulk"
-    """One action on many things: whoever makes one must be allowed the action itself too."""
+    """One action on many things; creating one also needs the permission for the action itself."""
     QUEUE = "queue"
-    """Where runs wait: everybody sees their own in it, and only the house pauses it."""
+    """Where runs wait: each tenant sees its own runs in it, and only the operator pauses it."""
     HOUSE = "house"
-    """Foliot itself, over all tenants: its processes, metrics, the proof of the ledger."""
+    """The installation, over all tenants: its processes, metrics, the proof of the ledger."""
 
 
 class Door(StrEnum):
-    """Where a caller came in."""
+    """The interface that a request came through."""
 
     REST = "rest"
     DASHBOARD = "dashboard"
-    """The same routes, asked by somebody who signed in with a browser."""
+    """The same routes, called with a browser's session."""
     GRPC = "grpc"
     CLI = "cli"
     CODE = "code"
     FILE = "file"
-    """The file of pipelines, which is read when it changes."""
+    """The pipelines file, which is read when it changes."""
     DISCORD = "discord"
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who asks. The tenant comes from the token alone, never from a request."""
+    """The identity behind a request. The tenant comes from the token alone, never from the request."""
 
     tenant_id: str
     user_id: str
     role: Role
     door: Door = Door.REST
     scopes: frozenset[str] | None = None
-    """What an API key was narrowed to, as `scope` writes it; None is everything its role allows."""
+    """The scopes that an API key was narrowed to, as `scope` writes them; None is everything its role allows."""
     key_id: str | None = None
-    """The API key that was shown, when one was."""
+    """The API key of the request, if it has one."""
     expires_at: datetime | None = None
-    """When what was shown stops to count."""
+    """When the credential of the request expires."""
     kid: str | None = field(default=None, compare=False)
     """The name of the key that signed the token, when it gave one."""
     session_id: str | None = field(default=None, compare=False)
-    """The session of the browser, or of whoever got a ticket from one; what it shows ends with it."""
+    """The browser's session, also behind a ticket that was created from it; a stream ends with it."""
 
 
 KEEPER = "default"
-"""The tenant that keeps the house: local mode's own, and that of schedules in code and of tasks about the house."""
+"""The operator's tenant: that of local mode, of schedules declared in code, and of tasks about the installation."""
 
 EVERY_TENANT = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Tenants:
-    """An allow-list of tenants, for a task or service that the operator adds; without names it lets in all of them."""
+    """An allow-list of tenants for a task or service that the operator adds; without names it admits all of them."""
 
     names: frozenset[str] | None = frozenset({KEEPER})
 
@@ -118,7 +118,7 @@ class Tenants:
         return self.names is None or tenant_id in self.names
 
     def listed(self) -> list[str]:
-        """For those who look after the house."""
+        """Operators of the installation."""
         return [EVERY_TENANT] if self.names is None else sorted(self.names)
 
 
@@ -128,7 +128,7 @@ LOCAL = Caller(KEEPER, "local", Role.SYSTEM)
 """The one caller of local mode."""
 
 CODE = Caller(KEEPER, "code", Role.SYSTEM, Door.CODE)
-"""Whoever wrote the modules of tasks: what they declare is made when a process starts."""
+"""Code: tasks declare schedules in their modules, and they are created when a process starts."""
 
 _SEE = frozenset(
     {
@@ -176,7 +176,7 @@ _ALLOWED: dict[Role, frozenset[tuple[Verb, Thing]]] = {
 
 
 def scope(verb: Verb, thing: Thing) -> str:
-    """A permission in the words of an API key: `schedule:read`, `dead_letter:run`."""
+    """A permission as the scope of an API key: `schedule:read`, `dead_letter:run`."""
     return f"{thing.value.replace(' ', '_')}:{verb.value}"
 
 
@@ -185,7 +185,7 @@ SCOPES = frozenset(scope(verb, thing) for verb, thing in _ALLOWED[Role.SYSTEM])
 
 
 def scopes_of(role: Role) -> frozenset[str]:
-    """Every scope that means something to a key of this role."""
+    """Every scope that has a meaning for a key of this role."""
     return frozenset(scope(verb, thing) for verb, thing in _ALLOWED[role])
 
 
@@ -204,5 +204,5 @@ def demand(caller: Caller, verb: Verb, thing: Thing) -> None:
 
 
 def grants(caller: Caller, role: Role) -> bool:
-    """Whether this caller may hand out that role: never more than they have themselves."""
+    """Whether this caller may grant that role: never more than its own."""
     return _ALLOWED[role] <= _ALLOWED.get(caller.role, frozenset())

@@ -1,4 +1,4 @@
-"""Where the services of the house are: the operator's address book. Schedules name services, never addresses."""
+"""The address book: names and addresses of services that the operator allows. Schedules use names, never addresses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 class Scheme(StrEnum):
-    """How a service is spoken to."""
+    """The protocol of a service."""
 
     GRPC = "grpc"
     GRPCS = "grpcs"
@@ -44,9 +44,9 @@ class ServiceAddress:
     path: str = ""
     """Only of http and https; begins with a slash, or is empty."""
     tenants: Tenants = OPERATORS_OWN
-    """Who may call it: the operator's own tenant, unless the entry says otherwise."""
+    """The tenants that may call it: the operator's own, unless the entry says otherwise."""
     methods: frozenset[str] | None = None
-    """What may be called of it, as `Method` or `package.Service/Method`; None is all of it."""
+    """The methods that may be called, as `Method` or `package.Service/Method`; None is all of them."""
 
     @property
     def place(self) -> str:
@@ -65,7 +65,7 @@ class ServiceAddress:
 
 @dataclass(frozen=True, slots=True)
 class AddressBook:
-    """Every service that the operator has named, by its name in its one spelling."""
+    """The services that the operator configured, by normalised name."""
 
     entries: Mapping[str, ServiceAddress] = field(default_factory=dict)
 
@@ -79,7 +79,7 @@ class AddressBook:
         return AddressBook({name: entry for name, entry in self.entries.items() if tenant_id in entry.tenants})
 
     def nearest(self, name: str) -> str | None:
-        """What somebody who wrote this name may have meant."""
+        """Names similar to this one, for a suggestion."""
         found = difflib.get_close_matches(service_name(name) or name[:LONGEST_NAME], self.entries, n=1)
         return found[0] if found else None
 
@@ -90,7 +90,7 @@ def _means(word: str, service: str, method: str) -> bool:
 
 
 def service_name(text: str) -> str | None:
-    """A service's name in its one spelling, such as `scraper-service`; None when it can be no name."""
+    """The normalised name of a service, such as `scraper-service`; None when it can be no name."""
     if len(text) > LONGEST_NAME or _NAME.fullmatch(text) is None:
         return None
     words = _HUMP.sub("-", text) if not text.isupper() else text

@@ -1,7 +1,7 @@
-"""Credentials written into headers, URLs and parameters: where they stand, how they are shown, how they are kept.
+"""Credentials inside headers, URLs and parameters: where they are, how they are masked and how they are stored.
 
-A stored action holds a sealed text in place of each; whoever looks sees `***`, and a document that is put back with
-`***` keeps what was there, as long as it goes to the same destination.
+A stored action holds encrypted text in place of each. Answers show `***`, and a document that is sent back with `***`
+keeps the stored credential, as long as it goes to the same destination.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from foliot.core.errors import Invalid
 from foliot.core.mask import HIDDEN, Spot, decoded, rewritten
 
 SEALED = re.compile(r"sealed\.v1\.(?P<key>[0-9a-f]{8})\.(?P<sealed>[A-Za-z0-9_-]{38,})")
-"""What stands in a stored action in place of a credential; fit for headers and URLs alike."""
+"""The placeholder of a credential in a stored action; valid in headers and in URLs."""
 SHORTEST = 4
-"""Characters of a credential that is taken out of logs and answers: a shorter one would be found everywhere."""
+"""Length from which a credential is removed from logs and answers: a shorter one would match ordinary text."""
 
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,30}\s+(?P<rest>\S.*)$")
 _COOKIE = re.compile(r"[^=;\s]+=(?P<value>[^;]+)")
 
 
 def is_kept(text: str) -> bool:
-    """Whether it stands for a credential that was given before: what people see, or what is stored."""
+    """Whether it stands for a credential that is already known: masked, or stored."""
     return text == HIDDEN or SEALED.fullmatch(text) is not None
 
 
 def kept(where: str, action: Mapping[str, Any], *before: Mapping[str, Any]) -> dict[str, Any]:
-    """The action with what stood there `before` in place of each `***`; `Invalid` where nothing did.
+    """The action with the credential of `before` in place of each `***`; `Invalid` where there was none.
 
-    A credential stays with its destination: whoever may change where an action goes must not learn it that way.
+    A credential stays with its destination: a caller who may change where an action goes must not learn it that way.
     """
     known: dict[tuple[str, str], str] = {}
     parts: dict[tuple[str, str], set[str]] = {}
@@ -69,7 +69,7 @@ def _why(spot: Spot, some: bool) -> str:  # noqa: FBT001 -- a word of the senten
 
 
 def hideable(credential: str) -> list[str]:
-    """What of a credential an answer or a log might repeat: the whole, and the part that is secret."""
+    """The parts of a credential that an answer or a log might repeat: the whole, and the part that is secret."""
     found = [credential]
     if scheme := _SCHEME.match(credential):
         found += [scheme["rest"], *_password(scheme["rest"])]

@@ -1,4 +1,4 @@
-"""Reads a mapping somebody else wrote, and says exactly what is wrong with it."""
+"""Reads a mapping from outside field by field, and reports exactly what is wrong with it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from foliot.core.errors import Invalid, InvalidMany
+from foliot.core.visible_text import check_name
 
 E = TypeVar("E", bound=StrEnum)
 
 MOST_COMPLAINTS = 20
-"""How many unknown names are named: a body can hold a hundred thousand."""
+"""How many unknown fields are reported: a body can hold a hundred thousand."""
 
 
 @dataclass(slots=True)
 class Fields:
-    """One mapping being read; `finish` refuses what nobody asked for."""
+    """One mapping being read; `finish` refuses fields that were never read."""
 
     where: str
     raw: Mapping[str, Any]
@@ -97,7 +98,7 @@ class Fields:
         return None if got is None else moment(self.path(name), got)
 
     def finish(self) -> None:
-        """Refuse unknown names, each with a suggestion and the names there are; of very many, the first."""
+        """Refuse unknown fields, each with a suggestion and the known names; of very many, only the first."""
         unknown = islice((name for name in self.raw if name not in self.asked), MOST_COMPLAINTS)
         Complaints([self._unknown(str(name)) for name in unknown]).speak()
 
@@ -109,7 +110,7 @@ class Fields:
 
 @dataclass(slots=True)
 class Complaints:
-    """Everything that is wrong, not only the first thing."""
+    """Collects all errors instead of stopping at the first."""
 
     found: list[Invalid] = field(default_factory=list)
 
@@ -123,7 +124,7 @@ class Complaints:
             self.found.append(error)
 
     def attempt(self, read: Callable[[], Any]) -> Any:
-        """What the reader returns; None when it complains, which is never used, for then `speak` raises."""
+        """What the reader returns; None when it fails, which is never used because `speak` raises then."""
         with self.collect():
             return read()
         return None
@@ -160,3 +161,14 @@ def rfc3339(moment_: datetime | None) -> str | None:
     if moment_ is None:
         return None
     return moment_.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def read_name(fields: Fields) -> str:
+    name = fields.text("name", "", most=MAX_NAME).strip()
+    if not name:
+        raise Invalid("name", "is required")
+    check_name("name", name)
+    return name
+
+
+MAX_NAME = 200

@@ -1,4 +1,4 @@
-"""An HTTP request that leaves this process, what came back, and how it can fail."""
+"""The port for outgoing HTTP requests: the request, its reply, and how it can fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """One HTTP request that leaves the house."""
+    """One outgoing HTTP request."""
 
     method: str
     url: str
@@ -36,7 +36,7 @@ class Reply:
 
 
 class Egress(Protocol):
-    """The one way out to the network."""
+    """The HTTP client that all outgoing requests use."""
 
     def check(self, url: str) -> None:
         """`Invalid` when no request to this URL could ever be allowed; looks up no names."""

@@ -1,24 +1,25 @@
-"""What can go wrong, as a tree.
+"""The exceptions that Foliot raises, as a tree.
 
 FoliotError
 ├── Invalid          a value breaks a rule; names field, rule and what it got
 │   └── InvalidMany  several of them, from one request
 ├── NotFound         no such thing for this caller
 ├── Conflict         the thing is not in a state that allows this
-├── VersionMismatch  somebody else changed it first (If-Match)
+├── VersionMismatch  another client changed it first (If-Match)
 ├── KeyReused        an idempotency key came back with another body
-├── Unauthenticated  nobody knows who asks
-│   └── SessionOver  a browser shows a session that does not count any more
+├── Unauthenticated  no valid credential
+│   └── SessionOver  a browser's session has ended
 ├── Forbidden        this caller may not do this
-│   └── Forged       a browser shows a session, and the request is not from our own page
+│   └── Forged       a request with a browser's session that does not come from our own page (CSRF)
 ├── TooMany          a limit on how much or how often
-└── Unavailable      something Foliot itself depends on is away
-    └── Contended    the database undid the transaction for another's sake: asking again is safe
+└── Unavailable      something Foliot itself depends on does not answer
+    └── Contended    the database rolled the transaction back (deadlock): retrying is safe
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from foliot.core.mask import shown, shown_text
@@ -29,7 +30,7 @@ class FoliotError(Exception):
 
 
 class Invalid(FoliotError):
-    """A value breaks a rule. `position` is where in the text (from, up to), `suggestion` what may be meant."""
+    """A value breaks a rule. `position` is the range in the text, `suggestion` what may be meant."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Invalid(FoliotError):
 
 
 def _discreet(got: object) -> object:
-    """What was given, as a complaint may repeat it: without the credentials that headers and URLs hold."""
+    """The value as an error may repeat it: without the credentials in headers and URLs."""
     match got:
         case str():
             return shown_text(got)
@@ -63,7 +64,7 @@ def _discreet(got: object) -> object:
 
 
 class InvalidMany(Invalid):
-    """Several values break rules; the first speaks for all."""
+    """Several values break rules; the message is that of the first."""
 
     def __init__(self, errors: Iterable[Invalid]) -> None:
         self.errors = list(errors)
@@ -74,7 +75,7 @@ class InvalidMany(Invalid):
 
 
 class NotFound(FoliotError):
-    """No such thing, or not for this caller: the two answer alike."""
+    """No such thing, or not for this caller: the two answers are the same."""
 
     def __init__(self, kind: str, key: str) -> None:
         super().__init__(f"no {kind} {key!r}")
@@ -106,14 +107,14 @@ class KeyReused(FoliotError):
 
 
 class Unauthenticated(FoliotError):
-    """Nobody knows who asks. Every reason reads the same to the outside."""
+    """No valid credential. Every reason reads the same to the outside."""
 
     def __init__(self) -> None:
         super().__init__("a valid token or API key is required, as in Authorization: Bearer …")
 
 
 class SessionOver(Unauthenticated):
-    """A browser shows a session that has ended, was revoked or never was."""
+    """A browser's session has ended, was revoked or never existed."""
 
     def __init__(self) -> None:
         FoliotError.__init__(self, "your session has ended: sign in again")
@@ -124,7 +125,7 @@ class Forbidden(FoliotError):
 
 
 class Forged(Forbidden):
-    """A browser shows a session of ours, and the request does not come from our own page."""
+    """A request with a browser's session that does not come from our own page (CSRF)."""
 
 
 class TooMany(FoliotError):
@@ -136,7 +137,7 @@ class TooMany(FoliotError):
 
 
 class Cause(StrEnum):
-    """Why the database says no."""
+    """Why the database refuses."""
 
     DISK_FULL = "disk_full"
     READ_ONLY = "read_only"
@@ -159,7 +160,7 @@ _CAUSES = {
 
 
 class Unavailable(FoliotError):
-    """Something Foliot itself depends on is away. `told` is what strangers may hear of it: no address, user or path."""
+    """A dependency does not answer. `told` is the reason as any client may see it: no address, user or path."""
 
     def __init__(self, message: str, *, told: str | None = None, cause: Cause | None = None) -> None:
         super().__init__(message)
@@ -168,4 +169,14 @@ class Unavailable(FoliotError):
 
 
 class Contended(Unavailable):
-    """The database undid the transaction for another's sake (a deadlock): nothing happened, asking again is safe."""
+    """The database rolled the transaction back because of a deadlock: nothing was written, retrying is safe."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the database refuses a process, from when to when by the monotonic clock."""
+
+    cause: Cause
+    error: str
+    since: float
+    last: float

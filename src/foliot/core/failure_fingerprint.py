@@ -1,4 +1,4 @@
-"""Which failures are alike: the same kind, code and host, and the same sentence once its particulars are taken out."""
+"""Groups failures: a digest of kind, code, host and message, with ids and numbers taken out of the message."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Mapping
 from typing import Any
 
 DIGITS = 12
-"""Of a fingerprint: few enough to read aloud, enough that two groups of one tenant never meet."""
+"""Length of a fingerprint: short enough to read aloud, long enough that two groups of one tenant never collide."""
 MOST = 500
-"""Characters of a message that count; what follows is most often a copy of what was sent."""
+"""Characters of a message that count; the rest is most often a copy of the request."""
 
 _HOST = re.compile(r"(?:\w[\w+.-]{0,30}://)(?:[^\s/@'\"]{1,200}@)?(\[[0-9a-f:.]{2,45}\]|[\w.-]{1,253})", re.IGNORECASE)
 _NAMED = re.compile(
     r"\b((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}|\d{1,3}(?:\.\d{1,3}){3}|localhost)(?=:\d{1,5}\b)", re.IGNORECASE
 )
-# From the most particular to the plainest: what an earlier one has taken, a later one does not see.
+# From the most specific to the most general: what an earlier pattern replaced, a later one does not see.
 _PARTICULARS = (
     (re.compile(r"\w[\w+.-]{0,30}://[^\s'\"<>]+"), "<url>"),
     (re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE), "<id>"),
@@ -29,20 +29,20 @@ _PARTICULARS = (
 
 
 def fingerprint(kind: str, error: Mapping[str, Any] | None, host: str | None = None) -> str:
-    """The same short text for failures that a person would call the same. `host`: where the action was going."""
+    """The same short text for failures that a person would call the same. `host`: where the action was sent."""
     code, message = told(error)
     alike = "\n".join((kind, code, host_of(error) or host or "", normalised(message)))
     return hashlib.blake2b(alike.encode("utf-8", "replace"), digest_size=DIGITS // 2).hexdigest()
 
 
 def told(error: object) -> tuple[str, str]:
-    """Code and message, whatever somebody made of the stored error."""
+    """Code and message, whatever shape the stored error has."""
     said = error if isinstance(error, Mapping) else {}
     return str(said.get("code", "")), str(said.get("message", ""))
 
 
 def normalised(message: str) -> str:
-    """A sentence without its particulars: numbers, ids, quoted texts and addresses are only said to be there."""
+    """A message with numbers, ids, quoted text and addresses replaced by placeholders."""
     kept = message[:MOST]
     for pattern, word in _PARTICULARS:
         kept = pattern.sub(word, kept)

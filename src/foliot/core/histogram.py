@@ -1,4 +1,4 @@
-"""Counts of how long things took, in fixed buckets, so that those of many processes can be added up."""
+"""A histogram with fixed buckets, so that those of many processes can be added up."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Histogram:
         return {"counts": list(self.counts), "sum": self.total}
 
     def add(self, raw: Mapping[str, Any]) -> None:
-        """Add what another process reported; a report of another shape is left out."""
+        """Add the counts of another process; a report with other buckets is ignored."""
         counts = raw.get("counts")
         if isinstance(counts, list) and len(counts) == len(self.counts):
             self.counts = [ours + int(theirs) for ours, theirs in zip(self.counts, counts, strict=True)]
             self.total += float(raw.get("sum", 0.0))
 
     def cumulative(self) -> list[tuple[str, float]]:
-        """Buckets as Prometheus wants them."""
+        """Cumulative buckets, as Prometheus expects them."""
         running, made = 0.0, []
         for bound, count in zip([*map(str, self.bounds), "+Inf"], self.counts, strict=True):
             running += count

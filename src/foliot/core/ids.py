@@ -1,4 +1,4 @@
-"""Names for things: a prefix that says the kind, and digits that sort by time."""
+"""Ids: a prefix for the kind, and a UUIDv7, so that they sort by time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def new_id(prefix: str) -> str:
 
 def id_at(prefix: str, moment: datetime) -> str:
     """An id as it would have been made at this moment."""
-    # The time is in the first 48 bits; what follows keeps ids apart.
+    # The time is in the first 48 bits; the rest makes ids unique.
     return floor_id(prefix, moment) + uuid_utils.uuid7().hex[12:]
 
 

@@ -1,4 +1,4 @@
-"""Refuses what JSON cannot say or a database cannot keep."""
+"""Refuses JSON that is too deep or too large, or that a database cannot store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_PAYLOAD = 256 * 1024
 
 
 def check_plain(where: str, value: object) -> None:
-    """Shallow, small, and free of what some database or reader would choke on."""
+    """Checks depth, size and characters that a database or a parser cannot handle."""
     check_depth(where, value)
     try:
         size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
@@ -25,7 +25,7 @@ def check_plain(where: str, value: object) -> None:
 
 
 def check_depth(where: str, value: object) -> None:
-    """Walks without recursion: the depth is the stranger's choice."""
+    """Iterative, because the sender chooses the depth."""
     waiting: list[tuple[object, int]] = [(value, 1)]
     while waiting:
         inner, depth = waiting.pop()

@@ -1,4 +1,4 @@
-"""What functions and steps of other people's make, as JSON."""
+"""Converts the results of users' functions and pipeline steps to JSON."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def dumps(value: Any) -> bytes:
 
 
 def _other(value: Any) -> Any:
-    """What orjson does not know by itself; dataclasses, dates, enums and UUIDs it does."""
+    """Types that orjson does not know; it handles dataclasses, dates, enums and UUIDs."""
     if callable(dump := getattr(value, "model_dump", None)):
-        # A model of pydantic, which the domain does not know.
+        # A pydantic model, without importing pydantic here.
         return dump(mode="json")
     if isinstance(value, Decimal):
         return str(value)

@@ -1,4 +1,4 @@
-"""What a tenant may use at most, and how often."""
+"""Limits of a tenant, and the token bucket for rates."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 
 MOST = 1_000_000_000
-"""More than this is no limit any more; whoever wants none says null."""
+"""Larger values are refused; no limit at all is written as null."""
 
 _DUST = 1e-6
-"""What adding up fractions loses: whoever waited as told is let through."""
+"""Tolerance for rounding errors: a client that waited as long as it was asked to is let through."""
 
 PAYLOAD = 1024
-"""Bytes of a run's own document from which on it counts as stored: the smaller ones come too often to be added up."""
+"""A run's own document counts as stored from this many bytes on: smaller ones are too frequent to add up."""
 MOST_BYTES = 10**15
 """The same for bytes."""
 
@@ -31,16 +31,16 @@ class Limits:
     schedules: int | None = None
     """That are active or paused."""
     concurrent_runs: int | None = None
-    """Over all workers; the others wait."""
+    """Over all workers; further runs wait."""
     run_now_per_minute: int | None = None
-    """Runs that people ask for: run now, retry, replay. Of one API process."""
+    """Manual runs: run now, retry, replay. Of one API process."""
     streams: int | None = None
     """Open at once, of one API process."""
     stored_bytes: int | None = None
-    """Of schedules, their versions, and what runs were given beyond them."""
+    """Of schedules, their versions, and documents given to runs."""
 
     def but(self, own: Mapping[str, int | None]) -> Limits:
-        """These, except where a tenant has its own."""
+        """These limits, overridden by those that a tenant has of its own."""
         return replace(self, **own)
 
     def as_dict(self) -> dict[str, int | None]:
@@ -54,7 +54,7 @@ UNLIMITED = Limits()
 
 
 def read_own(where: str, raw: object) -> dict[str, int | None]:
-    """A tenant's own limits: a name that is left out follows the settings, a null lifts the limit."""
+    """A tenant's own limits: a missing name follows the settings, null removes the limit."""
     given = Fields.of(where, raw)
     own = {name: _limit(given.path(name), name, given.value(name)) for name in LIMITS if name in given.raw}
     given.asked.update(LIMITS)
@@ -63,7 +63,7 @@ def read_own(where: str, raw: object) -> dict[str, int | None]:
 
 
 def least(name: str) -> int:
-    """A rate of nothing would have no answer to "when again?", so it is at least one."""
+    """At least one: a rate of zero has no Retry-After."""
     return 1 if name in _RATES else 0
 
 
@@ -86,9 +86,9 @@ def _limit(where: str, name: str, got: object) -> int | None:
 
 @dataclass(slots=True)
 class Bucket:
-    """So many a minute: a minute's worth can be taken at once, and what was taken comes back evenly.
+    """Token bucket per minute: allows a burst of one minute's worth, and refills evenly.
 
-    `now` is any clock that never goes back, in seconds.
+    `now` is any monotonic clock, in seconds.
     """
 
     per_minute: int
@@ -100,9 +100,9 @@ class Bucket:
         return cls(per_minute, per_minute, now)
 
     def take(self, now: float, cost: int = 1) -> float | None:
-        """None when taken; otherwise the seconds after which it can be, and nothing is taken.
+        """None when taken; otherwise the seconds to wait, and nothing is taken.
 
-        What costs more than the bucket holds is let through when the bucket is full.
+        A cost above the capacity is accepted when the bucket is full.
         """
         self._refill(now)
         missing = min(cost, self.per_minute) - self.level
@@ -112,11 +112,11 @@ class Bucket:
         return None
 
     def give_back(self, cost: int) -> None:
-        """What was taken was not used."""
+        """Return tokens that were not used."""
         self.level = min(self.level + cost, float(self.per_minute))
 
     def resize(self, per_minute: int, now: float) -> None:
-        """Another limit from now on: what was taken before stays taken."""
+        """Change the limit; tokens that were taken stay taken."""
         self._refill(now)
         self.level += per_minute - self.per_minute
         self.per_minute = per_minute

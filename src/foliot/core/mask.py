@@ -1,4 +1,4 @@
-"""Where credentials stand in an action: in headers, URLs and parameters; and the action as people may see it."""
+"""Finds the credentials in an action (headers, URLs, parameters), and masks them for display."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 HIDDEN = "***"
-"""What is shown in place of what nobody may read."""
+"""Shown in place of a credential."""
 NAMED = r"[A-Za-z_][A-Za-z0-9_]{0,63}"
 TEMPLATE = re.compile(r"\{\{ *secret\.(" + NAMED + r") *\}\}")
-"""What stands for a secret in the value of a header."""
+"""The syntax of a secret in a header value."""
 
 _NAMES = (
     r"auth(?!or(?!i[sz]))|cookie|token|secret|passw|passphrase|credential|bearer|jwt"
@@ -27,7 +27,7 @@ _HEADERS = frozenset({"headers", "header", "metadata"})
 _COOKIES = frozenset({"cookies"})
 _PARAMETERS = frozenset({"params", "parameters"})
 _BODY = "body"
-"""Of a webhook: what it says is the target's own, and is shown as it was written."""
+"""Fields of a webhook whose content belongs to the target and is shown unchanged."""
 _URL = re.compile(
     r"(?i)^(?P<scheme>[a-z][a-z0-9+.-]{0,30}://)(?P<place>[^/?#\s]*)(?P<path>[^?#]*)(?P<rest>[?#].*)?$", re.DOTALL
 )
@@ -37,21 +37,21 @@ _ESCAPED = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a credential stands, and whom it is for."""
+    """The location of a credential, and the destination that it is for."""
 
     place: str
-    """As a complaint names it: `headers.Authorization`, `url?token`, `start_urls.0@`."""
+    """As errors name it: `headers.Authorization`, `url?token`, `start_urls.0@`."""
     part: str
-    """What of its place it is, wherever that stands: `?token`, `@`, `headers.authorization`."""
+    """The part of its field, independent of where that field is: `?token`, `@`, `headers.authorization`."""
     destination: str
-    """The host, service or program that it goes to."""
+    """The host, service or program that receives it."""
 
 
 Rewrite = Callable[[Spot, str], str]
 
 
 def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
-    """The action with each credential replaced by what `change` says. Templates of secrets are no credentials."""
+    """The action with each credential replaced by the result of `change`. Templates of secrets are no credentials."""
     goes_to = destination(action)
 
     def asked(spot: Spot, text: str) -> str:
@@ -66,7 +66,7 @@ def rewritten(action: Mapping[str, Any], change: Rewrite) -> dict[str, Any]:
 
 
 def destination(action: Mapping[str, Any]) -> str:
-    """Whom an action is for: the host it calls, or the service, project or task that it names."""
+    """The destination of an action: the host that it calls, or the service, project or task that it names."""
     url = action.get("url")
     if isinstance(url, str) and (found := _URL.match(url)):
         return _host(found["place"])
@@ -78,13 +78,13 @@ def destination(action: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Through one action, knowing what the nearest names around a value mean."""
+    """Walks one action, with the names that the nearest keys around a value have."""
 
     goes_to: str
     change: Rewrite
 
     def value(self, value: Any, place: str, name: str, among: re.Pattern[str] | None = None) -> Any:
-        """`among`: which names mean a credential here."""
+        """`among`: the names that mean a credential here."""
         match value:
             case Mapping():
                 inner = self._among(name, among)
@@ -145,10 +145,10 @@ def _host(place: str) -> str:
 
 
 def shown(action: Mapping[str, Any]) -> dict[str, Any]:
-    """The action as people may see it."""
+    """The action with its credentials masked."""
     return rewritten(action, lambda _, __: HIDDEN)
 
 
 def shown_text(text: str) -> str:
-    """A text as people may see it: when it is a URL, without its credentials."""
+    """The text, with its credentials masked if it is a URL."""
     return text if "://" not in text else str(_Walk("", lambda _, __: HIDDEN).value(text, "", ""))

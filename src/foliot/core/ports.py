@@ -1,4 +1,4 @@
-"""What code of every layer is given: a clock, and back-pressure."""
+"""Ports that every layer uses: the clock, and back-pressure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """What time it is. Production follows the database's clock; tests stop it."""
+    """The current time. Production follows the database's clock; tests stop it."""
 
     def now(self) -> datetime: ...
 
@@ -15,7 +15,7 @@ class Clock(Protocol):
 
 
 class Room(Protocol):
-    """Back-pressure: where an action that says much waits, so that no line has to be left out."""
+    """Back-pressure: an action that logs much waits here, so that no line has to be dropped."""
 
     async def __call__(self) -> None:
         """Returns when more lines can be taken."""
@@ -23,4 +23,4 @@ class Room(Protocol):
 
 
 async def always_room() -> None:
-    """For whoever keeps nothing."""
+    """Never waits; for callers that store no lines."""

@@ -1,4 +1,4 @@
-"""Queues: the names there are from the start, and how a name is read."""
+"""Names of queues: the built-in ones, and how a name is checked."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from foliot.core.errors import Invalid
 
 DEFAULT_QUEUE = "default"
 KNOWN_QUEUES = (DEFAULT_QUEUE, "scraping", "analysis", "monitoring", "maintenance", "manual")
-"""Those that every house has, in the order in which they are listed."""
+"""The built-in queues, in the order in which they are listed."""
 
 MAX_REASON = 500
 RULE = "must be 1 to 64 letters, digits, '_', '.' or '-'"
 
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _ALIASES = {"default_queue": DEFAULT_QUEUE}
-"""What other schedulers call the same queue."""
+"""Aliases that other schedulers use for a queue."""
 
 
 def same_queue(name: str) -> str:
-    """The one name of a queue that has two."""
+    """The canonical name of a queue."""
     return _ALIASES.get(name, name)
 
 
@@ -29,7 +29,11 @@ def is_queue(name: str) -> bool:
 
 
 def queue_name(value: object, field: str = "queue") -> str:
-    """The queue's one name, or `Invalid`."""
+    """The canonical name of a queue, or `Invalid`."""
     if not isinstance(value, str) or not is_queue(value):
         raise Invalid(field, RULE, got=value)
     return same_queue(value)
+
+
+PRIORITIES = range(1, 11)
+"""1 is the most urgent."""

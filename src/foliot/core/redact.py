@@ -1,4 +1,4 @@
-"""Takes secret values out of whatever is kept, also when somebody sent them back in other clothes."""
+"""Removes secret values from everything that is stored, also where they come back encoded."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from foliot.core.secret_names import PREFIX
 from foliot.core.unescape import undress
 
 _SHORTEST = 8
-"""Characters of an encoded form: a shorter one would be found where nobody put it."""
+"""Minimum length of an encoded form: a shorter one would match text that has nothing to do with it."""
 _STUMP = 4
-"""So many characters of a value at the end of a text that was cut are taken for its beginning."""
+"""At the end of a truncated text, this many characters of a value count as its beginning."""
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _DEPTH = 64
@@ -25,15 +25,15 @@ _DEPTH = 64
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Redactor:
-    """Knows some values in every form, the longest first."""
+    """Secret values in every encoding, the longest first."""
 
     forms: tuple[str, ...] = ()
     bare: tuple[tuple[str, str], ...] = ()
-    """(core, form) without escapes, for texts whose own were taken off; the core is what no encoder escapes."""
+    """(core, form) without escapes, to compare with unescaped text; the core is the part that no encoder escapes."""
 
     @classmethod
     def of(cls, values: Iterable[str], base: Redactor | None = None) -> Redactor:
-        """Knows these values; `base` knows others, which need not be put into their forms again."""
+        """Redacts these values, and those of `base`, whose encodings are reused."""
         each = {text for value in values for text in (value, value.removeprefix(PREFIX))}
         bare = {_bare(form) for value in each for form in _spellings(value)}
         found = {form for value in each for form in _forms(value)}
@@ -43,7 +43,7 @@ class Redactor:
         return cls(_longest_first(found), tuple((_core(form), form) for form in _longest_first(bare)))
 
     def text(self, text: str, *, cut: bool = False) -> str:
-        """The text without them; of a `cut` one, the beginning of a form at its very end goes too."""
+        """The text without the values; if it was `cut`, a partial value at its very end is removed too."""
         for form in self.forms:
             if form in text:
                 text = text.replace(form, HIDDEN)
@@ -52,7 +52,7 @@ class Redactor:
         return self._without_stump(text) if cut else text
 
     def document(self, value: Any, depth: int = _DEPTH) -> Any:
-        """A document without them, in its keys too. A mapping that says it is `truncated` has texts that were cut."""
+        """A document without the values, in its keys too. A mapping marked `truncated` has texts that were cut."""
         if not self.forms:
             return value
         match value:
@@ -74,7 +74,7 @@ class Redactor:
                 return value
 
     def _without_stump(self, text: str) -> str:
-        # A character that was cut in two is no part of any form.
+        # A character that was cut in half is part of no form.
         text = text.rstrip("\ufffd")
         for form in self.forms:
             start = text.find(form[:_STUMP], max(0, len(text) - len(form)))
@@ -117,13 +117,13 @@ def _core(form: str) -> str:
 
 
 def _spellings(value: str) -> set[str]:
-    """The value, and what it becomes when its bytes are taken for something else."""
+    """The value, and what it becomes when its bytes are decoded with another charset."""
     raw = value.encode("utf-8", "replace")
     return {value, raw.decode("latin-1"), raw.hex(), raw.hex().upper(), *_base64(raw)}
 
 
 def _forms(value: str) -> set[str]:
-    """Its spellings, and each as JSON, URLs and HTML write the value."""
+    """All spellings, each also as JSON, URLs and HTML encode it."""
     raw = value.encode("utf-8", "replace")
     percent = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in raw)
     encoded = {
@@ -139,7 +139,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _base64(raw: bytes) -> set[str]:
-    """The characters that do not depend on what stands around the value: `user:value` is encoded as one."""
+    """The base64 characters that do not depend on the surrounding bytes: `user:value` is encoded as one."""
     found: set[str] = set()
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + raw).decode().rstrip("=")

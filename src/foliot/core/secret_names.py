@@ -1,4 +1,4 @@
-"""What a named secret may look like."""
+"""Names, values and hosts of secrets: what is allowed, and where a secret may be sent."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foliot.core.mask import NAMED, TEMPLATE
 SIGNING = "webhook_signing"
 """The secret that signs webhooks."""
 OVERLAP = timedelta(hours=24)
-"""How long the version before a new one signs beside it."""
+"""How long the previous version still signs beside a new one."""
 MOST = 100
-"""Secrets of one tenant."""
+"""Limit per tenant."""
 SHORTEST = 8
-"""Characters of a value: a shorter one could not be told from ordinary text when it is to be hidden."""
+"""Minimum length of a value: a shorter one could not be told from ordinary text when it is redacted."""
 LONGEST = 8 * 1024
 """Bytes of a value."""
 SHORTEST_KEY = 16
@@ -27,7 +27,7 @@ LONGEST_HOST = 260
 PREFIX = "whsec_"
 
 _NAME = re.compile(NAMED)
-# Halves of characters count too: no header can carry them.
+# Lone surrogates count too: no header can carry them.
 _URL = re.compile(
     r"(?i)(?P<scheme>[a-z][a-z0-9+.-]*)://(?:[^/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:@]*)(?::(?P<port>[0-9]*))?(?=[/?#]|$)"
 )
@@ -44,7 +44,7 @@ def names_in(headers: Mapping[str, str]) -> set[str]:
 
 
 def is_name(text: str) -> bool:
-    """Whether a secret could be called this."""
+    """Whether a secret could have this name."""
     return _NAME.fullmatch(text) is not None
 
 
@@ -56,7 +56,7 @@ def read_name(text: str) -> str:
 
 
 def read_hosts(raw: object) -> tuple[str, ...] | None:
-    """The hosts of `{"value": …, "hosts": […]}`, each once; None when nothing is said of them."""
+    """The hosts of `{"value": …, "hosts": […]}`, without duplicates; None when the field is missing."""
     given = raw.get("hosts") if isinstance(raw, Mapping) else None
     if given is None:
         return None
@@ -81,7 +81,7 @@ def goes_to(hosts: Collection[str], url: str) -> bool:
 
 
 def read_value(name: str, raw: object) -> str:
-    """The value of `{"value": …}`, fit for a header. A complaint never repeats anything that was sent."""
+    """The value of `{"value": …}`, valid in a header. Errors never repeat anything that was sent."""
     if not isinstance(raw, Mapping) or not {"value"} <= set(raw) <= {"value", "hosts"}:
         raise Invalid("body", 'must be an object with the field "value", and "hosts" where it may go to some alone')
     value = raw["value"]

@@ -1,4 +1,4 @@
-"""Two bounded thread pools, one for requests and one for work: whatever hangs in one, the other goes on."""
+"""Two bounded thread pools, one for requests and one for work, so that blocked threads of one do not stop the other."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ T = TypeVar("T")
 
 
 class Threads:
-    """At most `size` threads of the process, each started when it is first needed."""
+    """At most `size` threads, each started when it is first needed."""
 
     def __init__(self, name: str, size: int) -> None:
         self.name, self.size = name, size
         self._pool = ThreadPoolExecutor(size, thread_name_prefix=f"foliot-{name}")
 
     async def run(self, function: Callable[P, T], /, *given: P.args, **named: P.kwargs) -> T:
-        """As `asyncio.to_thread` does, in a pool of our own: everybody shares the loop's."""
+        """Like `asyncio.to_thread`, but in a pool of our own: the loop's default pool is shared by every library."""
         copied = contextvars.copy_context()
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, lambda: copied.run(function, *given, **named))
 
 
 REQUESTS = Threads("request", 4)
-"""For what somebody waits for: pictures of time, searches in logs, checks of long bodies."""
+"""For requests with a waiting client: timelines, log searches, checks of long bodies."""
 WORK = Threads("work", 8)
-"""For what runs do, and for files that may lie on a disk which does not answer."""
+"""For actions, and for files on disks that may not respond."""

@@ -1,4 +1,4 @@
-"""How many runs of each queue ended within the last minute, counted without keeping each of them."""
+"""Counts the runs that ended within the last minute, per queue, in a ring of time slices."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 SLICE = 5
-"""Seconds that are counted together."""
+"""Length of a slice, in seconds."""
 SLICES = 60 // SLICE
 MOST_QUEUES = 100
-"""How many queues are told apart in one slice: tenants name them, and a report has an end."""
+"""How many queues a slice distinguishes: tenants choose their names, and a report must stay bounded."""
 
 
 @dataclass(slots=True)
 class Pulse:
-    """A ring of slices; what is older than a minute falls out."""
+    """A ring buffer of slices; those older than a minute are dropped."""
 
     _ring: deque[tuple[int, Counter[str]]] = field(default_factory=lambda: deque(maxlen=SLICES))
 

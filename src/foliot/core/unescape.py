@@ -1,4 +1,4 @@
-"""Reads through the escapes of JSON, URLs and HTML, however often they were laid over each other."""
+"""Decodes nested escapes of JSON, URLs and HTML, and maps positions back to the original text."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _MARKS = ("\\", "%", "&", "+")
 
 @dataclass(frozen=True, slots=True)
 class Undressed:
-    """A text without its escapes, and where each of its characters stood before."""
+    """An unescaped text, and the original position of each character."""
 
     text: str
     places: list[int]
-    """Where pieces begin in the text: either characters that were copied, or one that stood for an escape."""
+    """Where pieces begin in the text: either copied characters, or one that replaces an escape."""
     origins: list[tuple[int, int, bool]]
-    """Of each piece: where it began and ended before, and whether it was copied."""
+    """Of each piece: its original start and end, and whether it was copied."""
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where these characters stood before."""
+        """The original range of these characters."""
         return self._origin(start)[0], self._origin(end - 1)[1]
 
     def _origin(self, index: int) -> tuple[int, int]:
@@ -40,10 +40,10 @@ class Undressed:
 
 
 def undress(text: str) -> Undressed | None:
-    """None when there is nothing to see through.
+    """None when the text has no escapes.
 
     Every backslash is dropped and every plus is a space, even one that was escaped itself; a byte is the Latin-1
-    character of its number. What is compared must be undressed too.
+    character of its number. What it is compared with must be unescaped in the same way.
     """
     if not any(mark in text for mark in _MARKS):
         return None

@@ -1,4 +1,4 @@
-"""What is asked of the keyring: recognise texts it has seen, and keep values that nobody may read at rest."""
+"""The port for encryption: keyed digests, and values that are encrypted at rest."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class CannotOpen(Exception):
-    """What was sealed cannot be opened: another key, another place or a changed byte. Never says which, nor what."""
+    """Decryption failed: another key, another place or a changed byte. Never says which."""
 
     def __init__(self) -> None:
         super().__init__("a sealed value cannot be opened")
 
 
 class NotForHost(Exception):
-    """A secret may not be sent there. Names it and the hosts that it is for."""
+    """A secret may not be sent to this host. Carries its name and the hosts that it is for."""
 
     def __init__(self, name: str, hosts: Sequence[str]) -> None:
         super().__init__(f"the secret {name} is not for this host")
@@ -23,11 +23,11 @@ class NotForHost(Exception):
 
 
 class Vault(Protocol):
-    """Seals and digests by the current master key; opens and recognises by every one there is."""
+    """Encrypts and digests with the current master key; decrypts and recognises with every known one."""
 
     @property
     def current(self) -> str:
-        """The id of the key that seals and digests now."""
+        """The id of the key that encrypts and digests now."""
         ...
 
     @property
@@ -44,9 +44,9 @@ class Vault(Protocol):
         ...
 
     def seal(self, plain: bytes, *aad: str) -> tuple[str, bytes]:
-        """(key id, sealed bytes); they open only beside the same `aad`."""
+        """(key id, ciphertext); decrypts only with the same `aad`."""
         ...
 
     def open(self, key_id: str, sealed: bytes, *aad: str) -> bytes:
-        """What was sealed; `CannotOpen` when anything at all does not fit."""
+        """The plaintext; `CannotOpen` when anything does not match."""
         ...

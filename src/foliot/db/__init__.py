@@ -1,1 +1,1 @@
-"""The one transactional truth, on SQLite, PostgreSQL and MariaDB/MySQL."""
+"""Access to the database: SQLite, PostgreSQL, MariaDB and MySQL."""

@@ -1,4 +1,4 @@
-"""Copies a SQLite file while it is in use, and puts a copy back: SQLite's own online backup."""
+"""Copies a SQLite file while it is in use, and restores a copy, by SQLite's online backup."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from foliot.core.errors import Conflict, Unavailable
 from foliot.db.file_lock import make_private
 
 COMPANIONS = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a file; left behind, it would be applied to whatever file takes that name next."""
+"""Files that SQLite keeps beside a database; left over, they would be applied to the next file of that name."""
 
 
 def copy(source: Path, target: Path) -> None:
-    """The source as it is at one moment, whoever writes to it meanwhile: whole on the disk, or not there at all."""
+    """A consistent copy during concurrent writes: complete on disk, or not there at all."""
     if target.exists():
         raise Conflict(f"{target} is there already: name a file that is not")
     partial = target.with_name(f"{target.name}.partial")
     try:
         partial.unlink(missing_ok=True)
         make_private(partial)
-        # All pages in one step: readers do not hold writers up, and a copy in several would begin anew at each write.
+        # All pages in one step: readers do not block writers, and a copy in several steps would restart at each write.
         with closing(_opened(source)) as reader, closing(sqlite3.connect(partial)) as writer:
             reader.backup(writer)
-            # One file, that can be carried away by itself.
+            # A single file, without a write-ahead log beside it.
             writer.execute("PRAGMA journal_mode=DELETE")
             [(said,)] = writer.execute("PRAGMA quick_check(1)").fetchall()
             if said != "ok":
@@ -43,7 +43,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def keep(database: Path, revision: str) -> Path:
-    """A copy beside the file, named for the revision it is at; earlier ones stay."""
+    """A copy beside the file, named for its revision; earlier ones are kept."""
     name = f"{database.name}.revision-{revision}"
     named = (database.with_name(name if n == 1 else f"{name}.{n}") for n in count(1))
     target = next(path for path in named if not path.exists())
@@ -52,7 +52,7 @@ def keep(database: Path, revision: str) -> Path:
 
 
 def revision_of(file: Path) -> str:
-    """The revision of a copy; `Conflict` when it is no whole database of Foliot's."""
+    """The revision of a copy; `Conflict` when it is not a complete database of Foliot's."""
     try:
         with closing(_opened(file)) as reader:
             found = reader.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -65,7 +65,7 @@ def revision_of(file: Path) -> str:
 
 
 def restore(file: Path, database: Path, *, replace: bool) -> Path | None:
-    """Make the file the database. One that is there is kept beside it, if it may be replaced at all; answers where."""
+    """Replace the database by the copy. An existing one is kept beside it, if it may be replaced; returns its path."""
     kept = None
     if database.exists():
         if not replace:
@@ -84,7 +84,7 @@ def restore(file: Path, database: Path, *, replace: bool) -> Path | None:
 
 
 def _opened(file: Path) -> sqlite3.Connection:
-    """A file that exists: SQLite would make a new one of any other name."""
+    """An existing file: SQLite would create a new one."""
     return sqlite3.connect(f"file:{quote(str(file.absolute()))}?mode=rw", uri=True, timeout=5)
 
 

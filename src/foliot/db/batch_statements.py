@@ -1,4 +1,4 @@
-"""The texts of statements that write a whole batch, and the values as each driver wants them."""
+"""Statement texts that write a whole batch, and the values in the form that each driver takes."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from sqlalchemy import BigInteger, Boolean, Integer, SmallInteger, Table
 from foliot.db.columns import Document, Moment, moment_out
 
 Columns = Mapping[str, Any]
-"""Values by column: the shape in which a whole batch travels."""
+"""Values by column: a batch is passed column by column."""
 
 SMALL = 8
-"""Batches below this are sent as they are: fewer texts to plan."""
+"""Smaller batches are sent as they are: fewer statement texts to plan."""
 
 
 KEEPS = "keeps"
-"""Under this name a table says what it keeps of itself."""
+"""The key in a table's `info` under which it declares its previous values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keeps:
-    """What a row keeps of what it said before: whoever writes the columns that are watched need not read them first."""
+    """Columns that keep previous values, so that a writer of the watched columns need not read them first."""
 
     once: str
-    """There is nothing to keep before this column has a value."""
+    """Nothing is kept before this column has a value."""
     watched: tuple[str, ...]
     kept: Mapping[str, str]
-    """Which column is kept in which, as soon as one that is watched gets another value."""
+    """Source and destination columns, copied as soon as a watched column changes."""
 
 
 def _keeping(table: Table, told: Mapping[str, str], row: str, unlike: str) -> list[str]:
-    """The assignments that keep it. They stand before the others: MariaDB may assign from left to right."""
+    """The assignments that do so. They come first: MariaDB may assign from left to right."""
     keeps: Keeps | None = table.info.get(KEEPS)
     if keeps is None or not told.keys() >= set(keeps.watched):
         return []
@@ -62,11 +62,11 @@ def _pg_type(table: Table, name: str) -> str:
 
 
 def alike(lists: Sequence[list[Any]]) -> tuple[bool, ...]:
-    """Which columns hold one value throughout: it travels once instead of a thousand times."""
+    """Columns with one value throughout the batch: it is sent once instead of a thousand times."""
     count = len(lists[0])
     if count < SMALL:
         return (False,) * len(lists)
-    # Identity is compared first, so this costs next to nothing for values that are the same object.
+    # Identity is compared first, so values that are the same object cost next to nothing.
     return tuple(values.count(values[0]) == count for values in lists)
 
 
@@ -123,7 +123,7 @@ def pg_insert(table: Table, names: tuple[str, ...], alike: tuple[bool, ...], con
 
 @lru_cache(maxsize=256)
 def pg_insert_new(table: Table, names: tuple[str, ...], mark: str) -> str:
-    """Answers the column `mark` of those rows that were not there."""
+    """Returns the column `mark` of the rows that were inserted."""
     return f"{pg_insert(table, names, (False,) * len(names), 'ignore')} RETURNING {mark}"
 
 
@@ -154,14 +154,14 @@ def pg_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...], alik
 
 
 Shape = tuple[Table, tuple[str, ...], tuple[str, ...], tuple[bool, ...]]
-"""What a batch statement's text depends on: its table, keys, values, and which columns hold one value throughout."""
+"""The cache key of a batch statement's text: table, keys, values, and which columns are constant."""
 
 
 @lru_cache(maxsize=256)
 def pg_update_and_insert(moved: Shape, made: Shape) -> str:
-    """Both in one statement, the second only if the first found as many rows as the last parameter says.
+    """Both in one statement, the second only if the first matched as many rows as the last parameter says.
 
-    Answers how many it found.
+    Returns how many it matched.
     """
     table, keys, values, same = moved
     other, _, names, same_there = made
@@ -212,7 +212,7 @@ def lite_insert(table: Table, names: tuple[str, ...], conflict: str) -> str:
 
 @lru_cache(maxsize=256)
 def lite_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -> str:
-    # Numbered: a value may be told twice.
+    # Numbered: a value may occur twice.
     told = {name: f"?{at}" for at, name in enumerate(values, 1)}
     keeping = _keeping(table, told, "", "{0} IS NOT {1}")
     assign = ", ".join([*keeping, *(f"{name} = {one}" for name, one in told.items())])
@@ -230,7 +230,7 @@ def maria_update(table: Table, keys: tuple[str, ...], values: tuple[str, ...]) -
     assign = ", ".join([*keeping, *(f"t.{name} = {one}" for name, one in told.items())])
     batch = f"JSON_TABLE(%s, '$[*]' COLUMNS ({made})) d"
     if keys[0] == next(iter(table.primary_key)).name:
-        # The batch leads and the key finds each row: beginning with a table that is small would lock all of its rows.
+        # The batch drives the join and the key finds each row: starting with a small table would lock all of its rows.
         both = f"{batch} STRAIGHT_JOIN {table.name} t FORCE INDEX (PRIMARY)"
     else:
         both = f"{table.name} t JOIN {batch}"
@@ -257,7 +257,7 @@ def converted(dialect: str, table: Table, columns: Columns) -> list[list[Any]]:
 
 
 def _convert(dialect: str, kind: Any, values: Sequence[Any]) -> list[Any]:
-    """Driver values for a whole column; what the driver takes as it is stays as it is."""
+    """Driver values for a whole column; values that the driver accepts are passed through."""
     if isinstance(kind, Moment) and dialect != "postgresql":
         form = "sqlite" if dialect == "json" else dialect
         return [None if value is None else moment_out(form, value) for value in values]

@@ -1,4 +1,4 @@
-"""The clock of production: monotonic, with an offset to the database that is measured now and then."""
+"""The production clock: monotonic, with a measured offset to the database's clock."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 
 def wall() -> datetime:
-    """The system's clock, which may step; only a starting point, and the truth where the database has no clock."""
+    """The system's clock, which may step: a starting point, and authoritative where the database has no clock."""
     return datetime.now(UTC)  # noqa: TID251 -- the one place that asks the system
 
 
 class StoreClock:
-    """Between two measurements only the monotonic clock counts, so that no step of the system's clock is seen."""
+    """Between two measurements only the monotonic clock counts, so that steps of the system's clock have no effect."""
 
     def __init__(self) -> None:
         self._moment = wall()
@@ -28,6 +28,6 @@ class StoreClock:
         self._moment, self._monotonic = moment, monotonic
 
     def suspended(self) -> float:
-        """For how many seconds this machine has slept since it started; 0 where the system does not tell."""
+        """How many seconds this machine was suspended since it started; 0 where the system does not report it."""
         boot = getattr(time, "CLOCK_BOOTTIME", None)
         return 0.0 if boot is None else time.clock_gettime(boot) - time.monotonic()

@@ -11,7 +11,7 @@ from sqlalchemy.dialects import mysql, postgresql
 
 
 class Moment(types.TypeDecorator[datetime]):
-    """A point in time: aware UTC in Python, whatever the database calls it; microseconds kept."""
+    """A point in time: aware UTC in Python on every database; microseconds kept."""
 
     impl = String(26)
     cache_ok = True
@@ -45,11 +45,11 @@ def moment_out(dialect: str, value: datetime) -> Any:
 
 
 class Damaged(dict[str, Any]):
-    """What stands in for a document that somebody broke: shown to people, and never performed."""
+    """Placeholder for a document that cannot be decoded: shown to people, and never performed."""
 
 
 class Document(types.TypeDecorator[Any]):
-    """JSON kept as text, so that it reads the same on every database."""
+    """JSON stored as text, so that it reads the same on every database."""
 
     impl = Text
     cache_ok = True
@@ -68,7 +68,7 @@ class Document(types.TypeDecorator[Any]):
         try:
             return orjson.loads(value)
         except ValueError:
-            # One row that cannot be read must not stop whoever reads its neighbours too.
+            # One row that cannot be decoded must not fail a query that reads others too.
             return Damaged(damaged=value[:200])
 
 

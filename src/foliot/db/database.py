@@ -1,4 +1,4 @@
-"""Opens the database and hands out transactions."""
+"""Connections to the database, and its transactions."""
 
 from __future__ import annotations
 
@@ -14,42 +14,41 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, NotSupportedEr
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.core.errors import Cause, Contended, Unavailable
+from foliot.core.errors import Cause, Contended, Refusal, Unavailable
 from foliot.db.dialects import DIALECTS, Dialect, Engines
 from foliot.db.refusals import Refusals, cause_of
 from foliot.db.sealer import Sealer
 from foliot.db.transaction import Transaction
-from foliot.engine.model.stall import Refusal
 
 POOL = 8
 
 _OUR_FAULT = (IntegrityError, ProgrammingError, DataError, NotSupportedError)
 
 _BROKEN_CHECKS = frozenset({4025, 3819})
-"""What MariaDB and MySQL answer to a broken CHECK; their driver takes it for trouble with the connection."""
+"""The error of MariaDB and MySQL for a violated CHECK, which their driver reports as a connection problem."""
 
 _UNDONE = frozenset({"40001", "40P01", "55P03", 1205, 1213})
-"""Deadlocks, failed serialisations, and locks not given in time: nothing has happened, and asking again is safe."""
+"""Deadlocks, serialisation failures and lock timeouts: nothing was written, and retrying is safe."""
 
 _UNDONE_FOR_ANOTHER = "the database undid this for another's sake"
 
 
 @dataclass(slots=True)
 class Database:
-    """The store. `bind_clock` makes the caller's clock decide instead of the database's, for tests that stop time."""
+    """The database. `bind_clock`: the caller's clock decides instead of the database's, for tests that stop time."""
 
     url: str
     pool: int = POOL
     bind_clock: bool = False
     sealer: Sealer | None = None
-    """Keeps credentials sealed; a store without one keeps what it is given, for whoever only looks after it."""
+    """Encrypts credentials; without one they are stored as given, for maintenance commands."""
     caches: dict[type[Any], Any] = field(default_factory=dict, repr=False)
-    """What modules keep in memory for this database, one of each type."""
+    """In-memory caches of modules for this database, one of each type."""
     dialect: Dialect = field(init=False)
     engines: Engines = field(init=False)
     _writer: asyncio.Lock | None = field(init=False, default=None)
     _walled: bool | None = field(init=False, default=None)
-    """Whether the database itself keeps tenants apart; asked once."""
+    """Whether row-level security is active; queried once."""
     _refusals: Refusals = field(init=False, default_factory=Refusals)
 
     def __post_init__(self) -> None:
@@ -60,7 +59,7 @@ class Database:
 
     @asynccontextmanager
     async def begin(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
-        """A transaction that writes; where there is one writer, the next one waits its turn."""
+        """A write transaction; on a database with a single writer, the next one waits."""
         if self._writer is None:
             async with self._noted(writes=True), _translated(), self.engines.write.begin() as conn:
                 await self._confine(conn, tenant_id)
@@ -71,7 +70,7 @@ class Database:
 
     @asynccontextmanager
     async def read(self, tenant_id: str | None = None) -> AsyncIterator[Transaction]:
-        """One consistent look."""
+        """A read transaction with a consistent snapshot."""
         if self.engines.read is self.engines.write and self._writer is not None:
             async with self.begin() as tx:
                 yield tx
@@ -82,7 +81,7 @@ class Database:
 
     @asynccontextmanager
     async def glance(self) -> AsyncIterator[Transaction]:
-        """A look without a transaction around it, which spares two round trips."""
+        """A read without a transaction, which saves two round trips."""
         if self.engines.single_writer:
             async with self.read() as tx:
                 yield tx
@@ -92,7 +91,7 @@ class Database:
             yield self._transaction(conn)
 
     def refusal(self) -> Refusal | None:
-        """What the database refuses this process now; known without asking it."""
+        """What the database refuses this process now, from memory."""
         return self._refusals.standing(time.monotonic())
 
     @asynccontextmanager
@@ -107,7 +106,7 @@ class Database:
             raise
 
     async def walled(self) -> bool:
-        """Whether the database itself keeps tenants apart."""
+        """Whether row-level security is active."""
         async with _translated(), self.engines.read.connect() as conn:
             return await self.dialect.walled(conn)
 
@@ -130,7 +129,7 @@ class Database:
 
 @asynccontextmanager
 async def _translated() -> AsyncIterator[None]:
-    """A database that is away, overloaded or broke a deadlock is `Unavailable`; a wrong statement is a bug."""
+    """A database that is away, overloaded or broke a deadlock raises `Unavailable`; a wrong statement is a bug."""
     try:
         yield
     except _OUR_FAULT:
@@ -140,7 +139,7 @@ async def _translated() -> AsyncIterator[None]:
         if codes & _BROKEN_CHECKS and error.orig is not None:
             raise IntegrityError(error.statement, error.params, error.orig) from error
         if isinstance(getattr(error.orig, "__cause__", None), ValueError | TypeError):
-            # The driver refused our own values: waiting will not mend that.
+            # The driver rejected our own values: retrying does not help.
             raise
         if codes & _UNDONE:
             raise Contended(f"{_UNDONE_FOR_ANOTHER}: {_brief(error)}", told=_UNDONE_FOR_ANOTHER) from error

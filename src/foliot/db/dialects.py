@@ -61,21 +61,21 @@ Batch = tuple[Table, Columns]
 
 STATEMENT_TIMEOUT = 10
 IDLE_WRITER = 2
-"""A frozen process must not hide the rows it locked."""
+"""Timeout of an idle transaction: a suspended process must not keep rows locked."""
 LOCK_WAIT = 1
-"""Less than that: who waits for a frozen process gives its own rows up first, so that no two such waits add up."""
+"""Lock timeout, shorter than the above: waiting for a suspended process ends before one's own rows block others."""
 IDLE_READER = 60
-"""Whoever only looks locks nothing, and may think between two looks."""
+"""Read-only transactions lock nothing, and may be idle longer."""
 MARIA_ROWS = 2000
-"""In one statement: the driver writes the values into its text, which takes its time."""
+"""Rows per statement: the driver formats the values into its text, which takes time."""
 DISCREET = {"hide_parameters": True}
-"""What a failed statement was to write is no business of whoever reads the log."""
+"""The values of a failed statement do not belong in the log."""
 CONNECT_TIMEOUT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """Where writes and reads go; the same engine unless the database has a single writer."""
+    """Engines for writing and reading; the same one unless the database has a single writer."""
 
     write: AsyncEngine
     read: AsyncEngine
@@ -83,25 +83,25 @@ class Engines:
 
 
 class Dialect(ABC):
-    """The answers, as most databases give them."""
+    """Common answers of most databases."""
 
     name = ""
     partial = True
-    """Whether an index can know some rows alone."""
+    """Whether partial indexes are supported."""
 
     @abstractmethod
     def engines(self, url: str, pool: int) -> Engines: ...
 
     @abstractmethod
     def now(self) -> ColumnElement[datetime] | None:
-        """The database's own clock; None where the caller's clock is as good."""
+        """The database's own clock; None where the caller's clock is equivalent."""
 
     @abstractmethod
     def later(self) -> ColumnElement[datetime]:
-        """The database's clock, moved by the parameter `b_micros`."""
+        """The database's clock, shifted by the parameter `b_micros`."""
 
     def lock(self, query: S, *, skip: bool = False) -> S:
-        """Lock what the query reads; rows that another holds are waited for, or skipped."""
+        """Lock the rows that the query reads; rows locked by others are waited for, or skipped."""
         return query.with_for_update(skip_locked=skip)
 
     def among(self, column: ColumnElement[str], values: Collection[str]) -> ColumnElement[bool]:
@@ -113,23 +113,23 @@ class Dialect(ABC):
         return column.in_(bindparam(name, expanding=True))
 
     async def walled(self, conn: AsyncConnection) -> bool:
-        """Whether this database keeps tenants apart by itself."""
+        """Whether this database supports row-level security."""
         return False
 
     async def confine(self, conn: AsyncConnection, tenant_id: str) -> None:
-        """Show and take the rows of one tenant alone, until this transaction ends."""
+        """Restrict this transaction to the rows of one tenant."""
         raise RuntimeError(f"{self.name} has no wall to stay behind: nobody may rely on one")
 
     @abstractmethod
     async def insert(self, conn: AsyncConnection, table: Table, columns: Columns, *, conflict: str = "") -> None:
-        """Insert a batch with one statement. `conflict` is a name in `bulk.py`; "" raises."""
+        """Insert a batch with one statement. `conflict` is a name in `batch_statements.py`; "" raises."""
 
     @abstractmethod
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
         """Update a batch with one statement where all keys match; returns how many rows did."""
 
     async def update_and_insert(self, conn: AsyncConnection, moved: Change, made: tuple[Table, Columns]) -> int:
-        """One batch updated, and, when each of its rows was there, another inserted; returns how many were there."""
+        """Update one batch and, when all of its rows matched, insert another; returns how many matched."""
         table, keys, values = moved
         found = await self.update(conn, table, keys, values)
         if found == len(next(iter(keys.values()))):
@@ -137,14 +137,14 @@ class Dialect(ABC):
         return found
 
     async def insert_both(self, conn: AsyncConnection, one: Batch, other: Batch) -> None:
-        """Two batches, by one statement where the database can."""
+        """Two batches, in one statement where the database can."""
         await self.insert(conn, *one)
         await self.insert(conn, *other)
 
     async def insert_new(self, conn: AsyncConnection, table: Table, columns: Columns, mark: str) -> set[str]:
-        """Insert those whose key nobody has; answers their values of the column `mark`, which is each row's own.
+        """Insert rows with new keys; returns their values of the column `mark`, which is unique per row.
 
-        Waits for whoever inserted the same key and has not committed yet.
+        Waits for a concurrent transaction that inserted the same key.
         """
         await self.insert(conn, table, columns, conflict="ignore")
         found = [self.among(column, sorted(set(columns[column.name]))) for column in table.primary_key]
@@ -152,7 +152,7 @@ class Dialect(ABC):
         return set((await conn.execute(query)).scalars())
 
     async def change(self, conn: AsyncConnection, changes: Sequence[Change]) -> None:
-        """Several batches whose rows are locked already, none of which looks at another's."""
+        """Several batches of rows that are locked already and do not depend on each other."""
         for table, keys, values in changes:
             await (self.update(conn, table, keys, values) if keys else self.insert(conn, table, values))
 
@@ -160,11 +160,11 @@ class Dialect(ABC):
         return func.least(one, other, type_=Moment())
 
     def begun(self) -> ColumnElement[datetime] | None:
-        """The database's clock as it stood when the statement began, which an index can be searched by."""
+        """The database's clock at the start of the statement, which an index can be searched by."""
         return self.now()
 
 
-# Taken only where the wall stands: a role without policies would see every tenant.
+# Only where row-level security is active: a role without policies would see every tenant.
 _WALLED = """SELECT pg_has_role(oid, 'MEMBER') AND EXISTS (
   SELECT 1 FROM pg_policies WHERE policyname = 'tenant' AND tablename = 'schedules' AND schemaname = current_schema()
 ) FROM pg_roles WHERE rolname = 'foliot_tenant'"""
@@ -182,7 +182,7 @@ class PostgreSQL(Dialect):
                 "application_name": "foliot",
                 "timezone": "UTC",
                 "jit": "off",
-                # A plan made while a table was empty would be kept, and read the whole of it when it is full.
+                # A plan made while a table was empty would be kept, and scan the whole table when it is full.
                 "plan_cache_mode": "force_custom_plan",
                 "random_page_cost": "1.1",
                 "statement_timeout": f"{STATEMENT_TIMEOUT}s",
@@ -225,7 +225,7 @@ class PostgreSQL(Dialect):
 
     async def update(self, conn: AsyncConnection, table: Table, keys: Columns, values: Columns) -> int:
         found, lists = converted("postgresql", table, keys), converted("postgresql", table, values)
-        # Keys stay arrays: a constant beside them invites a plan that begins with it and reads the whole table.
+        # Keys stay arrays: a constant beside them invites a plan that starts with it and scans the whole table.
         same = (False,) * len(found) + alike(lists)
         sql = pg_update(table, tuple(keys), tuple(values), same)
         return (await conn.exec_driver_sql(sql, sent(found + lists, same))).rowcount
@@ -340,7 +340,7 @@ class MariaDB(Dialect):
     async def _insert(
         self, conn: AsyncConnection, table: Table, names: tuple[str, ...], made: list[Any], conflict: str
     ) -> None:
-        # The driver would split a large executemany; one statement with all the rows is what is wanted.
+        # The driver would split a large executemany; one statement with all rows is wanted.
         marks = ", ".join(["(" + ", ".join(["%s"] * len(names)) + ")"] * len(made))
         sql = f"INSERT INTO {table.name} ({joined(names)}) VALUES {marks}{conflict}"  # noqa: S608 -- names are ours
         await conn.exec_driver_sql(sql, tuple(value for row in made for value in row))
@@ -373,7 +373,7 @@ def _prepare_sqlite(engine: AsyncEngine, begin: str) -> None:
     def prepare(connection: Any, _record: Any) -> None:
         # The driver's own implicit BEGIN is deferred, and would let two writers deadlock.
         connection.isolation_level = None
-        # Its own knows no letters but those of ASCII, and would not find `Ä` by `ä`.
+        # SQLite's own knows ASCII only, and would not find `Ä` by `ä`.
         connection.create_function("lower", 1, _lower, deterministic=True)
         cursor = connection.cursor()
         for pragma in (

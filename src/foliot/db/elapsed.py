@@ -1,4 +1,4 @@
-"""Milliseconds between two moments, in whole ones, on every database."""
+"""SQL expression for the milliseconds between two moments, on every database."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 
 class Elapsed(FunctionElement[int]):
-    """`Elapsed(start, end)`: how long it took from one to the other."""
+    """`Elapsed(start, end)`: the duration from one to the other."""
 
     name = "elapsed"
     type = BigInteger()
@@ -25,7 +25,7 @@ def _postgresql(element: Any, compiler: Any, **options: Any) -> str:
 
 @compiles(Elapsed, "sqlite")
 def _sqlite(element: Any, compiler: Any, **options: Any) -> str:
-    # Counted on the text itself: SQLite's own dates are rounded, up into the next second too.
+    # Computed on the text itself: SQLite's own date functions round, also up into the next second.
     start, end = (compiler.process(one, **options) for one in element.clauses)
     seconds = f"strftime('%s', substr({end}, 1, 19)) - strftime('%s', substr({start}, 1, 19))"
     return f"((({seconds}) * 1000000 + substr({end}, 21, 6) - substr({start}, 21, 6)) / 1000)"
@@ -39,6 +39,6 @@ def _mariadb(element: Any, compiler: Any, **options: Any) -> str:
 
 
 def two_digits(milliseconds: ColumnElement[int]) -> ColumnElement[int]:
-    """Cut to two digits, so that a million durations become a few hundred; people read no more of them."""
+    """Truncated to two significant digits, so that a million durations become a few hundred groups."""
     steps = [(milliseconds < 10 ** (power + 2), milliseconds // 10**power * 10**power) for power in range(1, 9)]
     return case((milliseconds < 100, milliseconds), *steps, else_=milliseconds // 10**9 * 10**9)

@@ -1,4 +1,4 @@
-"""A SQLite file: its owner's alone, and one engine's at a time: the lock that a second `foliot up` meets."""
+"""Permissions and the lock of a SQLite file: only one process may run the engine on it."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from foliot.core.errors import Conflict
 
 
 def make_private(database: Path | None) -> None:
-    """A place for the database that nobody else on this machine can read; what exists stays as it is."""
+    """A directory for the database that no other user can read; what exists stays as it is."""
     if database is None:
         return
     database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    # The directory may have been there before, open to all. What SQLite puts beside the file takes its mode.
+    # The directory may have existed before, open to all. What SQLite puts beside the file takes its mode.
     with suppress(FileExistsError):
         os.close(os.open(database, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
 @contextmanager
 def only_one(database: Path | None) -> Iterator[None]:
-    """Hold the lock beside the database file; `Conflict` names the process that has it. None: nothing to lock.
+    """Hold the lock beside the database file; `Conflict` names the process that holds it. None: nothing to lock.
 
-    The kernel releases it when the process ends, however it ends; the file stays and means nothing by itself.
+    The kernel releases it when the process ends, however it ends; the file remains, without meaning.
     """
     if database is None:
         yield

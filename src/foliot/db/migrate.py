@@ -1,4 +1,4 @@
-"""Brings a database to the newest revision, one process at a time."""
+"""Migrates a database to the newest revision, one process at a time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foliot.db import backup
 from foliot.db.row_level_security import raise_wall
 
 NEWEST = "0021"
-"""The last revision of `migrations/versions`; a test keeps the two in step, so that a start need not load Alembic."""
+"""The last revision of `migrations/versions`; a test keeps the two in step, so that a start need not import Alembic."""
 
 log = structlog.get_logger("foliot.db")
 
@@ -55,7 +55,7 @@ async def migrate(url: str) -> tuple[str | None, str]:
 
 
 def refuse_newer(found: str | None, what: str = "the database") -> None:
-    """A database that a newer Foliot has migrated: there is no way back but a copy, so say which ways there are."""
+    """A database that a newer Foliot has migrated: only a copy leads back, so the error names the options."""
     if found is not None and found > NEWEST:
         raise Conflict(
             f"{what} is at revision {found}, which a newer Foliot made; this one ({__version__}) knows none after "
@@ -64,7 +64,7 @@ def refuse_newer(found: str | None, what: str = "the database") -> None:
 
 
 async def _keep(engine: AsyncEngine, before: str | None) -> None:
-    """SQLite's file as it was: a migration that goes wrong, or a version that does, costs nothing."""
+    """A copy of the SQLite file, so that a failed migration or version can be undone."""
     file = engine.url.database
     if before is not None and engine.dialect.name == "sqlite" and file and file != ":memory:":
         kept = await WORK.run(backup.keep, Path(file), before)
@@ -78,7 +78,7 @@ async def current(url: str) -> str | None:
 
 
 async def current_on(conn: AsyncConnection) -> str | None:
-    """The same, on a connection that is open already."""
+    """The same, on an open connection."""
     return await conn.run_sync(_current)
 
 
@@ -114,11 +114,11 @@ def _upgrade(conn: Connection) -> None:
 
 
 _MADE: list[str] = []
-"""What the migrations make of an empty SQLite, written down by the first that asked: reading it is far quicker."""
+"""The schema of an empty SQLite after all migrations, cached by the first caller: executing it is far quicker."""
 
 
 async def create(conn: AsyncConnection) -> None:
-    """Migrate on this very connection, for a database that lives in memory."""
+    """Migrate on this connection, for a database in memory."""
     driver: Any = (await conn.get_raw_connection()).driver_connection
     if _MADE:
         await driver.executescript("\n".join(_MADE))

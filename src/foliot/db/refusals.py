@@ -1,15 +1,14 @@
-"""Why a database says no: what each driver reports of a full disk, a read-only server, a lock, or silence."""
+"""Classifies why a database refuses: a full disk, a read-only server, a lock, or no answer, by each driver's errors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.core.errors import Cause
-from foliot.engine.model.stall import Refusal
+from foliot.core.errors import Cause, Refusal
 
 LULL = 10.0
-"""Seconds without another refusal after which the last one is over; whoever reports is refused more often than that."""
+"""A refusal is over after this many seconds without another; actors that report are refused more often than that."""
 
 _SQLITE = {
     "SQLITE_FULL": Cause.DISK_FULL,
@@ -39,15 +38,15 @@ _MARIADB = {
     3024: Cause.BUSY,
 }
 _FULL = "error 28 "
-"""MariaDB's engines pass on what the system says when there is no room (ENOSPC), under numbers of their own."""
+"""MariaDB's engines pass on the system's ENOSPC under numbers of their own."""
 
 
 def cause_of(error: Any) -> Cause:
-    """By the driver's own error, never by words that a translation changes, where the driver tells more than words."""
+    """By the driver's error code where there is one, never by words that a translation changes."""
     cause = getattr(error, "orig", None) or error
     name = getattr(cause, "sqlite_errorname", None)
     if isinstance(name, str):
-        # An extended code, such as SQLITE_READONLY_DBMOVED, begins with its plain one.
+        # An extended code, such as SQLITE_READONLY_DBMOVED, begins with the name of its primary one.
         return _SQLITE.get("_".join(name.split("_")[:2]), Cause.AWAY)
     state = getattr(cause, "sqlstate", None)
     if isinstance(state, str) and state in _POSTGRESQL:
@@ -62,7 +61,7 @@ def cause_of(error: Any) -> Cause:
 
 @dataclass(slots=True)
 class Refusals:
-    """What this process was refused lately. It needs no store to remember it."""
+    """The recent refusals of this process, remembered in memory."""
 
     _write: Refusal | None = None
     _read: Refusal | None = None
@@ -77,7 +76,7 @@ class Refusals:
             self._read = made
 
     def standing(self, at: float) -> Refusal | None:
-        """The one that goes on; that nothing can be read weighs more."""
+        """The current refusal; failed reads take precedence."""
         for found in (self._read, self._write):
             if found is not None and at - found.last <= LULL:
                 return found

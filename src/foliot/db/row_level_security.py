@@ -1,4 +1,4 @@
-"""Row-level security on PostgreSQL: a transaction that took the role sees one tenant's rows, whatever it asks."""
+"""Row-level security on PostgreSQL: a transaction that took the role sees only its tenant's rows."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ IS_OURS = f"SELECT pg_has_role(oid, 'MEMBER') FROM pg_roles WHERE rolname = '{RO
 
 EVERYTHING = "SELECT, INSERT, UPDATE, DELETE"
 LESS = {"turns": "SELECT, INSERT, UPDATE", "trail": "SELECT, INSERT", "trail_heads": "SELECT", "tenants": "SELECT"}
-"""Where a confined transaction may do less."""
+"""Tables on which a confined transaction has fewer rights."""
 HOUSE_WIDE = {"tallies": "SELECT, INSERT, UPDATE", "queues": "SELECT"}
-"""Tables without tenants that a confined transaction needs; no door shows their rows to one."""
+"""Tables without tenants that a confined transaction needs; no interface shows their rows to a tenant."""
 
-# The role belongs to the whole server: another database of it, or another process, may have made it first.
+# The role belongs to the whole server: another database or process may have created it first.
 _MAKE_ROLE = f"""
 DO $$ BEGIN
   IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}') THEN
@@ -40,7 +40,7 @@ log = logging.getLogger("foliot.db")
 
 
 async def raise_wall(conn: AsyncConnection) -> bool:
-    """Build what is missing of it; False when this user may not. Safe to repeat: every migration ends with it."""
+    """Create what is missing; False when this user may not. Safe to repeat: every migration ends with it."""
     for _ in range(2):
         if not (await conn.exec_driver_sql(IS_OURS)).scalar():
             await conn.exec_driver_sql(_MAKE_ROLE)
@@ -63,7 +63,7 @@ def _around(table: str, verbs: str) -> list[str]:
     return [
         f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
         f"DROP POLICY IF EXISTS house ON {table}",
-        # Whoever did not take the role, the engine first of all, sees everything.
+        # Connections that did not take the role, such as the engine's, see everything.
         f"CREATE POLICY house ON {table} USING (current_user <> '{ROLE}')",
         f"CREATE POLICY tenant ON {table} TO {ROLE} USING ({_OURS}) WITH CHECK ({_OURS})",
         f"GRANT {verbs} ON {table} TO {ROLE}",

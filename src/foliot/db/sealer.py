@@ -1,7 +1,7 @@
-"""Seals the credentials of an action on their way into the database, and opens them for whoever performs it.
+"""Encrypts the credentials of an action when it is written, and decrypts them for the worker that performs it.
 
-Each is sealed to its tenant and destination: moved to another tenant's row, or to an action that goes elsewhere, it
-does not open.
+Each is bound to its tenant and destination: copied to another tenant's row, or to an action with another destination,
+it does not decrypt.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ PURPOSE = "credential"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """An action as it is performed; `hidden` is what must not be repeated."""
+    """An action as it is performed; `hidden` are the values to redact."""
 
     action: Mapping[str, Any]
     hidden: tuple[str, ...] = ()
     locked: bool = False
-    """Whether one of its credentials cannot be opened."""
+    """Whether one of its credentials cannot be decrypted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sealer:
-    """Without a vault nothing is sealed, and so nothing is taken that would have to be."""
+    """Without a vault nothing is encrypted, and credentials that would have to be are refused."""
 
     vault: Vault | None
 
     def seal(self, tenant_id: str, action: Mapping[str, Any], *, patch: bool = False) -> dict[str, Any]:
-        """What is sealed already stays as it is. A `patch` may say `***` of what it leaves alone."""
+        """Encrypted values stay as they are. A `patch` may contain `***` for values that it does not change."""
 
         def sealed(spot: Spot, text: str) -> str:
             if SEALED.fullmatch(text) or (patch and text == HIDDEN):
@@ -54,7 +54,7 @@ class Sealer:
         return rewritten(action, sealed)
 
     def stale(self, tenant_id: str, action: Mapping[str, Any]) -> Opened | None:
-        """The action, opened, when something in it is not sealed by the newest key; else None."""
+        """The action, decrypted, when something in it is not encrypted with the newest key; else None."""
         fresh = True
 
         def look(_: Spot, text: str) -> str:
@@ -67,7 +67,7 @@ class Sealer:
         return None if fresh else self.open(tenant_id, action)
 
     def open(self, tenant_id: str, action: Mapping[str, Any]) -> Opened:
-        """The action with its credentials in place. What an older version left unsealed is hidden all the same."""
+        """The action with its credentials in place. Plaintext that an older version left is redacted all the same."""
         hidden: list[str] = []
 
         def opened(spot: Spot, text: str) -> str:

@@ -12,19 +12,21 @@ from datetime import datetime, timedelta
 
 from foliot.core.document import rfc3339
 from foliot.engine.model.breaker import Breaker, BreakerState
+from foliot.engine.model.run import is_test
 from foliot.engine.model.views import Claimed, Wait
 from foliot.engine.ports import Target
 from foliot.engine.slots import Slots
-from foliot.features.endpoints.model import is_test
 
 QUICK = 0.25
 """Seconds: to a target whose oldest attempt has waited shorter, others follow so soon that they need not be put off."""
 PAUSE = 1.0
 """Seconds for which a run is put off at least."""
+SOON = 0.05
+"""The same where only its tenant's share of the slots is used up, and its attempts are short."""
 TRYING = 10.0
 """The same while a trial is under way."""
 EACH = 0.005
-"""Seconds between two that were put off: so many a second are looked at again, however many there are."""
+"""Seconds between two of a tenant that were put off: so many a second are looked at again, however many there are."""
 LONGEST = 60.0
 
 BREAKER = "waiting_breaker"
@@ -96,12 +98,12 @@ class Admission:
         if breaker is None or breaker.state is BreakerState.CLOSED or is_test(claimed.kind, claimed.config):
             return
         if not breaker.admits(self.now) or key in self._trying:
-            raise Turned(self._until(breaker, target))
+            raise Turned(self._until(breaker, claimed.tenant_id, target))
 
-    def _until(self, breaker: Breaker, target: Target) -> Wait:
+    def _until(self, breaker: Breaker, tenant: str, target: Target) -> Wait:
         seconds = breaker.trial_at - self.now
         trying = breaker.trial is not None or seconds <= 0
-        until = self._later(min(TRYING, self.slots.wait) if trying else seconds)
+        until = self._later(tenant, min(TRYING, self.slots.wait) if trying else seconds)
         then = "A trial is under way" if trying else f"The next trial is due at {rfc3339(until)}"
         why = breaker.why.rstrip(".")
         said = f"{target.name} left {breaker.failures} attempts in a row unanswered ({why}). {then}."
@@ -119,7 +121,7 @@ class Admission:
         if quick and not self.slots.brought:
             raise Turned
         said = f"{there} runs wait for {target.name} already, which is its share of the slots of a process."
-        raise Turned(Wait(self._later(PAUSE), TARGET, said))
+        raise Turned(Wait(self._later(tenant, PAUSE), TARGET, said))
 
     def _may_be_tried(self, target: Target, there: int) -> bool:
         """A target that has not answered yet is asked by few at a time, and all such by half of the slots."""
@@ -140,9 +142,14 @@ class Admission:
             return
         if held >= most:
             said = "Your other runs have your share of the slots of a process, and others wait too."
-            raise Turned(Wait(self._later(PAUSE), SHARE, said) if slots.brought else None)
+            raise Turned(Wait(self._later(tenant, self._until_free(tenant)), SHARE, said) if slots.brought else None)
 
-    def _later(self, seconds: float) -> datetime:
-        slots = self.slots
-        slots.back_at = max(slots.back_at, self.now) + EACH
-        return self.at + timedelta(seconds=max(seconds, min(slots.back_at - self.now, LONGEST)))
+    def _until_free(self, tenant: str) -> float:
+        """As long as the tenant's oldest attempt has taken so far, within bounds: a guess at when a slot is free."""
+        oldest = next((one.since for one in self.slots.performing.values() if one.tenant == tenant), self.now)
+        return min(PAUSE, max(SOON, self.now - oldest))
+
+    def _later(self, tenant: str, seconds: float) -> datetime:
+        """Each tenant's runs come back one after the other, whatever is put off for other tenants."""
+        back_at = self.slots.put_off(tenant, self.now, EACH)
+        return self.at + timedelta(seconds=max(seconds, min(back_at - self.now, LONGEST)))

@@ -1,29 +1,13 @@
-"""What passes between schedulers and workers on other machines: parcels of run ids. A hint; the row decides."""
+"""Ports to a message broker: publishing runs, receiving them, and reporting them to the broker's own tools."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
-from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Claimed, Ending
-
-PARCEL = 50
-"""How many runs travel together at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """Runs of one queue that travel together, at the urgency of the most urgent."""
-
-    queue: str
-    priority: int
-    """1 is the most urgent, 10 the least."""
-    run_ids: Sequence[str]
-    offered_at: datetime
-    """The mark that their rows carry: whoever returns them takes back this mark, and no later one."""
+from foliot.cluster.parcel import Parcel, Receive
+from foliot.cluster.task_view import TaskEnd, TaskView
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +57,13 @@ class Broker(Protocol):
 class Monitor(Protocol):
     """Hears what runs do in this process, for tools that watch a broker's workers."""
 
-    def began(self, claimed: Claimed) -> None: ...
+    def began(self, run: TaskView) -> None: ...
 
-    def left(self, claimed: Claimed) -> None:
-        """It is not in this process any more, whatever became of it."""
+    def left(self, run_id: str) -> None:
+        """It is not in this process any more: it has ended, is parked, or was lost."""
         ...
 
-    def ended(self, claimed: Claimed, ending: Ending, stored: RunState) -> None: ...
-
-
-Receive = Callable[[Parcel], Awaitable[None]]
+    def ended(self, run: TaskView, ending: TaskEnd) -> None: ...
 
 
 class Intake(Protocol):

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from foliot.cluster.parcel import Parcel
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.broker import Intake, Parcel
+from foliot.engine.broker import Intake
 from foliot.engine.ports import Workers
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.offers import SqlOffers

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 import structlog
 
 from foliot.core.errors import Unavailable
-from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import new_id
 from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
@@ -19,18 +18,17 @@ from foliot.engine.admission import Admission
 from foliot.engine.attempt import Flight, Stop
 from foliot.engine.attempt_log import Notebook, Noting
 from foliot.engine.broker import Monitor
+from foliot.engine.conclusion import announce, conclude, task_view
 from foliot.engine.meter import Meter
-from foliot.engine.model.outcome import Tried, given_up, judge
+from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import Parking
-from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import Ended, Failed, Lost, Outcome, Parked, Problem, RunState
-from foliot.engine.model.views import Claimed, Ending, Wait
+from foliot.engine.model.run import Ended, Failed, Outcome, Parked, Problem
+from foliot.engine.model.views import Claimed, Wait
 from foliot.engine.ports import Action, Actions, Stale, Target, is_watched, target_of
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.unanswered import crashed, hopeless, stopped, timed_out, unanswered
-from foliot.features.endpoints.model import is_test
 from foliot.wakeups.feed import LINES_TOPIC, SLOTS_TOPIC, Feed
 
 SOFT = 0.9
@@ -116,7 +114,7 @@ class Executor:
         self.flights[flight.run_id] = flight
         self.slots.hold(flight.run_id, claimed.tenant_id, self._target(claimed))
         if self.monitor is not None:
-            self.monitor.began(claimed)
+            self.monitor.began(task_view(claimed))
         flight.task = asyncio.create_task(self._fly(flight, action, limit))
         # Also for a task that is stopped before its first step.
         flight.task.add_done_callback(lambda _: self._land(flight))
@@ -177,7 +175,7 @@ class Executor:
             if await self.recorder.put(park(claimed, outcome, now, lines=flight)) is None:
                 self.meter.stale_writes += 1
             return
-        ending = conclude(claimed, outcome, now, lines=flight, cancelled=cancelled)
+        ending = conclude(claimed, outcome, now, lines=flight.take_lines(), cancelled=cancelled)
         stored = await self.recorder.put(ending)
         if stored is None:
             self.meter.stale_writes += 1
@@ -206,7 +204,7 @@ class Executor:
         if self.flights.get(flight.run_id) is flight:
             del self.flights[flight.run_id]
             if self.monitor is not None:
-                self.monitor.left(flight.claimed)
+                self.monitor.left(flight.claimed.fence.run_id)
         self._freed()
 
     async def abandon(self, flight: Flight) -> None:
@@ -232,41 +230,6 @@ class Executor:
         return len(late)
 
 
-def conclude(
-    claimed: Claimed, outcome: Ended, now: datetime, *, lines: Notebook | None = None, cancelled: bool = False
-) -> Ending:
-    """The judge's verdict on an attempt, ready to be written."""
-    tried = Tried(
-        claimed.fence.run_id,
-        claimed.attempt,
-        claimed.max_attempts,
-        claimed.spec.retry if claimed.spec is not None else _policy(claimed),
-        cancelled or claimed.cancel_requested,
-        claimed.replay,
-    )
-    verdict = judge(tried, outcome, now)
-    return Ending(
-        fence=claimed.fence,
-        state=verdict.state,
-        outcome=verdict.outcome,
-        at=now,
-        result=verdict.result,
-        error=verdict.error,
-        response=verdict.response,
-        ready_at=verdict.ready_at,
-        refund=verdict.refund,
-        lost=isinstance(outcome, Lost),
-        lines=lines.take_lines() if lines is not None else (),
-        given_up=given_up(replay=claimed.replay),
-        host=host_in(str(claimed.config.get("url", ""))),
-    )
-
-
-def _policy(claimed: Claimed) -> RetryPolicy:
-    """Of a run without a schedule. A target that was tried out has answered, one way or the other: nothing is kept."""
-    return RetryPolicy(dead_letter=not is_test(claimed.kind, claimed.config))
-
-
 def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -> Parking:
     """A parked attempt, ready to be written."""
     return Parking(
@@ -279,26 +242,6 @@ def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -
         cancelling=claimed.cancel_requested,
         given_up=given_up(replay=claimed.replay),
     )
-
-
-def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
-    """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
-    if monitor is not None:
-        monitor.ended(claimed, ending, stored)
-    meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
-    if stored.final:
-        meter.pulse.beat(claimed.queue, ending.at)
-    if stored is RunState.DEAD_LETTER:
-        error = ending.error or {}
-        log.warning(
-            "gave a run up: see foliot dead-letter list",
-            action="run_given_up",
-            tenant_id=claimed.tenant_id,
-            schedule_id=claimed.schedule_id,
-            run_id=ending.fence.run_id,
-            code=error.get("code"),
-            error=error.get("message"),
-        )
 
 
 def _limit(claimed: Claimed, action: Action | None) -> float:

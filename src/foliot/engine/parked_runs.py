@@ -13,7 +13,8 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.broker import Monitor
-from foliot.engine.executor import MARGIN, announce, conclude, park
+from foliot.engine.conclusion import announce, conclude
+from foliot.engine.executor import MARGIN, park
 from foliot.engine.group_writer import HEAVY, Entry, Writer, weight
 from foliot.engine.meter import Meter
 from foliot.engine.model.event import EventType, Line
@@ -21,6 +22,7 @@ from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import Parking
 from foliot.engine.model.run import Fence, Parked, RunState
 from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.pace import backoff, rest_until
 from foliot.engine.parked_check import Visit, Visitor
 from foliot.engine.ports import WatchedAction
 from foliot.engine.ready_times import Alarm
@@ -31,7 +33,6 @@ from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 BATCH = 500
 CROWDED = 0.05
 """How long to rest when others took everything we saw."""
-SHORTEST = 0.001
 FIRST_BACKOFF = 1.0
 LONGEST_BACKOFF = 60.0
 MOST_FAILING = 10_000
@@ -95,7 +96,7 @@ class Watcher:
         async with self.store.glance() as tx:
             coming = await SqlParked(tx).coming(self.action.kind, self.queues, now, self._batch)
         if not coming.due or self._visitor.leaving.is_set():
-            return Watched(0, 0, self._rest(coming.next_at, now))
+            return Watched(0, 0, rest_until(coming.next_at, now, self.longest_rest))
         asked_at = asyncio.get_running_loop().time()
         claimed = await self._claim(coming.due, now)
         if not claimed:
@@ -105,11 +106,6 @@ class Watcher:
         await self._write()
         # What was parked just now may be due before everything we saw.
         return Watched(len(claimed), failed, 0.0)
-
-    def _rest(self, next_at: datetime | None, now: datetime) -> float:
-        if next_at is None:
-            return self.longest_rest
-        return min(max((next_at - now).total_seconds(), SHORTEST), self.longest_rest)
 
     async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[Claimed]:
         token = new_id("tok")
@@ -151,7 +147,7 @@ class Watcher:
             elif visit.claimed.ended:
                 self._gone.append(visit.claimed.fence)
             else:
-                self._unwritten.append((visit.claimed, conclude(visit.claimed, answer, now, lines=visit)))
+                self._unwritten.append((visit.claimed, conclude(visit.claimed, answer, now, lines=visit.take_lines())))
         return failed
 
     def _again(self, visit: Visit, now: datetime) -> Parking:
@@ -160,7 +156,7 @@ class Watcher:
         lines: list[Line] = []
         if not visit.put_back:
             times = self._failures(visit.run_id)
-            delay = min(FIRST_BACKOFF * 2.0 ** min(times - 1, 10), LONGEST_BACKOFF) * self.scale
+            delay = backoff(times, FIRST_BACKOFF, LONGEST_BACKOFF) * self.scale
             if times == 1:
                 said = f"Could not be looked at, and will be again: {visit.trouble}"
                 lines = [Line(now, EventType.LOG, "warning", said)]

@@ -14,6 +14,7 @@ from foliot.engine.group_writer import HEAVY, Entry, Writer, weight
 from foliot.engine.model.parked import Parking
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Ending
+from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import Alarm
 from foliot.wakeups.feed import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
@@ -21,9 +22,6 @@ GROUP = 500
 
 CROWD = 32
 """So many endings are written at once, however long ago the last group was."""
-
-SHORTEST = 0.001
-"""Timers are no finer than this: what is nearer is now."""
 
 Pending = tuple[Entry, asyncio.Future[RunState | None]]
 
@@ -51,7 +49,7 @@ class Recorder:
     name: str = "recorder"
     topics: Sequence[str] = (ENDINGS_TOPIC,)
     _pending: deque[Pending] = field(default_factory=deque)
-    _wrote_at: float = -1.0
+    _spacing: Spacing = field(default_factory=Spacing)
 
     async def put(self, entry: Entry) -> RunState | None:
         """The state in which the run was stored; None when the fence no longer held, so that nothing changed."""
@@ -61,8 +59,8 @@ class Recorder:
         return await done
 
     async def run_once(self) -> Wrote:
-        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
-        if early > SHORTEST and 0 < len(self._pending) < CROWD:
+        early = self._spacing.early(self.gather)
+        if early and 0 < len(self._pending) < CROWD:
             return Wrote(0, 0, early)
         group = self._gather()
         if not group:
@@ -73,7 +71,7 @@ class Recorder:
             # Written twice is written once, so all of the group may come again.
             self._pending.extendleft(reversed(group))
             raise
-        self._wrote_at = asyncio.get_running_loop().time()
+        self._spacing.mark()
         for entry, done in group:
             if not done.done():
                 done.set_result(finished.states.get(entry.fence.run_id))

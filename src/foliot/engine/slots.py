@@ -87,8 +87,8 @@ class Slots:
     """Of targets whose last attempt went unanswered."""
     known: dict[str, None] = field(default_factory=dict)
     """Targets that answered when they were asked last."""
-    back_at: float = 0.0
-    """When the last of those that were put off comes back."""
+    back_at: dict[str, float] = field(default_factory=dict)
+    """When the last of a tenant's runs that were put off comes back."""
     _targets: dict[str, Target] = field(default_factory=dict)
     _seen: dict[str, float] = field(default_factory=dict)
 
@@ -185,6 +185,13 @@ class Slots:
             del self.breakers[key]
         found = (shown(breaker, *key, now, at) for key, breaker in self.breakers.items())
         return sorted((one for one in found if one is not None), key=lambda one: one.since)[:MOST_SHOWN]
+
+    def put_off(self, tenant: str, now: float, each: float) -> float:
+        """When one more of the tenant's runs comes back: after those that were put off before it."""
+        if len(self.back_at) > MOST_KNOWN:
+            self.back_at = {name: at for name, at in self.back_at.items() if at > now}
+        self.back_at[tenant] = max(self.back_at.get(tenant, now), now) + each
+        return self.back_at[tenant]
 
     def has_others(self, tenant: str, now: float) -> bool:
         """Whether other tenants had slots here lately."""

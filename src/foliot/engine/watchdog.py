@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from foliot.core.errors import Cause
+from foliot.core.errors import Cause, Refusal
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.clock_sync import Doubt
 from foliot.engine.executor import Executor
-from foliot.engine.model.stall import PATIENCE, Holder, Refusal, Standstill, Why, joined
+from foliot.engine.model.stall import PATIENCE, Holder, Standstill, Why, joined
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 

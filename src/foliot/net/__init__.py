@@ -1,1 +1,1 @@
-"""The one way out to the network."""
+"""Outgoing connections: the address guard (SSRF), the HTTP client and the gRPC channels."""

@@ -1,6 +1,6 @@
-"""Which addresses lie on the public internet, and which must never be dialled.
+"""Which addresses are on the public internet, and which must never be connected to.
 
-`ipaddress.is_global` is not asked: it lets multicast, NAT64 and 6to4 through, and its answers change between releases.
+`ipaddress.is_global` is not used: it admits multicast, NAT64 and 6to4, and its answers change between releases.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Network = IPv4Network | IPv6Network
 _SPECIAL_V4 = tuple(
     IPv4Network(block)
     for block in (
-        "0.0.0.0/8",  # this network; Linux dials loopback for 0.0.0.0
+        "0.0.0.0/8",  # this network; Linux connects to loopback for 0.0.0.0
         "10.0.0.0/8",
         "100.64.0.0/10",  # carrier NAT, and Alibaba's metadata service
         "127.0.0.0/8",
@@ -61,7 +61,7 @@ _NEVER_V6 = tuple(
     )
 )
 _KNOWN = 4096
-"""So many addresses are judged once."""
+"""Size of the cache of checked addresses."""
 _LOOPBACK_V4 = IPv4Network("127.0.0.0/8")
 _LOOPBACK_V6 = IPv6Address("::1")
 
@@ -75,7 +75,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_loopback(address: Address) -> bool:
-    """This very machine, written plainly."""
+    """Loopback, in plain notation."""
     if isinstance(address, IPv4Address):
         return address in _LOOPBACK_V4
     return address == _LOOPBACK_V6
@@ -83,7 +83,7 @@ def is_loopback(address: Address) -> bool:
 
 @lru_cache(maxsize=_KNOWN)
 def is_forbidden(address: Address) -> bool:
-    """No setting allows these: they name a group, or nothing, or hide an IPv4 address from the IPv4 rules."""
+    """Never allowed by a setting: multicast, unspecified, or an IPv4 address that is hidden from the IPv4 rules."""
     if isinstance(address, IPv4Address):
         return any(address in block for block in _NEVER_V4)
     if address.scope_id is not None:

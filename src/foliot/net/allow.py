@@ -19,14 +19,14 @@ _HERE = (ip_address("127.0.0.1"), ip_address("::1"))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Who may be called. A bare host or network opens its addresses, not new ports; `host:port` opens both."""
+    """The operator's allow-list. A bare host or network allows addresses, not new ports; `host:port` allows both."""
 
     loopback: bool = False
     networks: tuple[Network, ...] = ()
     places: frozenset[Place] = frozenset()
     ports: frozenset[int] = DEFAULT_PORTS
     here: Callable[[], frozenset[Address]] = field(default=OWN, compare=False)
-    """The addresses of this machine: no place to go, unless the operator names them."""
+    """The addresses of this machine: refused, unless the operator names them."""
 
     @classmethod
     def read(cls, *, loopback: bool, allow: str | Sequence[str], ports: str | Collection[int]) -> Rules:
@@ -35,7 +35,7 @@ class Rules:
         for entry in entries_of(allow):
             match read_place(entry, _ALLOW):
                 case Place(below=True):
-                    # Whoever holds a name below would open any address of the house to himself.
+                    # The owner of a name below would otherwise be able to reach any internal address.
                     raise Invalid(_ALLOW, "must name each host; * is for the lists of tenants", got=entry)
                 case Place() as place:
                     places.add(place)
@@ -50,17 +50,17 @@ class Rules:
         )
 
     def allows_port(self, host: str, port: int) -> bool:
-        """Port 0 is never a place to go; local mode allows all others."""
+        """Port 0 is never allowed; local mode allows all others."""
         return port > 0 and (self.loopback or port in self.ports or Place(host, port) in self.places)
 
     def allows_name(self, host: str, port: int) -> bool:
-        """Says no only to names that mean this machine whatever the resolver thinks."""
+        """Refuses only names that mean this machine whatever the resolver answers."""
         if self.loopback or not (host == "localhost" or host.endswith(".localhost")):
             return True
         return self._named(host, port) or any(here in network for network in self.networks for here in _HERE)
 
     def allows_address(self, host: str, port: int, address: Address) -> bool:
-        """Whether `host`, which stands for `address`, may be called there."""
+        """Whether `host`, which resolved to `address`, may be called."""
         if is_forbidden(address):
             return False
         if self.places and (self._named(host, port) or self._named(str(address), port)):

@@ -1,4 +1,4 @@
-"""How a list of allowed places is written: a network, a host, everything below a host, or one of these with a port."""
+"""Parses entries of an allow-list: a network, a host, all hosts below one, or one of these with a port."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Place:
 
 
 def entries_of(text: str | Sequence[str]) -> Iterable[str]:
-    """The entries of a list, whether commas part them or they are parted already."""
+    """The entries of a list, given as text with commas or as a sequence."""
     parts = text.split(",") if isinstance(text, str) else text
     return [part.strip() for part in parts if part.strip()]
 
@@ -73,5 +73,5 @@ def _host(text: str, entry: str, field: str) -> str:
         raise Invalid(
             field, "must list networks (10.0.0.0/8), hosts (hooks.internal) or host:port", got=entry
         ) from None
-    # One spelling per address, so that an entry and an answer of the resolver compare as text.
+    # One spelling per address, so that entries and answers of the resolver can be compared as text.
     return str(ip_address(host)) if ":" in host else host

@@ -1,4 +1,4 @@
-"""Sends one request to an address that was checked, and reads a bounded answer."""
+"""The HTTP client: sends a request to an address that was checked, and reads a bounded answer."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ _ADDRESSES_TRIED = 4
 _HEADER_BYTES = 8 * 1024
 _HEADERS = 128
 _BUFFER = 64 * 1024
-"""Waiting to be read, per answer; also how much is parsed before others have their turn."""
+"""Buffered bytes per answer; also how much is parsed before other tasks get the loop."""
 _LOOKUP = timedelta(seconds=10)
 _QUIET = timedelta(milliseconds=250)
-"""Nobody learns sooner that a target is unreachable: an unknown name, one that leads inside and a port that is closed
-nearby would differ by milliseconds."""
+"""Minimum time before a target is reported unreachable: an unknown name, one that resolves to an internal address and
+a closed port nearby would otherwise differ by milliseconds.
+"""
 
 
 @lru_cache(maxsize=64)
@@ -62,13 +63,13 @@ class HttpEgress:
     allow: str | Sequence[str] = ()
     ports: str | Collection[int] = DEFAULT_PORTS
     per_host: int = PER_HOST
-    """How many requests are under way to one host and port, over all tenants."""
+    """Concurrent requests to one host and port, over all tenants."""
     connect: timedelta = CONNECT
-    """How long the lookup of a name may take, and then a connection to any of its addresses; not the answer."""
+    """Timeout of the name lookup, and then of the connection to any of its addresses; not of the answer."""
     limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
     """A tenant's own list of targets, by its id; empty when it does not narrow what the operator allows."""
     resolver: Resolver | None = None
-    """Instead of the machine's own."""
+    """Replaces the system's resolver."""
     tls: ssl.SSLContext | None = None
     _guard: Guard = field(init=False, repr=False)
     _turns: Turns = field(init=False, repr=False)
@@ -81,7 +82,7 @@ class HttpEgress:
         self._turns = Turns(self.per_host)
 
     async def start(self) -> None:
-        """Open the pool of connections; `send` needs it."""
+        """Open the connection pool; `send` needs it."""
         self._lookups = Lookups()
         self._session = aiohttp.ClientSession(
             connector=PinnedConnector(self.tls),
@@ -122,9 +123,9 @@ class HttpEgress:
         Limits.read(entries)
 
     async def admit(self, url: str, tenant_id: str = "", timeout: timedelta = _LOOKUP) -> None:
-        """What `send` would ask before it connects: the tenant's list, and every address that the name has now.
+        """The checks that `send` does before it connects: the tenant's list, and every address that the name has now.
 
-        For work that somebody else sends. Raises as `send` does, and takes as long to say that a target is unreachable.
+        For requests that another program sends. Raises as `send` does, after the same time.
         """
         target = self._guard.examine(Outgoing(method="GET", url=url, tenant_id=tenant_id))
         loop = asyncio.get_running_loop()
@@ -139,7 +140,7 @@ class HttpEgress:
             raise Unreachable from None
 
     async def send(self, request: Outgoing) -> Reply:
-        """Resolve once, check every address, connect to a checked one, read a bounded answer. Follows no redirect."""
+        """Resolve once, check every address, connect to a checked one, read a bounded answer. Follows no redirects."""
         target = self._guard.examine(request)
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -159,7 +160,7 @@ class HttpEgress:
         )
 
     async def _within(self, target: Target, request: Outgoing) -> Answer:
-        """Everything that takes time counts against the request's: the lookup, the wait for a turn, the answer."""
+        """The whole request has one timeout: the lookup, the wait for a slot, the answer."""
         pin = Pin(port=target.port, tenant_id=request.tenant_id, most=request.most)
         token = PIN.set(pin)
         try:
@@ -195,7 +196,7 @@ class HttpEgress:
         tried = addresses[:_ADDRESSES_TRIED]
         patience = min(self.connect, request.timeout).total_seconds()
         for address in tried[:-1]:
-            # Half of what is left: together they take no longer than one may.
+            # Half of the remaining time: together they stay within the timeout.
             patience /= 2
             try:
                 return await self._exchange(target, address, request, pin, patience)
@@ -215,7 +216,7 @@ class HttpEgress:
             headers={**request.headers, "Accept-Encoding": ACCEPTED, "Host": target.authority},
             data=request.body,
             allow_redirects=False,
-            # Also for plain http: it makes the name part of the pool's key, so that no two names share a connection.
+            # Also for plain http: it makes the name part of the pool's key, so that two names never share a connection.
             server_hostname=target.host,
             skip_auto_headers=("Content-Type", "User-Agent"),
             timeout=_patience(patience),

@@ -1,4 +1,4 @@
-"""Connections that go to the address that was checked, and nowhere else."""
+"""An aiohttp connector that connects only to the address that was checked."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from aiohttp.tracing import Trace
 
 _IDLE = 4.0
-"""Shorter than the five seconds after which Node and uvicorn hang up, so a kept connection is seldom a dead one."""
+"""Shorter than the five seconds after which Node and uvicorn close, so that a kept connection is seldom dead."""
 
 
 class PinnedRequest(ClientRequest):
-    """Adds the tenant to what tells kept connections apart: host name, address, port, TLS."""
+    """Adds the tenant to the pool key, beside host name, address, port and TLS."""
 
     @property
     def connection_key(self) -> ConnectionKey:
         pin = PIN.get()
-        # There are no proxies here, so their part of the key is free for ours.
+        # There are no proxies here, so that part of the key is free.
         tenant: Any = "" if pin is None else pin.tenant_id
         return super().connection_key._replace(proxy_headers_hash=tenant)
 
 
 class PinnedConnector(TCPConnector):
-    """Dials only what `PIN` names, and looks at who answered before a byte of the request is sent."""
+    """Connects only to `PIN`, and checks the peer's address before a byte of the request is sent."""
 
     def __init__(self, tls: ssl.SSLContext | None) -> None:
         super().__init__(
@@ -46,7 +46,7 @@ class PinnedConnector(TCPConnector):
             socket_factory=_open,
             happy_eyeballs_delay=None,
             ssl=tls if tls is not None else True,
-            # `Turns` decides how many go at once; a second limit here would only hide it.
+            # `Turns` limits concurrency; a second limit here would only hide it.
             limit=0,
             limit_per_host=0,
             keepalive_timeout=_IDLE,
@@ -66,7 +66,7 @@ class PinnedConnector(TCPConnector):
 
 
 class _NoNames(AbstractResolver):
-    """Names are resolved and checked before aiohttp sees the request; one that arrives here has evaded the check."""
+    """Names are resolved and checked before aiohttp sees the request; one that arrives here bypassed the check."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET

@@ -1,4 +1,4 @@
-"""Undoes content encodings without ever holding more than a piece of the result."""
+"""Decodes content encodings in bounded pieces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 class Spoiled(Exception):
-    """The rest of the body is not worth reading: it is damaged, too large, or encoded in an unknown way."""
+    """The rest of the body is not read: it is damaged, too large, or in an unknown encoding."""
 
 
 class Decoder(Protocol):
@@ -28,7 +28,7 @@ class Decoder(Protocol):
 
 
 class Inflater:
-    """Undoes gzip or deflate, piece by piece, up to `most` bytes: inner layers of a nested bomb are bounded too."""
+    """Decodes gzip or deflate in pieces, up to `most` bytes: the inner layers of a nested bomb are bounded too."""
 
     def __init__(self, coding: str, most: int) -> None:
         self._left = most
@@ -61,7 +61,7 @@ class Inflater:
 
 
 def decoders(header: str, most: int) -> Sequence[Decoder]:
-    """What undoes a `Content-Encoding` header, outermost first."""
+    """The decoders of a `Content-Encoding` header, outermost first."""
     codings = [name for part in header.lower().split(",") if (name := part.strip()) not in ("", "identity")]
     codings = [name.removeprefix("x-") for name in codings]
     if len(codings) > _MOST_CODINGS or not set(codings) <= {"gzip", "deflate"}:
@@ -70,7 +70,7 @@ def decoders(header: str, most: int) -> Sequence[Decoder]:
 
 
 def pour(data: bytes, through: Sequence[Decoder]) -> Iterator[bytes]:
-    """`data` through every decoder, lazily: who stops asking stops the work."""
+    """`data` through every decoder, lazily: the work stops when the caller stops iterating."""
     if not through:
         yield data
         return

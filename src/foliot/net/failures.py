@@ -1,7 +1,7 @@
-"""How a request can fail, in a few uniform classes.
+"""Maps failures of a request to a few uniform classes.
 
-The operating system's words and the addresses of names are never repeated: they would describe networks to strangers.
-What a stranger could use to map a network reads the same: an unknown name, a name that leads inside, a closed port, a
+Messages of the operating system and resolved addresses are never repeated: they would describe internal networks.
+What could be used to map a network reads the same: an unknown name, a name with an internal address, a closed port, a
 filtered one.
 """
 
@@ -18,14 +18,14 @@ BAD = "The target's answer was not valid HTTP."
 
 
 class Unreachable(EgressFailed):
-    """Nobody was reached, for whatever reason."""
+    """No connection, for whatever reason."""
 
     def __init__(self) -> None:
         super().__init__("target_unreachable", UNREACHABLE)
 
 
 def late(*, connected: bool) -> EgressFailed:
-    """Only who accepted a connection can be late; a filtered port must look like a closed one."""
+    """Only a server that accepted a connection can time out; a filtered port must look like a closed one."""
     return EgressFailed("target_timeout", TIMEOUT) if connected else Unreachable()
 
 

@@ -1,4 +1,4 @@
-"""Connections to gRPC services. One leads to the addresses that were checked when it was made, and nowhere else."""
+"""gRPC channels. Each connects only to the addresses that were checked when it was created."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONNECT_MS = 10_000
 
 @dataclass(eq=False, slots=True)
 class Line:
-    """A connection and those who talk over it; one that is given up is closed when the last of them is done."""
+    """A channel and the calls that use it; one that was replaced is closed when its last call has ended."""
 
     number: int
     channel: aio.Channel
@@ -31,7 +31,7 @@ class Line:
 
     @property
     def is_good(self) -> bool:
-        """A line that once worked and is down now leads to a service that was restarted, or is elsewhere."""
+        """A channel that worked and is down now leads to a service that was restarted, or has moved."""
         if self.given_up:
             return False
         return not self.answered or self.channel.get_state() is grpc.ChannelConnectivity.READY
@@ -39,17 +39,17 @@ class Line:
 
 @dataclass(slots=True)
 class Switchboard:
-    """The lines there are: one per service."""
+    """The open channels: one per service."""
 
     ca_file: Path | None = None
     most: int = 4 * 1024 * 1024
-    """How large one answer may be, after decompression."""
+    """Maximum size of an answer, after decompression."""
     _lines: dict[str, Line] = field(default_factory=dict)
     _made: int = 0
     _closing: set[asyncio.Task[None]] = field(default_factory=set)
 
     def current(self, service: str) -> Line | None:
-        """The line in use, unless it went dead meanwhile."""
+        """The current channel, unless it failed meanwhile."""
         line = self._lines.get(service)
         if line is None or line.is_good:
             return line
@@ -57,7 +57,7 @@ class Switchboard:
         return None
 
     def open(self, address: ServiceAddress, checked: Sequence[Address]) -> Line:
-        """A new line to these addresses and no others."""
+        """A new channel to these addresses and no others."""
         if (old := self._lines.get(address.name)) is not None:
             self._retire(address.name, old)
         self._made += 1
@@ -76,7 +76,7 @@ class Switchboard:
                 self._close(line)
 
     def give_up(self, service: str, line: Line) -> None:
-        """Let nobody else use it."""
+        """Let no further call use it."""
         if self._lines.get(service) is line:
             self._retire(service, line)
 
@@ -106,7 +106,7 @@ class Switchboard:
             # Also the name that a certificate must be for: gRPC itself sees only addresses.
             ("grpc.default_authority", address.place),
             ("grpc.primary_user_agent", f"Foliot/{__version__}"),
-            # No proxy of the environment, no configuration from DNS, no retries but ours, no connection shared.
+            # No proxy of the environment, no configuration from DNS, no retries but ours, no shared connection.
             ("grpc.enable_http_proxy", 0),
             ("grpc.service_config_disable_resolution", 1),
             ("grpc.enable_retries", 0),

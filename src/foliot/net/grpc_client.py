@@ -1,4 +1,4 @@
-"""Calls gRPC services of the operator's address book; the guarded way out for everything that is not HTTP."""
+"""The gRPC client: calls the services of the operator's address book."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PER_SERVICE = 64
 _LOOKUPS = 8
 _DEAD = frozenset({CallStatus.UNAVAILABLE, CallStatus.DEADLINE_EXCEEDED})
-"""After these, the next call takes another connection: this one may lead nowhere."""
+"""After these, the next call uses a new connection: this one may be broken."""
 _UNREACHABLE = "The service could not be reached."
 _LATE = "The service did not answer in time."
 _NOT_LISTED = "The service {} is not on the tenant's list of allowed targets."
@@ -36,16 +36,16 @@ _NOT_LISTED = "The service {} is not on the tenant's list of allowed targets."
 
 @dataclass(kw_only=True, eq=False)
 class GrpcEgress:
-    """The guarded gRPC client. Only services of the book can be called, each at its address and nowhere else."""
+    """The guarded gRPC client. Only services of the address book can be called, each at its address."""
 
     book: AddressBook
     ca_file: Path | None = None
     per_service: int = PER_SERVICE
-    """How many calls are under way to one service, over all tenants."""
+    """Concurrent calls to one service, over all tenants."""
     limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
     """A tenant's own list of targets, by its id; empty when it does not narrow what the operator allows."""
     resolver: Resolver | None = None
-    """Instead of the machine's own."""
+    """Replaces the system's resolver."""
     _rules: Rules = field(init=False, repr=False)
     _turns: Turns = field(init=False, repr=False)
     _lookups: Lookups | None = field(default=None, init=False, repr=False)
@@ -66,16 +66,16 @@ class GrpcEgress:
             lookups.close()
 
     def line_of(self, service: str) -> int | None:
-        """The number of the connection in use; None when there is none, or it broke."""
+        """The number of the current connection; None when there is none, or it broke."""
         line = None if self._switchboard is None else self._switchboard.current(service)
         return None if line is None else line.number
 
     async def admit(self, service: str, tenant_id: str) -> None:
-        """`EgressRefused` when the service is not to be called, or not by this tenant."""
+        """`EgressRefused` when the service may not be called, or not by this tenant."""
         await self._limits_for(tenant_id, self._address(service, tenant_id))
 
     async def call(self, call: Call) -> Answers:
-        """Everything that takes time counts against the call's: the wait for a turn, the lookup, the answer."""
+        """The whole call has one timeout: the wait for a slot, the lookup, the answer."""
         address = self._address(call.service, call.tenant_id)
         if call.tenant_id and not address.allows(call.path):
             raise EgressRefused(f"The service {address.name} has no method {call.path[:300]} that may be called.")
@@ -96,7 +96,7 @@ class GrpcEgress:
         return Answers(messages=messages, line=line.number, elapsed=timedelta(seconds=loop.time() - began))
 
     def _address(self, service: str, tenant_id: str) -> ServiceAddress:
-        """A service of other tenants is refused in the words for one that never was; Foliot itself may ask any."""
+        """A service of other tenants is refused like one that does not exist; Foliot itself may call any."""
         address = (self.book.seen_by(tenant_id) if tenant_id else self.book).address_of(service)
         if address is None or not address.scheme.speaks_grpc:
             raise EgressRefused(
@@ -106,7 +106,7 @@ class GrpcEgress:
         return address
 
     async def _limits_for(self, tenant_id: str, address: ServiceAddress) -> Limits:
-        """The tenant's own list, unless it leaves the service out. A list that cannot be read allows nothing."""
+        """The tenant's own list; refuses when the service is not on it. A list that cannot be parsed allows nothing."""
         if self.limits is None or not tenant_id:
             return Limits()
         try:
@@ -119,7 +119,7 @@ class GrpcEgress:
 
     async def _line(self, address: ServiceAddress, tenant_id: str) -> Line:
         if self._switchboard is None:
-            # gRPC takes its time to import, and starts threads: not for whoever never calls.
+            # gRPC is slow to import and starts threads: only for processes that call.
             from foliot.net.grpc_channels import Switchboard
 
             self._switchboard = Switchboard(self.ca_file)
@@ -128,11 +128,11 @@ class GrpcEgress:
         if line is not None:
             return line
         checked = await self._addresses(address, tenant_id)
-        # While the name was looked up, somebody else may have opened one.
+        # Another task may have opened one while the name was looked up.
         return switchboard.current(address.name) or switchboard.open(address, checked)
 
     async def _addresses(self, address: ServiceAddress, tenant_id: str) -> list[Address]:
-        """Every address of the service, all of them allowed. What they are is for the operator's log alone."""
+        """Every address of the service, all of them allowed. The addresses appear in the operator's log alone."""
         try:
             texts = [address.host] if literal_of(address.host) else await self._resolve(address.host, tenant_id)
             found = [ip_address(text) for text in texts]

@@ -1,4 +1,4 @@
-"""What the inner storeys ask of the way out to gRPC services: calls by name, in bytes."""
+"""The port for calls of gRPC services: by name, in bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from foliot.core.address_book import AddressBook
 
 
 class CallStatus(StrEnum):
-    """How a call that failed ended, in gRPC's own words."""
+    """The status of a failed call, in gRPC's terms."""
 
     CANCELLED = "CANCELLED"
     UNKNOWN = "UNKNOWN"
@@ -44,14 +44,14 @@ class Call:
     metadata: Mapping[str, str] = field(default_factory=dict)
     timeout: timedelta = timedelta(seconds=30)
     most: int = 4 * 1024 * 1024
-    """How many bytes of answers are read before the rest is refused."""
+    """Maximum bytes of answers; more are refused."""
     tenant_id: str = ""
-    """For whom it is made; empty for Foliot itself, which asks services what they can do and how they are."""
+    """The tenant of the call; empty for Foliot's own calls of reflection and health."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What came back, and over which connection: each has its number."""
+    """The answers, and the number of the connection that they came over."""
 
     messages: Sequence[bytes]
     line: int
@@ -59,7 +59,7 @@ class Answers:
 
 
 class CallFailed(Exception):
-    """No complete answer came. `message` is the service's own word where it had one; it names no address."""
+    """No complete answer came. `message` is the service's own, if it sent one; it names no address."""
 
     def __init__(
         self,
@@ -75,27 +75,27 @@ class CallFailed(Exception):
         self.message = message
         self.retry_after = retry_after
         self.violations = violations
-        """Which fields the service complains about, and how."""
+        """The fields that the service rejects, and why."""
         self.said = said
         """For the operator's log alone: it may name addresses."""
 
 
 class AnswerTooLarge(Exception):
-    """The service answered, or was asked, with more than is carried."""
+    """A request or an answer is larger than allowed."""
 
 
 class Calls(Protocol):
-    """The one way out to gRPC services."""
+    """The gRPC client that all outgoing calls use."""
 
     @property
     def book(self) -> AddressBook: ...
 
     def line_of(self, service: str) -> int | None:
-        """The number of the connection in use; None when there is none, or it broke."""
+        """The number of the current connection; None when there is none, or it broke."""
         ...
 
     async def admit(self, service: str, tenant_id: str) -> None:
-        """`EgressRefused` when the service is not to be called, or not by this tenant."""
+        """`EgressRefused` when the service may not be called, or not by this tenant."""
         ...
 
     async def call(self, call: Call) -> Answers:

@@ -1,4 +1,4 @@
-"""One call over one connection: sends the messages, reads bounded answers, says how it failed."""
+"""One call over one channel: sends the messages, reads bounded answers, maps errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def converse(channel: aio.Channel, call: Call, seconds: float) -> list[byt
     metadata = [(name, value) for name, value in call.metadata.items()]
     patience = max(seconds, 0.001)
     if len(call.messages) == 1:
-        # A refusal that comes while a stream is being sent can be lost on the way; a single message is sent whole.
+        # A refusal that arrives while a stream is being sent can be lost; a single message is sent whole.
         stream = channel.unary_stream(call.path)(call.messages[0], timeout=patience, metadata=metadata)
     else:
         stream = channel.stream_stream(call.path)(iter(call.messages), timeout=patience, metadata=metadata)
@@ -49,7 +49,7 @@ async def converse(channel: aio.Channel, call: Call, seconds: float) -> list[byt
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             raise
-        # Nobody cancelled the one who calls: the connection was closed under it.
+        # The caller was not cancelled: the connection was closed during the call.
         raise CallFailed(CallStatus.CANCELLED, "The connection was closed.") from None
     finally:
         stream.cancel()
@@ -57,7 +57,7 @@ async def converse(channel: aio.Channel, call: Call, seconds: float) -> list[byt
 
 
 def failure(error: aio.AioRpcError) -> CallFailed | AnswerTooLarge:
-    """What may be told of a call that failed. Words of gRPC about connections name addresses, so they are not."""
+    """The public part of a failed call. gRPC's messages about connections name addresses, and are not repeated."""
     status = CallStatus(error.code().name)
     said = error.details() or ""
     if status is CallStatus.RESOURCE_EXHAUSTED and _TOO_LARGE.search(said):
@@ -74,12 +74,12 @@ def failure(error: aio.AioRpcError) -> CallFailed | AnswerTooLarge:
 
 
 def plain(text: str) -> str:
-    """A stranger's words on one line, without addresses, and short."""
+    """An external message on one line, shortened, without addresses."""
     return _ADDRESS.sub("…", _CONTROL.sub(" ", text[: 2 * _MOST_TEXT])).strip()[:_MOST_TEXT]
 
 
 def _details(trailing: Any) -> tuple[timedelta | None, list[tuple[str, str]]]:
-    """When to try again, and which fields are wrong, if the service says so in the usual form."""
+    """Retry delay and invalid fields, if the service sends them in the standard error details."""
     retry_after: timedelta | None = None
     violations: list[tuple[str, str]] = []
     for detail in _packed(trailing):

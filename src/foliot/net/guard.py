@@ -1,4 +1,4 @@
-"""Decides whether a request may leave, and to which addresses."""
+"""The SSRF guard: decides whether a request may be sent, and to which addresses."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The operator's rules, and what to ask about a tenant's."""
+    """The operator's rules, and how to look up a tenant's."""
 
     rules: Rules
     limits: Callable[[str], Awaitable[Sequence[str]]] | None = None
@@ -60,7 +60,7 @@ class Guard:
         return target
 
     def examine(self, request: Outgoing) -> Target:
-        """The same for a whole request that is about to leave."""
+        """The same for a whole request before it is sent."""
         try:
             target = self.admit(request.url)
         except Invalid as refusal:
@@ -75,7 +75,7 @@ class Guard:
         return target
 
     async def limits_of(self, tenant_id: str, target: Target) -> Limits:
-        """The tenant's own list, unless it leaves the target out. A list that cannot be read allows nothing."""
+        """The tenant's own list; refuses when the target is not on it. A list that cannot be parsed allows nothing."""
         if self.limits is None:
             return Limits()
         try:
@@ -87,9 +87,9 @@ class Guard:
         return limits
 
     async def addresses(self, target: Target, tenant_id: str, limits: Limits, resolve: Resolve) -> list[Address]:
-        """Every address of the target, all of them allowed: one bad answer among good ones spoils the name.
+        """Every address of the target; all must be allowed: one bad address among good ones makes the name unsafe.
 
-        What the answers were is for the operator's log alone.
+        The addresses appear in the operator's log alone.
         """
         if target.literal is not None:
             return [target.literal]

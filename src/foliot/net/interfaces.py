@@ -1,4 +1,4 @@
-"""The addresses of this machine's own interfaces, public ones too: what listens there is not for strangers."""
+"""The addresses of this machine's own interfaces, public ones too: they are refused as targets."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from foliot.net.addresses import Address
 
 FRESH = 30.0
-"""Seconds until an address that came or went is noticed."""
+"""Seconds until an added or removed address is noticed."""
 _PROC = Path("/proc/net")
 _LOCAL_V4 = re.compile(r"\|-- (?P<address>[0-9.]+)\n\s+/32 host LOCAL")
 
 
 class Interfaces:
-    """Asks the kernel now and then; without a `/proc`, the resolver for this machine's own name."""
+    """Reads them from the kernel periodically; without `/proc`, from the resolver by this machine's name."""
 
     def __init__(self, proc: Path = _PROC) -> None:
         self._proc = proc

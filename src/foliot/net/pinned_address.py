@@ -1,4 +1,4 @@
-"""The place a request is pinned to, while it is under way."""
+"""The address that the current request is pinned to."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _address = lru_cache(maxsize=1024)(ip_address)
 
 
 class Astray(Exception):
-    """A connection led, or would have led, elsewhere than to the address that was checked."""
+    """A connection went, or would have gone, to another address than the one that was checked."""
 
 
 @dataclass(slots=True)
 class Pin:
-    """The one place the current request may connect to, and for whom."""
+    """The only address that the current request may connect to, and its tenant."""
 
     port: int
     address: Address | None = None
     tenant_id: str = ""
     most: int = 0
-    """How much of the answer's body is read."""
+    """Limit on the answer's body."""
     connected: bool = False
 
     def matches(self, place: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Hears what a target sends, and stops listening to one that floods."""
+"""A response parser that closes the connection of a server that floods it."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from aiohttp.http_exceptions import HttpProcessingError
 from foliot.net.pinned_address import PIN
 
 _SLICE = 8 * 1024
-"""What is parsed before the count is looked at: a single read may hold ten thousand tiny messages."""
+"""Bytes parsed between two checks: a single read may hold ten thousand tiny messages."""
 _MESSAGES = 16
 """One answer, and the interim ones (100, 103) before it."""
 _DIGITS = 12
-"""Of the length of a body; more are no help."""
+"""Digits of the length of a body; more are never needed."""
 _FRAME = 2 * 1024 * 1024
-"""What may come on the wire besides the body that is read: headers, and the sizes of chunks."""
+"""Bytes allowed besides the body: headers, and the sizes of chunks."""
 
 
 class Listener(ResponseHandler):
-    """aiohttp bounds a line, a header and what waits to be read; this bounds messages, and the bytes of them all."""
+    """aiohttp bounds a line, a header and its buffer; this bounds the number of messages, and their total bytes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._messages, self._bytes_left = 0, _FRAME
         self._length = 0
-        """Bytes of the body under way, where it says so."""
+        """Declared bytes of the current body."""
 
     def set_response_params(self, **options: Any) -> None:
         """A request begins on this connection."""
@@ -46,7 +46,7 @@ class Listener(ResponseHandler):
     def data_received(self, data: bytes) -> None:
         self._bytes_left -= len(data)
         done = max(_SLICE, self._body_left())
-        # No data at all asks the parser to go on with what it holds.
+        # Empty data makes the parser continue with its buffer.
         super().data_received(data[:done])
         while done < len(data) and not self._is_flooded():
             # While its body waits to be read, a message cannot end, so no other begins.
@@ -57,7 +57,7 @@ class Listener(ResponseHandler):
             self._hang_up()
 
     def _body_left(self) -> int:
-        """How much belongs to the message under way for certain."""
+        """How much certainly belongs to the current message."""
         body = self._payload
         return 0 if body is None or body.is_eof() else self._length - body.total_bytes
 
@@ -65,7 +65,7 @@ class Listener(ResponseHandler):
         return self._messages > _MESSAGES or self._bytes_left < 0
 
     def set_exception(self, exc: BaseException, exc_cause: BaseException | None = None) -> None:
-        """Also tells whoever reads a body: aiohttp forgets it when the parser fails later than in the first packet."""
+        """Also fails the reader of the body, which aiohttp forgets when the parser fails after the first packet."""
         super().set_exception(exc, *([] if exc_cause is None else [exc_cause]))
         if self._payload is not None and not self._payload.is_eof() and self._payload.exception() is None:
             self._payload.set_exception(ClientPayloadError("the body broke off"))

@@ -1,4 +1,4 @@
-"""Asks the machine's resolver, without letting slow names or busy tenants hold up the others."""
+"""Resolves names by the system's resolver in threads, so that slow names or busy tenants do not block others."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ PER_TENANT = 16
 class Lookups:
     """Runs the system's blocking lookup in threads of its own.
 
-    A name is looked up by one thread at a time: who asks meanwhile gets the same answer, which arrives after he asked.
-    A lookup cannot be interrupted, so it counts for its tenant until it ends, even when nobody waits for it any more.
+    Concurrent lookups of a name share one thread and its answer, which arrives after each of them asked. A lookup
+    cannot be interrupted, so it counts for its tenant until it ends, even when its callers have given up.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class Lookups:
                 self._turns.leave(tenant_id)
             else:
                 self._begin(host, tenant_id)
-        # The thread goes on when one of those who wait gives up.
+        # The thread continues when one of its callers gives up.
         return await asyncio.shield(self._running[host])
 
     def close(self) -> None:
-        """Waits for nobody: a thread that still runs finds that its answer is not wanted."""
+        """Does not wait: a thread that still runs has its answer discarded."""
         for lookup in self._running.values():
             lookup.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -54,7 +54,7 @@ class Lookups:
             del self._running[host]
             self._turns.leave(tenant_id)
             if not lookup.cancelled():
-                lookup.exception()  # seen, even if nobody waits for it any more
+                lookup.exception()  # retrieved, even if no caller waits any more
 
         lookup = asyncio.get_running_loop().run_in_executor(self._threads, self._look_up, host)
         self._running[host] = lookup
@@ -62,6 +62,6 @@ class Lookups:
 
 
 def addresses_of(host: str) -> list[str]:
-    """What the machine's resolver says, each address once."""
+    """The answers of the system's resolver, without duplicates."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(place[0]) for *_, place in found))

@@ -1,4 +1,4 @@
-"""Reads an answer without trusting its size: what is kept, read and inflated are each bounded."""
+"""Reads an answer with bounds on what is kept, read and decompressed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Answer:
 
 
 async def read_answer(response: ClientResponse, *, keep: int, most: int) -> Answer:
-    """Reads at most `most` bytes, on the wire and inflated alike, and keeps the first `keep`.
+    """Reads at most `most` bytes, on the wire and decompressed alike, and keeps the first `keep`.
 
-    The status has spoken, so a body that is too long or damaged is cut off and marked, not an error.
+    The status is known by then, so a body that is too long or damaged is truncated and marked, not an error.
     """
     if response.status == _SWITCHING:
         response.close()
@@ -38,7 +38,7 @@ async def read_answer(response: ClientResponse, *, keep: int, most: int) -> Answ
     kept = bytearray()
     complete = await _collect(response, kept, keep, most)
     if not response.content.at_eof():
-        # The rest is never read, so the connection cannot be used again.
+        # The rest is never read, so the connection cannot be reused.
         response.close()
     return Answer(status=response.status, headers=_headers(response), body=bytes(kept), truncated=not complete)
 
@@ -50,7 +50,7 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
         through = decoders(response.headers.get("Content-Encoding", ""), most)
         async for chunk in response.content.iter_any():
             if raw:
-                # Data that is there already would be read without a pause, while others wait.
+                # Buffered data would be read without yielding, while other tasks wait.
                 await asyncio.sleep(0)
             raw += len(chunk)
             for count, piece in enumerate(pour(chunk, through), 1):
@@ -58,7 +58,7 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
                 total += len(piece)
                 if count % _PIECES_AT_ONCE == 0:
                     await asyncio.sleep(0)
-            # What the decoders give is bounded by themselves.
+            # The output of the decoders is bounded by themselves.
             if raw > most:
                 return False
     except Spoiled:
@@ -67,7 +67,7 @@ async def _collect(response: ClientResponse, kept: bytearray, keep: int, most: i
 
 
 def _headers(response: ClientResponse) -> dict[str, str]:
-    """One line per name. Bytes that are no UTF-8 arrive as lone surrogates, which no database takes."""
+    """One value per name. Bytes that are not UTF-8 arrive as lone surrogates, which no database accepts."""
     lines: dict[str, str] = {}
     for name, value in response.headers.items():
         clean = value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

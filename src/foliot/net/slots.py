@@ -1,4 +1,4 @@
-"""Who may go at once, and who is next."""
+"""Limits concurrency per target, with fair queueing between tenants."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class _Line:
-    """Those who are in, and those who wait, by party."""
+    """Current holders, and waiters by tenant."""
 
     inside: int = 0
     waiting: OrderedDict[str, deque[asyncio.Future[None]]] = field(default_factory=OrderedDict)
 
 
 class Turns:
-    """At most `most` at once behind each door. One door's queue holds up no other; at a door, parties take turns.
+    """At most `most` concurrent holders per target. Targets do not affect each other; at a target, tenants take turns.
 
-    A door is remembered only while somebody is at it.
+    A target is remembered only while it has holders or waiters.
     """
 
     def __init__(self, most: int) -> None:
@@ -28,51 +28,51 @@ class Turns:
         self._lines: dict[str, _Line] = {}
 
     @asynccontextmanager
-    async def turn(self, door: str, party: str) -> AsyncIterator[None]:
-        await self.enter(door, party)
+    async def turn(self, target: str, tenant: str) -> AsyncIterator[None]:
+        await self.enter(target, tenant)
         try:
             yield
         finally:
-            self.leave(door)
+            self.leave(target)
 
-    async def enter(self, door: str, party: str) -> None:
-        """Returns when it is the caller's turn, who then must `leave`."""
-        line = self._lines.setdefault(door, _Line())
+    async def enter(self, target: str, tenant: str) -> None:
+        """Returns when the caller has a slot; it then must `leave`."""
+        line = self._lines.setdefault(target, _Line())
         if line.inside < self._most:
             line.inside += 1
             return
         called: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        line.waiting.setdefault(party, deque()).append(called)
+        line.waiting.setdefault(tenant, deque()).append(called)
         try:
             await called
         except asyncio.CancelledError:
             if called.done() and not called.cancelled():
-                # Called and sent away in the same moment: the turn is somebody else's.
-                self.leave(door)
+                # Granted and cancelled at the same moment: the slot goes to the next waiter.
+                self.leave(target)
             else:
-                self._forget(line, party, called)
+                self._forget(line, tenant, called)
             raise
 
-    def leave(self, door: str) -> None:
-        """Calls the next in, the longest waiting of the party whose turn it is."""
-        line = self._lines[door]
+    def leave(self, target: str) -> None:
+        """Grants the slot to the longest waiting caller of the tenant whose turn it is."""
+        line = self._lines[target]
         while line.waiting:
-            party, queue = line.waiting.popitem(last=False)
+            tenant, queue = line.waiting.popitem(last=False)
             called = queue.popleft()
             if queue:
-                line.waiting[party] = queue
+                line.waiting[tenant] = queue
             if not called.done():
                 called.set_result(None)
                 return
         line.inside -= 1
         if not line.inside:
-            del self._lines[door]
+            del self._lines[target]
 
     @staticmethod
-    def _forget(line: _Line, party: str, called: asyncio.Future[None]) -> None:
-        queue = line.waiting.get(party)
+    def _forget(line: _Line, tenant: str, called: asyncio.Future[None]) -> None:
+        queue = line.waiting.get(tenant)
         if queue is None or called not in queue:
             return
         queue.remove(called)
         if not queue:
-            del line.waiting[party]
+            del line.waiting[tenant]

@@ -1,4 +1,4 @@
-"""A tenant's own list of targets. It narrows what the operator allows, and never widens it."""
+"""A tenant's own allow-list. It narrows what the operator allows, and never widens it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_ENTRIES = 256
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Where a tenant's requests may go, among what the operator's `Rules` allow; without entries, everywhere there."""
+    """Targets of a tenant among what the operator's `Rules` allow; without entries, all of them."""
 
     networks: tuple[Network, ...] = ()
     places: tuple[Place, ...] = ()
@@ -31,7 +31,7 @@ class Limits:
         return _read(tuple(entries))
 
     def exclude(self, host: str, port: int, literal: Address | None) -> bool:
-        """What can be said without a lookup: that no answer of a resolver could bring this target onto the list."""
+        """The check without a lookup: whether no answer of a resolver could put this target on the list."""
         if not self.networks and not self.places:
             return False
         if literal is not None:
@@ -39,7 +39,7 @@ class Limits:
         return not self._named(host, port) and not self._names_addresses(port)
 
     def include(self, host: str, port: int, address: Address) -> bool:
-        """Whether `host`, which stands for `address`, is on the list."""
+        """Whether `host`, which resolved to `address`, is on the list."""
         if not self.networks and not self.places:
             return True
         return (

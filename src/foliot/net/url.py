@@ -1,4 +1,4 @@
-"""Reads a URL the way only one reader may: what is not plain is refused, so no two parsers can disagree about it."""
+"""Parses URLs strictly: anything ambiguous is refused, so that no two parsers can disagree about the host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMERIC = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Where a request wants to go. `literal` is set when the host is an address already."""
+    """The target of a request. `literal` is set when the host is an address."""
 
     url: URL
     host: str
@@ -63,7 +63,7 @@ def _named(text: str) -> tuple[str, Address | None]:
 
 
 def host_of(text: str) -> str:
-    """A host in its one spelling: lower case, no final dot, addresses in canonical form."""
+    """A host in canonical form: lower case, no final dot, canonical addresses."""
     host = text.lower().removesuffix(".")
     if ":" in host:
         try:
@@ -76,7 +76,7 @@ def host_of(text: str) -> str:
     labels = host.split(".")
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         raise Invalid("url", "must name a host such as example.com", got=text[:100])
-    # Resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as addresses; we only know the usual four decimal numbers.
+    # Resolvers read 2130706433, 0x7f.1 and 0177.0.0.1 as addresses; only four decimal numbers are accepted here.
     if _NUMERIC.fullmatch(labels[-1]):
         try:
             IPv4Address(host)
@@ -86,7 +86,7 @@ def host_of(text: str) -> str:
 
 
 def literal_of(host: str) -> Address | None:
-    """The address a canonical host spells out, if it does."""
+    """The address that a canonical host spells out, if it is one."""
     if ":" in host:
         return IPv6Address(host)
     return IPv4Address(host) if host.rpartition(".")[2].isdigit() else None
@@ -103,14 +103,14 @@ def _parse(text: object) -> URL:
     if authority is None:
         raise Invalid("url", "must start with http:// or https://", got=text[:100])
     if "@" in authority[1]:
-        # Not repeated in the complaint: it holds a password.
+        # Not repeated in the error: it holds a password.
         raise Invalid("url", "must not contain a user name or password; use a header")
     if not _PORT.fullmatch(authority[1].rpartition("]")[2].partition(":")[2]):
         raise Invalid("url", "must write its port as a plain number", got=text[:100])
     try:
-        # ASCII is sent exactly as written, for a signed query must not change; the rest is encoded for the wire.
+        # ASCII is sent exactly as written, for a signed query must not change; the rest is percent-encoded.
         url = URL(text, encoded=text.isascii())
-        # yarl takes an ASCII URL apart only when asked, so this is where a port such as 99999 is noticed.
+        # yarl parses an ASCII URL lazily, so this is where a port such as 99999 is noticed.
         _ = url.raw_host, url.explicit_port
     except ValueError:
         raise Invalid("url", "must be a valid http or https URL", got=text[:100]) from None

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import cchardet
-from w3lib.encoding import html_body_declared_encoding, html_to_unicode, http_content_type_encoding, read_bom
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    html_to_unicode,
+    http_content_type_encoding,
+    read_bom,
+    resolve_encoding,
+)
 
 from foliot.core.page_bounds import NOT_WEB
 
@@ -12,7 +18,7 @@ _SURE = 0.5
 _ESCAPE = b"\x1b"
 _LOST = "\ufffd"
 _MOST_LOST = 1 / 500
-"""A larger share of characters that could not be read means that whoever named the encoding was wrong."""
+"""A larger share of characters that could not be read means that the declared encoding is wrong."""
 
 
 def decoded(body: bytes, content_type: str) -> str:
@@ -51,4 +57,5 @@ def _declared(body: bytes, content_type: str) -> str:
 def _guess(body: bytes) -> str | None:
     found = cchardet.detect(body[:_SAMPLE])
     sure = found.get("confidence") or 0
-    return found["encoding"] if found.get("encoding") and sure >= _SURE else None
+    # The detector names encodings that Python has no codec for, such as VISCII.
+    return resolve_encoding(found["encoding"]) if found.get("encoding") and sure >= _SURE else None

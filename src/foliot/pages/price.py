@@ -1,4 +1,4 @@
-"""Finds the price on a product's page: what the page says to machines first, then what it shows to people."""
+"""Finds the price on a product page: structured data first, then visible text."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
+from itertools import islice
 from typing import Any
 
-from foliot.core.page_bounds import check_selector, count_tags
-from foliot.features.prices.model import DEAREST, PLACES
+from foliot.core.page_bounds import count_tags
+from foliot.pages.charset import decoded
+from foliot.pages.selectors import Match, select
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
-"""Where shops show their price, when nobody says where this one does."""
+"""Selectors where shops usually show their price, when none is given."""
 
 DEEPEST = 40
 MOST_DATA = 512 * 1024
-"""Characters of a page's structured data; what shops write there has a few thousand."""
+"""Maximum characters of structured data; shops write a few thousand."""
 MOST_THINGS = 20_000
-"""Of it, how much is looked at."""
+"""How much of it is examined."""
 LONGEST = 200
-"""Characters of a text that may hold a price; a longer one is prose."""
+"""Maximum characters of a text that may be a price; a longer one is prose."""
 
 _PLAIN = re.compile(r"\d{1,15}(\.\d{1,12})?([eE][+-]?\d{1,3})?")
-_SAYS = re.compile(rb"(?i)<meta[^>]{1,200}charset|^\xef\xbb\xbf|^\xff\xfe|^\xfe\xff")
 _CODE = re.compile(r"[A-Z]{3}")
 _SIGNS = {"€": "EUR", "£": "GBP", "US$": "USD", "zł": "PLN", "₹": "INR", "₽": "RUB", "₩": "KRW", "₺": "TRY"}
 
@@ -40,13 +40,14 @@ class Found:
     source: str
 
 
-def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str] = ()) -> Found | None:
+def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = ()) -> Found | None:
     """The price of the product that this page is about; None when nothing on it can be read as one.
 
-    `TooMuch` when it has more tags than are looked at.
+    `TooMuch` when it has more tags than are examined.
     """
-    count_tags(page)
-    tree = _tree(page, encoding)
+    text = decoded(page, content_type)
+    count_tags(text)
+    tree = _tree(text)
     if tree is None:
         return None
     ways: tuple[Callable[[], Found | None], ...] = (
@@ -58,20 +59,8 @@ def find_price(page: bytes, encoding: str | None = None, selectors: Sequence[str
     return next((found for way in ways if (found := way()) is not None), None)
 
 
-@lru_cache(maxsize=256)
-def xpath(selector: str) -> str:
-    """A CSS selector as lxml asks it; `ValueError` when it is none, or asks for too much."""
-    from cssselect import HTMLTranslator, SelectorError
-
-    check_selector(selector)
-    try:
-        return HTMLTranslator().css_to_xpath(selector)
-    except (SelectorError, RecursionError) as wrong:
-        raise ValueError(f"is no CSS selector: {wrong}") from None
-
-
 def amount(value: object) -> Decimal | None:
-    """What a machine wrote: a number, or a text that is one."""
+    """A machine-readable price: a number, or a text that is one."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -83,7 +72,7 @@ def amount(value: object) -> Decimal | None:
 
 
 def read_text(text: str) -> tuple[Decimal | None, str]:
-    """What people read: `1.299,00 €`, `Rs. 1,00,000`; the price and its currency."""
+    """A human-readable price: `1.299,00 €`, `Rs. 1,00,000`; with its currency."""
     text = " ".join(text.split())
     if len(text) > LONGEST:
         return None, ""
@@ -94,7 +83,7 @@ def read_text(text: str) -> tuple[Decimal | None, str]:
 
 
 def currency(text: str) -> str:
-    """An ISO code where it is one, else the sign, cut to what is kept."""
+    """An ISO code where it is one, else the symbol, truncated."""
     text = text.strip()
     code = _SIGNS.get(text, text)
     return code.upper() if _CODE.fullmatch(code.upper()) else code[:8]
@@ -111,31 +100,16 @@ def _sane(text: str) -> Decimal | None:
     return rounded if rounded > 0 else None
 
 
-def _tree(page: bytes, encoding: str | None) -> Any:
+def _tree(page: str) -> Any:
     # Takes its time to import, and most processes never read a page.
     from lxml import etree, html
 
-    for charset in (encoding or _guessed(page), _guessed(page)):
-        try:
-            # Nothing is fetched for it, and no tree is deeper than the parser allows.
-            parser = html.HTMLParser(encoding=charset, no_network=True, huge_tree=False)
-            return html.document_fromstring(page, parser=parser)
-        except LookupError:
-            continue
-        except (etree.LxmlError, ValueError, AssertionError):
-            return None
-    return None
-
-
-def _guessed(page: bytes) -> str | None:
-    """What a page is written in that does not say so itself: UTF-8, if it can be; else the parser's usual."""
-    if _SAYS.search(page[:2048]) is not None:
-        return None
     try:
-        page.decode()
-    except UnicodeDecodeError:
+        # Nothing is fetched for it, and no tree is deeper than the parser allows.
+        parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=False)
+        return html.document_fromstring(page.encode("utf-8", "replace"), parser=parser)
+    except (etree.LxmlError, ValueError, AssertionError):
         return None
-    return "utf-8"
 
 
 def _json_ld(tree: Any) -> Found | None:
@@ -155,7 +129,7 @@ def _json_ld(tree: Any) -> Found | None:
 
 
 def _offers(document: object) -> Iterator[Mapping[str, Any]]:
-    """Every offer of every product, outermost first; without recursion, for the depth is the page's choice."""
+    """Every offer of every product, outermost first; iterative, because the page chooses the depth."""
     waiting: deque[tuple[object, bool, int]] = deque([(document, False, 0)])
     for _ in range(MOST_THINGS):
         if not waiting:
@@ -171,7 +145,7 @@ def _offers(document: object) -> Iterator[Mapping[str, Any]]:
             waiting += [
                 (inner, name == "offers", depth + 1)
                 for name, inner in node.items()
-                # What else somebody might buy is not what this page is about.
+                # Related products are not what this page is about.
                 if isinstance(inner, Mapping | list)
                 and name not in ("isRelatedTo", "isSimilarTo", "isAccessoryOrSparePartFor")
             ]
@@ -191,7 +165,7 @@ def _offered(offer: Mapping[str, Any]) -> Decimal | None:
 
 
 def _first(offer: Mapping[str, Any], name: str) -> object:
-    """The offer's own word, or that of its price specification."""
+    """The currency of the offer, or of its price specification."""
     if offer.get(name) is not None:
         return offer[name]
     inner = offer.get("priceSpecification")
@@ -231,19 +205,35 @@ def _meta(tree: Any, name: str) -> str | None:
 
 def _shown(tree: Any, selectors: Sequence[str]) -> Found | None:
     for selector in selectors:
-        for element in tree.xpath(xpath(selector))[:20]:
-            said = element.get("data-price") or element.get("content")
-            price, sign = (amount(said), "") if said else read_text(element.text_content())
+        for match in islice(select(tree, selector), 20):
+            price, sign = _price(match)
             if price is not None:
-                return Found(price, sign or _sign(element), "selector")
+                return Found(price, sign or _sign(match.element), "selector")
     return None
 
 
+def _price(match: Match) -> tuple[Decimal | None, str]:
+    if match.attribute is not None:
+        return amount(match.text), ""
+    if match.text is not None:
+        return read_text(match.text)
+    said = match.element.get("data-price") or match.element.get("content")
+    return (amount(said), "") if said else read_text(match.element.text_content())
+
+
 def _sign(element: Any) -> str:
-    return read_text(element.text_content())[1]
+    return "" if element is None else read_text(element.text_content())[1]
 
 
-def price_on(body: bytes, encoding: str | None, selectors: Sequence[str]) -> dict[str, str] | None:
-    """As `find_price`, told as JSON; for a process of its own."""
-    found = find_price(body, encoding, selectors)
+def price_on(body: bytes, content_type: str, selectors: Sequence[str]) -> dict[str, str] | None:
+    """As `find_price`, answered as JSON; for a process of its own."""
+    found = find_price(body, content_type, selectors)
     return None if found is None else {"price": str(found.price), "currency": found.currency, "source": found.source}
+
+
+PLACES = 6
+"""Decimal places of a price that are kept."""
+
+
+DEAREST = Decimal(10) ** 12
+"""No price is this high."""

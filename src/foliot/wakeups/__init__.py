@@ -1,1 +1,1 @@
-"""Wakes and tells. A wake carries no data: whoever is woken reads the store."""
+"""Wake-ups: notifications without data that something changed; the receiver reads the database."""

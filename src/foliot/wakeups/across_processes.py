@@ -1,4 +1,4 @@
-"""The feed of several processes: wakes here at once, and the others by a line that may break."""
+"""Wake-ups across processes: local ones at once, others through a connection that may break."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from foliot.wakeups.memory import MemoryFeed
 from foliot.wakeups.payload import EVERYONE, decode, encode, short, travels
 
 GATHER = 0.010
-"""Seconds between two payloads: what is woken meanwhile shares the next one."""
+"""Seconds between two payloads: wake-ups in between share the next one."""
 MOST_PENDING = 2000
-"""So many topics wait for a line that is away; then everyone is woken by its return."""
+"""Topics that are queued while the connection is down; beyond that, reconnecting wakes everything."""
 FIRST = 2.0
-"""Seconds for which the start waits for the line. Without it, the others see changes at their next look."""
+"""Seconds for which the start waits for the connection. Without it, other processes notice changes when they poll."""
 PATIENCE = 5.0
-"""Seconds that opening or sending may take."""
+"""Timeout of connecting and sending."""
 QUIET = 10.0
-"""A line without a word for so many seconds is tried: what we say must come back to us."""
+"""After so many seconds of silence the connection is tested: our own message must come back."""
 AGAIN = (0.050, 0.500)
-"""Seconds after which those who look for ready runs look again: another's clock may be a little ahead of ours, and each
-is known to a quarter of a second at worst."""
+"""Seconds after which those that look for ready runs look again: another process's clock may be a little ahead of ours,
+and each is known to a quarter of a second at worst.
+"""
 NOW = 0.001
-"""Timers are no finer than this."""
+"""Resolution of timers."""
 FIRST_BACKOFF = 0.1
 LONGEST_BACKOFF = 5.0
 FAREWELL = 1.0
@@ -38,7 +39,7 @@ log = structlog.get_logger("foliot.wakeups")
 
 
 class Line(Protocol):
-    """Carries payloads between processes, those of the sender included."""
+    """A connection that carries payloads between processes, back to the sender too."""
 
     kind: str
 
@@ -49,16 +50,16 @@ class Line(Protocol):
     async def send(self, payload: str) -> None: ...
 
     async def close(self) -> None:
-        """Let go, whatever state it is in."""
+        """Close, in whatever state."""
         ...
 
 
 class Silent(Exception):
-    """A line that says nothing and has not said so."""
+    """A connection that is silent without having failed."""
 
 
 class SharedFeed:
-    """Losing the line costs latency, never data: whoever sleeps looks by itself, and its return wakes everyone."""
+    """Losing the connection costs latency, never data: sleeping actors poll, and reconnecting wakes them all."""
 
     def __init__(self, line: Line, *, quiet: float = QUIET) -> None:
         self._line = line
@@ -77,14 +78,14 @@ class SharedFeed:
         self._again: dict[float, asyncio.TimerHandle] = {}
 
     async def start(self) -> None:
-        """Open the line, or go on without it."""
+        """Connect, or continue without a connection."""
         self._task = asyncio.create_task(self._keep(), name="foliot-feed")
         with suppress(TimeoutError):
             async with asyncio.timeout(FIRST):
                 await self._opened.wait()
 
     async def close(self) -> None:
-        """Say what is still to be said, and hang up."""
+        """Send what is queued, and disconnect."""
         self._closing.set()
         self._stirred.set()
         for timer in self._again.values():
@@ -128,7 +129,7 @@ class SharedFeed:
                     self._again[delay] = loop.call_later(delay, self._wake_again, delay)
 
     def _wake_again(self, delay: float) -> None:
-        """What another process wrote as ready now was not ready yet when we looked, if its clock is ahead of ours."""
+        """A run that another process wrote as ready was not ready yet when we looked, if its clock is ahead of ours."""
         loop = asyncio.get_running_loop()
         due = self._heard_of_runs + delay
         if due - loop.time() > NOW:
@@ -141,10 +142,10 @@ class SharedFeed:
         self._lost = True
         self._stirred.set()
 
-    # --- the line -----------------------------------------------------------------------------------------------------
+    # --- the connection -----------------------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
-        """Open the line again however often it breaks."""
+        """Reconnect however often it breaks."""
         failures = 0
         while not self._closing.is_set():
             try:
@@ -168,7 +169,7 @@ class SharedFeed:
             log.info("the feed is back", action="feed_back", feed=self._line.kind)
             self._error = None
         self._opened.set()
-        # What was said while we did not hear is not said again.
+        # What was sent while we were disconnected is not sent again.
         self._here.wake_everyone()
 
     async def _attend(self) -> None:
@@ -201,7 +202,7 @@ class SharedFeed:
             await self._line.send(encode(self._sender, ()))
 
     async def _send(self) -> None:
-        # Those who wake in the same breath share the payload.
+        # Wake-ups of the same loop iteration share the payload.
         await asyncio.sleep(0)
         topics, self._pending = self._pending, set()
         try:
@@ -217,7 +218,7 @@ class SharedFeed:
                 await self._closing.wait()
 
     def _tell(self, error: Exception) -> None:
-        """Once for each time it goes away."""
+        """Logs once per outage."""
         # Health answers name no addresses; the log does.
         known, self._error = self._error, type(error).__name__
         if known is None:
@@ -236,6 +237,6 @@ def _brief(error: Exception) -> str:
 
 
 def _backoff(failures: int) -> float:
-    """Longer each time, and never the same for two processes."""
+    """Exponential, with jitter so that processes do not reconnect in step."""
     longest = min(FIRST_BACKOFF * 2.0 ** min(failures - 1, 10), LONGEST_BACKOFF)
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 -- spreads, hides nothing

@@ -1,4 +1,4 @@
-"""Wake-ups: topics, and who waits for them."""
+"""The port for wake-ups: topics, and waiting for them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Protocol
 
 
 class Waiter(Protocol):
-    """Somebody who wants to be woken."""
+    """A subscription that can be waited on."""
 
     async def wait(self, timeout: float) -> bool:
-        """True when woken, False when the time ran out. A wake that came before is not lost."""
+        """True when woken, False on timeout. A wake-up that came before is not lost."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far the wakes of this process go."""
+    """How far the wake-ups of this process reach."""
 
     kind: str
     """memory (no further than this process), postgresql or redis."""
@@ -26,17 +26,17 @@ class Reach:
 
 
 class Feed(Protocol):
-    """Wakes and tells. Losing it costs latency, never data."""
+    """Publishes and subscribes to wake-ups. Losing them costs latency, never data."""
 
     def wake(self, *topics: str) -> None:
-        """Cheap, and never inside a transaction: whoever is woken must find what was written."""
+        """Cheap, and never inside a transaction: the receiver must find what was written."""
         ...
 
     def listen(self, *topics: str) -> AbstractAsyncContextManager[Waiter]: ...
 
 
 class LivingFeed(Feed, Protocol):
-    """A feed that is opened and closed; without its line to the others it goes on alone."""
+    """A feed with a connection that is opened and closed; without it, it works inside this process."""
 
     async def start(self) -> None: ...
 
@@ -59,41 +59,41 @@ ENDINGS_TOPIC = "endings"
 
 
 PARKED_TOPIC = "parked"
-"""Somebody should look at a parked run sooner than planned."""
+"""A parked run should be checked sooner than planned."""
 
 
 SLOTS_TOPIC = "slots"
-"""A worker that had none has a slot free."""
+"""A worker without free slots has one again."""
 
 
 STOP_TOPIC = "stop:"
 
 
 LINES_TOPIC = "lines"
-"""A run has said so much that it waits for its lines to be written down."""
+"""A run waits until its log lines are written (back-pressure)."""
 
 
 REPORT_TOPIC = "report"
-"""What this process reports of itself has changed."""
+"""The report of this process has changed."""
 
 
 ARTICLES_TOPIC = "articles"
-"""There may be articles to take."""
+"""There may be articles to claim."""
 
 
 PAGES_TOPIC = "pages"
-"""Pages were fetched, and wait to be written down."""
+"""Fetched pages wait to be recorded."""
 
 
 LOCAL_TOPICS = (ENDINGS_TOPIC, SLOTS_TOPIC, STOP_TOPIC, PAGES_TOPIC, LINES_TOPIC, REPORT_TOPIC)
-"""How topics begin that mean nothing to another process."""
+"""Prefixes of topics that concern this process only."""
 
 
 def run_topic(run_id: str) -> str:
-    """Those who follow one run."""
+    """Followers of one run."""
     return f"run:{run_id}"
 
 
 def node_topic(node_id: str) -> str:
-    """One process, of whom something was asked."""
+    """One process, when an operator asked something of it."""
     return f"node:{node_id}"

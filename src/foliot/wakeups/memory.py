@@ -1,4 +1,4 @@
-"""The feed of one process."""
+"""Wake-ups inside one process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from foliot.wakeups.feed import Reach
 
 
 class MemoryWaiter:
-    """Remembers a wake until it is waited for."""
+    """Remembers a wake-up until it is waited for."""
 
     def __init__(self) -> None:
         self._woken = asyncio.Event()
@@ -30,16 +30,16 @@ class MemoryWaiter:
 
 
 class MemoryFeed:
-    """Wakes those who listen in this process."""
+    """Wakes the subscribers of this process."""
 
     def __init__(self) -> None:
         self._waiters: defaultdict[str, set[MemoryWaiter]] = defaultdict(set)
 
     async def start(self) -> None:
-        """Nothing: there is nobody else."""
+        """Nothing to connect to."""
 
     async def close(self) -> None:
-        """Nothing."""
+        """Nothing to close."""
 
     def reach(self) -> Reach:
         return Reach("memory", connected=True)

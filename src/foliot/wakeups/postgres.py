@@ -1,4 +1,4 @@
-"""The line through PostgreSQL: LISTEN and NOTIFY, on a connection of its own."""
+"""Wake-ups through PostgreSQL: LISTEN and NOTIFY, on a connection of its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 CHANNEL = "foliot_wakes"
-"""Channels belong to their database, so one name is enough."""
+"""Channels are per database, so one name is enough."""
 CONNECT = 5.0
 HANG_UP = 1.0
 
@@ -48,7 +48,7 @@ class PostgresLine:
 
 
 def dsn(url: str) -> str:
-    """The database URL as the driver reads it: ours names the driver, and `ssl` for `sslmode`."""
+    """The database URL in the driver's form, with `ssl` for `sslmode`."""
     place, _, query = url.partition("?")
     given = [(name, value) for name, value in parse_qsl(query) if name not in _NOT_THE_DRIVERS]
     named = urlencode([("sslmode" if name == "ssl" else name, value) for name, value in given])

@@ -1,4 +1,4 @@
-"""The line through Redis: publish and subscribe, which keeps nothing."""
+"""Wake-ups through Redis: publish and subscribe, which stores nothing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOOK = 10.0
 
 
 class RedisLine:
-    """Every process hears one channel. A URL that begins with `rediss://` is encrypted on its way."""
+    """All processes share one channel. A URL that begins with `rediss://` uses TLS."""
 
     kind = "redis"
 
@@ -27,7 +27,7 @@ class RedisLine:
         self._client = client = connect(self._url)
         self._subscription = subscription = client.pubsub()
         await subscription.subscribe(self._channel)
-        # The answer to the subscription: from here on nothing is missed.
+        # The confirmation of the subscription: from here on nothing is missed.
         await subscription.get_message(timeout=CONNECT)
         self._hearing = asyncio.create_task(self._hear(subscription, heard, lost), name="foliot-feed-redis")
 
@@ -57,7 +57,7 @@ class RedisLine:
 
 
 def connect(url: str) -> Any:
-    """A client that does not reconnect by itself: whoever is not told of a gap believes to have heard everything."""
+    """A client that does not reconnect by itself: after a gap it would wrongly assume to have received everything."""
     from redis.asyncio import Redis
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff

@@ -1,4 +1,4 @@
-"""A parcel as the message that Celery's workers understand, and back."""
+"""Encodes and decodes broker messages in the format of Celery's workers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from foliot.cluster.celery.app import TASK
+from foliot.cluster.parcel import PARCEL, Parcel
 from foliot.core.ids import RUN
-from foliot.engine.broker import PARCEL, Parcel
-from foliot.engine.model.run import PRIORITIES
+from foliot.core.queue_name import PRIORITIES
 
 _EMBED = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
 _HEADERS: Mapping[str, Any] = {

@@ -1,4 +1,4 @@
-"""Runs as Celery's tools see them: task events for each run, and true answers to `celery inspect` and `control`."""
+"""Runs as Celery's tools see them: task events, and answers to `celery inspect` and `control`."""
 
 from __future__ import annotations
 
@@ -13,38 +13,32 @@ from celery.worker.control import active as parcels_active
 from celery.worker.control import pool_restart as celery_pool_restart
 from celery.worker.control import registered as parcels_registered
 
-from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Claimed, Ending
+from foliot.cluster.task_view import TaskEnd, TaskView
 
 EVENTS = {
-    RunState.SUCCESS: "task-succeeded",
-    RunState.PARTIAL: "task-succeeded",
-    RunState.RETRYING: "task-retried",
-    RunState.QUEUED: "task-retried",
-    RunState.FAILED: "task-failed",
-    RunState.DEAD_LETTER: "task-failed",
-    RunState.CANCELLED: "task-revoked",
+    "success": "task-succeeded",
+    "partial": "task-succeeded",
+    "retrying": "task-retried",
+    "queued": "task-retried",
+    "failed": "task-failed",
+    "dead_letter": "task-failed",
+    "cancelled": "task-revoked",
 }
-"""What each way an attempt can end is called there; a run that was handed back is tried again elsewhere."""
+"""Celery's name for each outcome of an attempt; a run that was handed back is retried elsewhere."""
 
 
 MOST_NEWS = 10_000
-"""Events that wait for Celery's thread at most; then the oldest are dropped."""
-
-
-def name_of(claimed: Claimed) -> str:
-    """The kind of the run and its schedule, in place of a task's name."""
-    return claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
+"""Size of the event buffer for Celery's thread; beyond it, the oldest are dropped."""
 
 
 class RunMonitor:
-    """Hears of runs in the event loop, and tells Celery's thread, which has the connection to the broker."""
+    """Passes events of runs from the event loop to Celery's thread, which has the connection to the broker."""
 
     def __init__(self, registered: Sequence[str] = (), restart: Callable[[], None] | None = None) -> None:
         self.registered = sorted(registered)
         self.restart = restart
         self._worker: Any = None
-        self._active: dict[str, Claimed] = {}
+        self._active: dict[str, TaskView] = {}
         self._lock = threading.Lock()
         self._news: deque[tuple[str, dict[str, Any]]] = deque(maxlen=MOST_NEWS)
 
@@ -53,30 +47,31 @@ class RunMonitor:
         self._worker = worker
         worker.app.foliot_monitor = self
 
-    def began(self, claimed: Claimed) -> None:
+    def began(self, run: TaskView) -> None:
         with self._lock:
-            self._active[claimed.fence.run_id] = claimed
-        about = {"args": "()", "kwargs": "{}", "retries": claimed.attempt - 1, "eta": None, "expires": None}
-        self._send("task-received", claimed, claimed.started_at, name=name_of(claimed), **about)
-        self._send("task-started", claimed, claimed.started_at)
+            self._active[run.run_id] = run
+        about = {"args": "()", "kwargs": "{}", "retries": run.attempt - 1, "eta": None, "expires": None}
+        self._send("task-received", run.run_id, run.started_at, name=run.name, **about)
+        self._send("task-started", run.run_id, run.started_at)
 
-    def left(self, claimed: Claimed) -> None:
-        """It is not in this process any more: it has ended, is parked, or was lost."""
+    def left(self, run_id: str) -> None:
+        """It is no longer in this process: it has ended, is parked, or was lost."""
         with self._lock:
-            self._active.pop(claimed.fence.run_id, None)
+            self._active.pop(run_id, None)
 
-    def ended(self, claimed: Claimed, ending: Ending, stored: RunState) -> None:
-        took = (ending.at - claimed.started_at).total_seconds()
+    def ended(self, run: TaskView, ending: TaskEnd) -> None:
+        took = (ending.at - run.started_at).total_seconds()
         error = ending.error or {}
-        said = f"{error.get('code', 'failed')}: {error.get('message', '')}"
-        match EVENTS[stored]:
+        message = f"{error.get('code', 'failed')}: {error.get('message', '')}"
+        event = EVENTS[ending.state]
+        match event:
             case "task-succeeded":
                 about: dict[str, Any] = {"result": repr(ending.result)[:1000], "runtime": took}
             case "task-revoked":
                 about = {"terminated": True, "signum": None, "expired": False}
             case _:
-                about = {"exception": said[:1000], "traceback": ""}
-        self._send(EVENTS[stored], claimed, ending.at, **about)
+                about = {"exception": message[:1000], "traceback": ""}
+        self._send(event, run.run_id, ending.at, **about)
 
     def active(self) -> list[dict[str, Any]]:
         """What runs in this process now, as `celery inspect active` shows it."""
@@ -84,11 +79,11 @@ class RunMonitor:
             found = list(self._active.values())
         return [
             {
-                "id": one.fence.run_id,
-                "name": name_of(one),
+                "id": one.run_id,
+                "name": one.name,
                 "args": [],
                 "kwargs": {},
-                "type": name_of(one),
+                "type": one.name,
                 "hostname": None if self._worker is None else self._worker.hostname,
                 "time_start": one.started_at.timestamp(),
                 "acknowledged": True,
@@ -98,18 +93,18 @@ class RunMonitor:
             for one in found
         ]
 
-    def _send(self, kind: str, claimed: Claimed, at: datetime, **about: Any) -> None:
+    def _send(self, kind: str, run_id: str, at: datetime, **about: Any) -> None:
         consumer: Any = None if self._worker is None else self._worker.consumer
         events: Any = None if consumer is None else consumer.event_dispatcher
         if consumer is None or events is None or not events.enabled or (events.groups and "task" not in events.groups):
             return
-        told = {"uuid": claimed.fence.run_id, "timestamp": at.timestamp(), **about}
-        # Celery's connection belongs to its thread, whose loop keeps no order: ours is kept here.
+        told = {"uuid": run_id, "timestamp": at.timestamp(), **about}
+        # Celery's connection belongs to its thread, whose loop keeps no order: the order is kept here.
         self._news.append((kind, told))
         consumer.call_soon(self._dispatch, consumer)
 
     def _dispatch(self, consumer: Any) -> None:
-        """Whoever watches may miss an event; rows tell what happened."""
+        """A monitor may miss an event; the rows are authoritative."""
         while self._news:
             kind, told = self._news.popleft()
             if consumer.event_dispatcher is not None:
@@ -150,4 +145,4 @@ def pool_restart(state: Any, modules: Any = None, reload: bool = False, reloader
 
 
 PANEL = Panel
-"""Where the commands above are registered, by importing this module."""
+"""Importing this module registers the commands above."""

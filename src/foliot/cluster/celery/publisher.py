@@ -1,4 +1,4 @@
-"""The near side: hands parcels to the broker, from a thread of its own, for its clients block."""
+"""Publishes messages to the broker, from a thread of its own because its clients block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kombu.utils.url import maybe_sanitize_url
 from foliot.cluster.celery.app import on_redis
 from foliot.cluster.celery.rabbitmq import Rabbit
 from foliot.cluster.celery.redis import RedisLists
-from foliot.engine.broker import Parcel
+from foliot.cluster.parcel import Parcel
 
 
 class Line(Protocol):

@@ -1,1 +1,1 @@
-"""Time."""
+"""Cron, intervals, zones and fire times, without I/O and without a clock."""

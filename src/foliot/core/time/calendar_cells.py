@@ -1,4 +1,4 @@
-"""Hours and days as a zone's clock shows them, also where it skips one or has one twice."""
+"""Divides a period into the hours or days of a zone's calendar, also across clock changes."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from enum import StrEnum
 from foliot.core.time.zone import zone_info
 
 MOST = 10_000
-"""Tiles that are cut; whoever wants more wants something else."""
+"""Limit on the number of cells."""
 
 
 class Granularity(StrEnum):
-    """How finely time is cut."""
+    """The length of a cell."""
 
     HOUR = "hour"
     DAY = "day"
@@ -33,7 +33,7 @@ class Tile:
 
 
 def tiles(start: datetime, end: datetime, granularity: Granularity, zone: str) -> list[Tile]:
-    """The tiles that touch [start, end), whole ones: the first begins at or before its start."""
+    """The cells that overlap [start, end), as wholes: the first begins at or before `start`."""
     info = zone_info(zone)
     found: list[Tile] = []
     local = start.astimezone(info).replace(minute=0, second=0, microsecond=0)

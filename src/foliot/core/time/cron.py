@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 LIMIT = 256
 MOST_MENDED = 8
-"""Mistakes of one expression for which a suggestion is worth its time."""
+"""How many errors of one expression get a suggestion, which takes time to compute."""
 MACROS = {
     "@YEARLY": "0 0 1 1 *",
     "@ANNUALLY": "0 0 1 1 *",
@@ -80,13 +80,13 @@ class Parsed(NamedTuple):
 
 
 class Malformed(Exception):
-    """A field that cannot be read; becomes `Invalid` where the whole expression is known."""
+    """A field that cannot be parsed; becomes `Invalid` where the whole expression is known."""
 
     def __init__(self, message: str, culprit: str, instead: str | None = None) -> None:
         super().__init__(message)
         self.culprit = culprit
         self.instead = instead
-        """What may have been meant."""
+        """A suggestion."""
 
 
 def resolve(expression: str, key: str) -> str:
@@ -145,7 +145,7 @@ def _read(expression: str, parts: list[str]) -> Parsed:
 
 
 def _each(expression: str, parts: list[str], read: Callable[[Unit, str], T]) -> list[T]:
-    """Every field, read; a complaint says where in the expression it found what."""
+    """All fields, parsed; errors carry their position in the expression."""
     found = []
     for at, (unit, part) in enumerate(zip(UNITS[-len(parts) :], parts, strict=True)):
         try:
@@ -162,7 +162,7 @@ def _whole(expression: str, message: str, meant: str | None = None) -> Invalid:
 
 
 def _mended(meant: str | None) -> str | None:
-    """Only what would be accepted is suggested: where something else is wrong as well, that is mended too."""
+    """Suggests only what would be accepted: other errors of the expression are corrected too."""
     for _ in range(MOST_MENDED):
         if meant is None:
             break
@@ -177,7 +177,7 @@ def _mended(meant: str | None) -> str | None:
 
 @lru_cache(maxsize=2048)
 def _field(unit: Unit, part: str) -> Field:
-    # Nearly every field is a star or a number, and neither needs taking apart.
+    # Nearly every field is a star or a number; neither needs the full parser.
     if part == "*":
         return STARS[unit]
     if part.isascii() and part.isdigit():

@@ -1,4 +1,4 @@
-"""Where a cron expression went wrong, and what may have been meant."""
+"""Errors in cron expressions: their position, and a suggestion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIELDS = 5
 
 
 def pointed(expression: str, field: int, culprit: str, instead: str | None) -> tuple[tuple[int, int], str | None]:
-    """Where in the expression the culprit stands, and the expression with something else in its place."""
+    """The position of the error, and the expression with a correction in its place."""
     start, end = [found.span() for found in re.finditer(r"\S+", expression)][field]
     place = expression[start:end].upper().find(culprit)
     if culprit and place >= 0:
@@ -38,6 +38,6 @@ def near_macro(text: str, macros: Collection[str]) -> str | None:
 
 
 def fitted(expression: str) -> str | None:
-    """With as many fields as there must be: what is missing is any, what is too much goes."""
+    """With the right number of fields: missing ones become `*`, surplus ones are dropped."""
     parts = expression.split()
     return " ".join([*parts, *["*"] * FIELDS][:FIELDS]) if parts else None

@@ -1,6 +1,6 @@
-"""Triggers in words.
+"""Describes triggers in English.
 
-CronSim's explanations, with three things put right: a union of days reads "or", `15W` is known, and it is the 22nd.
+CronSim's explanations with three corrections: a union of days reads "or", `15W` is supported, and ordinals are right.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEAREST: Final = -2
 UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 SHORT = ("d", "h", "min", "s")
 MANY = 100
-"""So many of one unit nobody can picture: several units say it."""
+"""From this many of one unit on, several units are used: 8,130 seconds mean nothing to a reader."""
 _STEP = re.compile(r"(?:\*|0|0-59)/(\d+)")
 
 
@@ -107,6 +107,6 @@ def _evenly(sentence: str, parts: list[str]) -> str:
 
 
 def _with_endings(sentence: str) -> str:
-    """21th, 22th, 23th and 31th, as English has them."""
+    """Corrects 21th, 22th, 23th and 31th."""
     endings = {"1": "st", "2": "nd", "3": "rd"}
     return re.sub(r"\b([2-5])([123])th\b", lambda found: found[1] + found[2] + endings[found[2]], sentence)

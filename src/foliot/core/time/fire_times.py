@@ -1,4 +1,4 @@
-"""The instants at which a cron expression fires in a zone, after the manner of Debian cron.
+"""The instants at which a cron expression fires in a zone, with Debian cron's rules for clock changes.
 
 A fixed time (neither minute nor hour starts with `*`) that a clock change skips fires once, at the first instant after
 it; one that a clock change repeats fires at the first of the two. All other expressions follow real time: they fire at
@@ -22,7 +22,7 @@ AHEAD = 16
 
 
 class Fires:
-    """One expression in one zone. Its fires are remembered, for many schedules ask the same question."""
+    """One expression in one zone. Fire times are cached, because many schedules share an expression."""
 
     __slots__ = ("_fixed", "_memory", "_times", "_zone")
 
@@ -53,7 +53,7 @@ class Fires:
         return self._count(_ceiling(start), _ceiling(end))
 
     def newest(self, start: datetime, end: datetime, limit: int) -> list[datetime]:
-        """The last fires of [start, end), oldest first: finds where they begin by counting."""
+        """The last fires of [start, end), oldest first; a binary search by count finds where they begin."""
         low, high = _ceiling(start), _ceiling(end)
         if limit < 1 or low >= high:
             return []
@@ -70,7 +70,7 @@ class Fires:
         return list(self.between(EPOCH + timedelta(seconds=floor), end))
 
     def _recall(self, memory: list[datetime], moment: datetime) -> datetime | None:
-        """Compute the next fire, and keep it when it joins on to what is known."""
+        """Compute the next fire, and cache it when it is adjacent to the cached range."""
         if memory and moment >= memory[-1]:
             following = self._following(memory[-1])
             if following is None:
@@ -84,7 +84,7 @@ class Fires:
         return found
 
     def _extended(self, memory: list[datetime], following: datetime) -> list[datetime]:
-        """Look further ahead the longer the memory has served; a first question should not pay for later ones."""
+        """Compute further ahead the longer the cache has been used, so that a first question stays cheap."""
         longer = [*memory, following]
         for _ in range(min(len(memory), AHEAD)):
             further = self._following(longer[-1])
@@ -135,7 +135,7 @@ class Fires:
 
 @lru_cache(maxsize=4096)
 def fires(expression: str, zone: str) -> Fires:
-    """The shared fires of an expression in a zone."""
+    """The shared fire times of an expression in a zone."""
     return Fires(expression, zone)
 
 

@@ -1,7 +1,7 @@
-"""Reads from words when something should happen: "every day at 02:30", "first monday of the month", "in 10 minutes".
+"""Parses natural language for triggers: "every day at 02:30", "first monday of the month", "in 10 minutes".
 
-A phrase is a row of clauses in any order: how often, at which times, on which days, in which months, between which
-hours; or one moment. What is not understood is named, with its place and with what may have been meant.
+A phrase is a sequence of clauses in any order: how often, at which times, on which days, in which months, between which
+hours; or one moment. What is not understood is reported with its position and a suggestion.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word, and where it stands."""
+    """One word, and its position."""
 
     text: str
     start: int
@@ -74,7 +74,7 @@ class Time:
 
 @dataclass(slots=True)
 class Said:
-    """What the clauses of a phrase said."""
+    """The parsed clauses of a phrase."""
 
     unit: str | None = None
     number: int = 1
@@ -87,15 +87,15 @@ class Said:
     """Of every hour."""
     weekdays: list[int] = field(default_factory=list)
     nth: list[str] = field(default_factory=list)
-    """Weekdays of the month, in cron's own writing."""
+    """Weekdays of the month, in cron syntax."""
     days: list[str] = field(default_factory=list)
-    """Days of the month, in cron's own writing."""
+    """Days of the month, in cron syntax."""
     months: list[int] = field(default_factory=list)
     between: tuple[int, int] | None = None
 
 
 def read_phrase(words: object) -> Said:
-    """The clauses of a phrase, or `Invalid` with the place that was not understood."""
+    """The clauses of a phrase, or `Invalid` with the position that was not understood."""
     if not isinstance(words, str):
         raise Invalid("words", "must be text", got=words)
     if len(words) > LIMIT:
@@ -110,14 +110,14 @@ def read_phrase(words: object) -> Said:
 
 
 def _tokens(words: str) -> list[Token]:
-    # Letter by letter: lowering some letters makes two of them, and every place after them wrong.
+    # Letter by letter: lowercasing some letters yields two, which would shift every later position.
     low = "".join([one.lower() if one.isascii() else one for one in words])
     return [Token(found[0], found.start(), found.end()) for found in _TOKEN.finditer(low)]
 
 
 @dataclass(slots=True)
 class _Reading:
-    """How far a phrase is read."""
+    """The position up to which a phrase is parsed."""
 
     words: str
     tokens: list[Token]
@@ -145,7 +145,7 @@ class _Reading:
         return number
 
     def complaint(self, message: str = "") -> Invalid:
-        """What stands here is not understood."""
+        """The word at this position is not understood."""
         token = self.here or self.tokens[-1]
         meant = None
         if not message:
@@ -160,7 +160,7 @@ def _unit(text: str) -> str | None:
 
 
 def _named(text: str, names: tuple[str, ...]) -> int | None:
-    """The place of a name of which at least three letters are written, or all and an s."""
+    """The index of a name of which at least three letters are written, or all and an s."""
     text = text.removesuffix("s") if len(text) > 4 else text
     found = [at for at, name in enumerate(names) if len(text) >= 3 and name.startswith(text)]
     return found[0] if found else None
@@ -171,7 +171,7 @@ def _number(text: str) -> int | None:
 
 
 def _digits(text: str) -> bool:
-    """Not the digits of other scripts, nor those that are raised."""
+    """ASCII digits only: no other scripts, no superscripts."""
     return text.isascii() and text.isdigit()
 
 
@@ -335,7 +335,7 @@ def _date(reading: _Reading) -> bool:
 
 
 def _month(reading: _Reading) -> bool:
-    """`of the month`, `of every month`: what the day belongs to is known without it."""
+    """`of the month`, `of every month`: optional, because the day implies it."""
     if reading.text() != "month" or not (reading.said.nth or reading.said.days):
         return False
     return reading.skip()

@@ -1,4 +1,4 @@
-"""What a phrase comes to: a cron expression, an interval or one moment."""
+"""Turns a parsed phrase into a trigger: a cron expression, an interval or one moment."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from foliot.core.errors import Invalid
 from foliot.core.time.cron import resolve
 from foliot.core.time.fire_times import fires
 from foliot.core.time.natural_language import DAYS, EXAMPLE, UNITS, Said, Time, read_phrase
+from foliot.core.time.trigger import Type
 from foliot.core.time.zone import zone_info
-from foliot.engine.model.schedule import Type
 
 MIDNIGHT = Time(0)
 MOST_MENDED = 8
 _WHOLE = {"second": 60, "minute": 60, "hour": 24}
-"""What a step must divide for a cron expression to keep it."""
+"""What a step must divide so that a cron expression can express it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """A trigger in the words of a request."""
+    """A trigger in the fields of a request."""
 
     type: Type
     cron_expr: str | None = None
@@ -34,7 +34,7 @@ class Meant:
 
 
 def understand(words: object, zone: str, now: datetime) -> Meant:
-    """The trigger that these words name, in this zone, said at this moment."""
+    """The trigger that this phrase names, in this zone, as of this moment."""
     try:
         return _understand(words, zone, now)
     except Invalid as error:
@@ -52,7 +52,7 @@ def _understand(words: object, zone: str, now: datetime) -> Meant:
 
 
 def _mended(meant: str | None, zone: str, now: datetime) -> str:
-    """Only what would be understood is suggested: what else is wrong with it is mended too, or it is an example."""
+    """Suggests only what would be understood: other errors are corrected too, or it is an example."""
     for _ in range(MOST_MENDED):
         if meant is None:
             break
@@ -66,7 +66,7 @@ def _mended(meant: str | None, zone: str, now: datetime) -> str:
 
 
 class _Senseless(Exception):
-    """Every word was understood, but together they name no trigger."""
+    """Every word was understood, but the combination names no trigger."""
 
     def __init__(self, message: str, meant: str | None = None) -> None:
         super().__init__(message)
@@ -117,14 +117,14 @@ def _moment(said: Said, zone: str, now: datetime) -> Meant:
     at = said.times[0] if said.times else MIDNIGHT
     if not 1970 <= day.year < 3000:
         raise _Senseless("is outside the years 1970 to 2999")
-    # The clock of the zone decides, also where it skips or repeats this time.
+    # The zone's clock decides, also where it skips or repeats this time.
     wall = f"{at.second} {at.minute} {at.hour} {day.day} {day.month} *"
     begin = datetime(day.year, day.month, day.day, tzinfo=UTC) - timedelta(days=1, seconds=1)
     return Meant(Type.ONEOFF, run_at=fires(wall, zone).after(begin))
 
 
 def _often(said: Said) -> Meant:
-    """Seconds, minutes and hours: by the clock where they divide it evenly, else counted from the start."""
+    """Seconds, minutes and hours: as cron where they divide evenly, otherwise as an interval from the start."""
     unit = said.unit or "hour"
     whole, narrowed = _WHOLE[unit], said.weekdays or said.days or said.months or said.nth or said.between
     if said.minute is not None and unit != "hour":
@@ -157,7 +157,7 @@ def _hours(between: tuple[int, int], *, inclusive: bool) -> str:
 
 
 def _seldom(said: Said) -> Meant:
-    """Every so many days or weeks: no cron expression keeps that over the end of a month."""
+    """Every n days or weeks: as an interval, because no cron expression keeps that across the end of a month."""
     seconds = UNITS[said.unit or "day"]
     if not seconds:
         raise _Senseless(f"no trigger counts {said.unit}s; name them", "on the 1st of january and july at 9")

@@ -1,4 +1,4 @@
-"""What a trigger will do next, and what a clock change will do to it."""
+"""The next instants of a trigger, and remarks on clock changes that affect it."""
 
 from __future__ import annotations
 
@@ -113,5 +113,5 @@ def _clock(wall: int, beside: int) -> str:
 
 
 def _wall(wall: int) -> datetime:
-    """A wall-clock time as a datetime; it says UTC only because it has to say something."""
+    """A wall-clock time as a datetime; marked UTC only because a datetime needs a zone."""
     return datetime.fromtimestamp(wall, UTC)

@@ -1,10 +1,11 @@
-"""When a schedule fires: by cron, at an interval, or once, within a window."""
+"""Triggers: cron, interval or one-off, within a window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from foliot.core.document import Fields, moment, rfc3339
@@ -76,7 +77,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """One instant; the zone is for people to read it in."""
+    """One instant; the zone is for display."""
 
     at: datetime
     zone: str = "UTC"
@@ -142,7 +143,7 @@ class Trigger:
                 return describe_trigger.once(at, zone)
 
     def as_dict(self) -> dict[str, Any]:
-        """A stable form for JSON, in the names of the HTTP door."""
+        """A stable form for JSON, with the field names of the HTTP API."""
         window = {"start_at": rfc3339(self.start_at), "end_at": rfc3339(self.end_at)}
         match self.rule:
             case Cron(expression, zone):
@@ -155,7 +156,7 @@ class Trigger:
 
     @classmethod
     def from_dict(cls, raw: object) -> Trigger:
-        """Read what `as_dict` wrote; `Invalid` when somebody has damaged it."""
+        """Read what `as_dict` wrote; `Invalid` when the stored form is damaged."""
         if not isinstance(raw, Mapping):
             raise Invalid("trigger", "must be an object", got=raw)
         fields = Fields.of("trigger", raw)
@@ -178,7 +179,7 @@ def cron(expression: str, zone: str, *, key: str) -> Cron:
 
 
 def every(seconds: object, anchor: datetime) -> Every:
-    """An interval from what a user wrote. The first instant is the anchor, when the window lets it through."""
+    """An interval from what a user wrote. The first instant is the anchor, if the window admits it."""
     if isinstance(seconds, bool) or not isinstance(seconds, int) or not 1 <= seconds <= LONGEST:
         raise Invalid("interval_seconds", f"must be a whole number of seconds from 1 to {LONGEST}", got=seconds)
     return Every(seconds, moment("start_at", anchor))
@@ -205,3 +206,11 @@ def _rule(fields: Fields) -> Rule:
             return Once(once(fields.value("run_at")).at, zone)
         case _:
             raise Invalid(fields.path("type"), "must be one of cron, interval, oneoff", got=kind)
+
+
+class Type(StrEnum):
+    """The kinds of trigger, in the words of the HTTP door."""
+
+    CRON = "cron"
+    INTERVAL = "interval"
+    ONEOFF = "oneoff"

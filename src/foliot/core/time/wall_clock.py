@@ -1,6 +1,6 @@
-"""The wall-clock times a cron expression names, in a world without time zones.
+"""The wall-clock times that a cron expression names, without time zones.
 
-A wall-clock time is a number of seconds since 1970-01-01 00:00 on the wall.
+A wall-clock time is a number of seconds since 1970-01-01 00:00 local time.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from foliot.core.errors import Invalid
 
 LIMIT = 64
 
-# Offsets are sampled, since zoneinfo does not tell its transitions. No zone of tzdata has changed its offset twice
+# Offsets are sampled, since zoneinfo does not expose its transitions. No zone of tzdata has changed its offset twice
 # within 601,200 s since 1970 (Asia/Gaza in 2040 is the closest), and STRIDE is shorter than that.
 STRIDE = 1 << 19
 CHUNK = STRIDE << 6

@@ -1,4 +1,4 @@
-"""Finds time zones by what people call them: a city, an abbreviation, an offset, or the IANA name itself."""
+"""Searches time zones by city, abbreviation, offset or IANA name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SPOKEN = {
     "utc": "UTC",
     "z": "UTC",
 }
-"""What an abbreviation most often means; the hint of a suggestion says what was understood."""
+"""The usual meaning of an abbreviation; the hint of a suggestion says how it was understood."""
 
 _OFFSET = re.compile(r"(?:utc|gmt)?([+-])(\d{1,2})(?::?(\d{2}))?")
 
@@ -55,7 +55,7 @@ def _by_lower() -> dict[str, str]:
 
 
 def find_zone(text: str) -> str | None:
-    """The one zone that this names; None when there is none, or no knowing which."""
+    """The one zone that this names; None when there is none, or when it is ambiguous."""
     found = search_zones(text, 1)
     said = text.strip().lower()
     if not found:
@@ -86,7 +86,7 @@ def search_zones(text: str, limit: int) -> list[tuple[str, str]]:
 
 
 def _fixed(sign: str, hours: int, minutes: int) -> dict[str, str]:
-    """A zone that always has this offset. Their names count the other way: Etc/GMT-1 is an hour ahead of UTC."""
+    """A zone with this fixed offset. The signs of their names are inverted: Etc/GMT-1 is an hour ahead of UTC."""
     if minutes or hours > (14 if sign == "+" else 12):
         return {}
     if hours == 0:

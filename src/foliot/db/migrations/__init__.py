@@ -1,1 +1,1 @@
-"""The one chain of migrations, for every database."""
+"""The chain of migrations, for every database."""

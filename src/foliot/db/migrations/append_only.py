@@ -1,13 +1,13 @@
-"""Triggers under which the trail only grows, in the words of each database.
+"""Triggers that make the audit log append-only, in the dialect of each database.
 
-An entry comes in waiting; once, it is given its place in the chain; that is all that can happen to it. A head only
-moves forward. Whoever owns the database can drop these triggers; what they do then, `foliot audit verify` names.
+An entry is inserted without a position and gets its position in the chain once; no other change is possible. A head
+only moves forward. The owner of the database can drop these triggers; `foliot audit verify` then names what changed.
 """
 
 from __future__ import annotations
 
 COLUMNS = ("id", "tenant_id", "at", "user_id", "key_id", "door", "verb", "thing", "thing_id", "was", "became")
-"""What never changes, chained or waiting."""
+"""Columns that never change, before and after chaining."""
 
 RULES = {
     "trail_insert": ("trail", "INSERT", "a new entry of the audit log waits for its place in the chain"),
@@ -24,7 +24,7 @@ END $$"""
 
 
 def _broken(name: str, differs: str) -> str:
-    """When the rule is broken, given how this database asks whether two values differ."""
+    """The condition of a violation; `differs` is how this database compares two values with NULLs."""
     match name:
         case "trail_insert":
             return "NEW.waiting_of IS NULL"
@@ -70,5 +70,5 @@ def _mariadb() -> list[str]:
 
 
 def guards(dialect: str) -> list[str]:
-    """The statements that put the triggers up."""
+    """The statements that create the triggers."""
     return {"sqlite": _sqlite, "postgresql": _postgresql}.get(dialect, _mariadb)()

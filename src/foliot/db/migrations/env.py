@@ -14,7 +14,7 @@ from foliot.db.metadata import metadata
 
 @compiles(PrimaryKeyConstraint, "mysql", "mariadb")
 def _unnamed(key: PrimaryKeyConstraint, compiler: Any, **options: Any) -> str:
-    """There a primary key has no name, and each that is given one answers with a warning."""
+    """MariaDB has no names for primary keys, and warns about each that is given one."""
     return re.sub(r"^CONSTRAINT \S+ ", "", compiler.visit_primary_key_constraint(key, **options))
 
 

@@ -20,6 +20,12 @@ time somebody looks at what has become of it.
 
 Final states are final: nothing leaves success, partial, failed, dead_letter or cancelled.
 A buffered run is queued and waits for its predecessor: it has no place in the order yet.
+
+A batch is a run that is made of items, each of which is claimed work of its own. No executor claims it: it is queued
+until its items exist and parked from the transaction that creates them, and the transaction that ends its last item
+ends it.
+
+    created ──▶ queued ── its items are created ──▶ parked ── its last item ends ──▶ success, partial, failed, …
 """
 
 from __future__ import annotations
@@ -30,12 +36,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-PRIORITIES = range(1, 11)
 DEFAULT_PRIORITY = 5
 AGEING = timedelta(seconds=30)
 """Each step of priority is worth this much waiting, so that nothing starves."""
 
 MANUAL_QUEUE = "manual"
+
+BATCH_KINDS = frozenset({"articles"})
+"""Kinds of actions whose runs are batches. A name and no more: the statements that create and release runs need to know
+which of them must not become claimable."""
+BATCH_CHECK = timedelta(minutes=1)
+"""How often an open batch is checked although the end of its last item ends it."""
 
 
 class RunState(StrEnum):
@@ -168,3 +179,14 @@ class Fence:
 def order_key(ready_at: datetime, priority: int) -> datetime:
     """Where a run stands in its queue: by time, moved back by priority, so that waiting always wins in the end."""
     return ready_at + (priority - 1) * AGEING
+
+
+TEST = "test"
+"""Key of a configuration that only tries its target out. No request can set it: only we do."""
+TESTABLE = frozenset({"webhook"})
+"""The kinds whose configuration may have it."""
+
+
+def is_test(kind: str, config: Mapping[str, object]) -> bool:
+    """Whether a run only tries its target out: it is sent whatever the breaker says, and leaves no dead letter."""
+    return kind in TESTABLE and config.get(TEST) is True

@@ -13,7 +13,7 @@ from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import Cron, Every, Once, Trigger
+from foliot.core.time.trigger import Cron, Every, Once, Trigger, Type
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
 
@@ -44,14 +44,6 @@ class ManagedBy(StrEnum):
     CODE = "code"
     PRESET = "preset"
     FILE = "file"
-
-
-class Type(StrEnum):
-    """The kinds of trigger, in the words of the HTTP door."""
-
-    CRON = "cron"
-    INTERVAL = "interval"
-    ONEOFF = "oneoff"
 
 
 class Overlap(StrEnum):

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from foliot.core.errors import Cause
-
 PATIENCE = 25.0
 """Seconds for which something is due and has not begun before it stands still: it is told within half a minute."""
 
@@ -26,16 +24,6 @@ class Why(StrEnum):
     SLOTS = "slots"
     SCHEDULER = "scheduler"
     UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What the store refuses a process, from when to when by the monotonic clock."""
-
-    cause: Cause
-    error: str
-    since: float
-    last: float
 
 
 @dataclass(frozen=True, slots=True)

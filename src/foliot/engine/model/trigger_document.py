@@ -9,9 +9,8 @@ from typing import Any
 
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import LONGEST, Every, Once, Rule, Trigger, cron, every, once
+from foliot.core.time.trigger import LONGEST, Every, Once, Rule, Trigger, Type, cron, every, once
 from foliot.core.time.zone import zone_info
-from foliot.engine.model.schedule import Type
 
 OWNED = {
     "cron_expr": Type.CRON,

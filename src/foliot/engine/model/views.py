@@ -219,6 +219,8 @@ class RunRequest:
     action: Mapping[str, Any] | None = None
     parent_id: str | None = None
     fills: datetime | None = None
+    parked: bool = False
+    """A batch whose items are created in the same transaction: it is running from the start, and never claimed."""
 
     def made(self, now: datetime, schedule_name: str | None = None) -> RunView:
         """The run as it stands in the transaction that makes it, so that nobody needs to read it back."""
@@ -230,21 +232,21 @@ class RunRequest:
             version=self.version,
             kind=self.kind,
             origin=self.origin,
-            state=RunState.QUEUED,
+            state=RunState.RUNNING if self.parked else RunState.QUEUED,
             scheduled_for=None,
             ready_at=now,
             queue=self.queue,
             priority=self.priority,
-            attempt=0,
+            attempt=int(self.parked),
             max_attempts=self.max_attempts,
             timeout_seconds=self.timeout_seconds,
             worker=None,
             cancel_requested=False,
             buffered=False,
-            event_seq=1,
+            event_seq=1 + self.parked,
             created_at=now,
-            due_at=None,
-            started_at=None,
+            due_at=now if self.parked else None,
+            started_at=now if self.parked else None,
             finished_at=None,
             result=None,
             error=None,

@@ -18,6 +18,7 @@ from foliot.engine.model.run import Origin, RunState, order_key
 from foliot.engine.model.schedule import Spec, Status
 from foliot.engine.model.settle import Due, NewRun, OpenRun, Plan
 from foliot.engine.model.views import Recorded
+from foliot.engine.sql import batch_rows
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
 
@@ -195,7 +196,7 @@ def _advanced(plans: Sequence[Plan]) -> Change:
 
 def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
     count = len(made)
-    return {
+    columns: dict[str, list[Any]] = {
         "id": [new_id(RUN) for _ in made],
         "tenant_id": [due.tenant_id for due, _, _ in made],
         "user_id": [due.user_id for due, _, _ in made],
@@ -215,3 +216,4 @@ def _created(made: Sequence[Made], now: datetime) -> dict[str, list[Any]]:
         "timeout_seconds": [spec.timeout_seconds for _, spec, _ in made],
         "created_at": [now] * count,
     }
+    return batch_rows.without_lane(columns, columns["kind"])

@@ -14,9 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from foliot.core.failure_fingerprint import fingerprint
 from foliot.db.columns import Document, Moment
 from foliot.db.dialects import Dialect
-from foliot.engine.model.run import CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
+from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
 from foliot.engine.model.views import Ending, Finished
-from foliot.engine.sql import metric_counters
+from foliot.engine.sql import batch_rows, metric_counters
+from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import Scribe, told_columns
 from foliot.engine.sql.tables import attempts, log_chunks, runs
 
@@ -65,15 +66,20 @@ def _waiting_among(dialect: Dialect) -> Select[Any]:
     return _waiting().where(dialect.listed(runs.c.buffered_of, "ids"))
 
 
-async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime) -> Finished:
-    """Record a batch of endings; one that does not carry the current fence changes nothing."""
+async def finish(
+    conn: AsyncConnection, dialect: Dialect, endings: Sequence[Ending], now: datetime, *, parked: bool = False
+) -> Finished:
+    """Record a group of endings; one that does not carry the current fence changes nothing.
+
+    `parked`: also of runs that are parked, by the transaction that has ended what they wait for.
+    """
     by_id = {ending.fence.run_id: ending for ending in endings}
     held, repeated = [], {}
     for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
-        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+        if not fenced(row, ending.fence):
             continue
-        if row.poll_at is not None:
+        if row.poll_at is not None and not parked:
             # Parked meanwhile: whoever looks at it next decides.
             continue
         if row.state == RunState.RUNNING:
@@ -87,7 +93,7 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
     states = repeated | {row.id: ending.state for row, ending in held}
     released = 0
     if held:
-        await _write(conn, dialect, held)
+        await _write(conn, dialect, held, parked=parked)
         ended = [row for row, ending in held if ending.state.final]
         freed = {row.schedule_id for row in ended if row.schedule_id is not None}
         released = await release(conn, dialect, now, sorted(freed)) if freed else 0
@@ -96,7 +102,7 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Endi
     return Finished(states, frozenset(by_id) - states.keys(), released)
 
 
-async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
+async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]], *, parked: bool) -> None:
     scribe = Scribe.new()
     tolds = await scribe.tell_each((row, ending.lines, ending.at) for row, ending in held)
     if scribe.columns["run_id"]:
@@ -120,6 +126,8 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
     }
     if scribe.columns["run_id"]:
         values = {**told_columns(tolds), **values}
+    if parked:
+        values["poll_at"] = [None] * len(held)
     if any(ending.state in FAILURES for _, ending in held):
         values["fingerprint"] = [_alike(row, ending) for row, ending in held]
     if any(ending.lost for _, ending in held):
@@ -148,6 +156,11 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
     if again:
         # Its next attempt begins anew.
         await conn.execute(update(runs).where(dialect.among(runs.c.id, again)).values(handle=None))
+    batches = [row.id for row, ending in held if row.kind in BATCH_KINDS and not ending.state.final]
+    if batches:
+        # Claimed by a version that still did so, and handed back: its items are created without an executor.
+        back = update(runs).where(dialect.among(runs.c.id, batches))
+        await conn.execute(back.values(lane=None, handle={}, poll_at=runs.c.ready_at))
 
 
 def _alike(row: Any, ending: Ending) -> str | None:
@@ -188,7 +201,15 @@ async def cancel_runs(
         .where(dialect.among(runs.c.id, [*run_ids, *at_once]), runs.c.state.in_(sorted(OPEN)))
         # Assignments run left to right on MariaDB: each must see what it needs before that changes.
         .ordered_values(
-            (runs.c.poll_at, case((looked_at, literal(now, Moment())), else_=runs.c.poll_at)),
+            (
+                runs.c.poll_at,
+                case(
+                    (looked_at, literal(now, Moment())),
+                    # Of a batch without items: there is nothing to look at.
+                    (runs.c.state.in_(sorted(CLAIMABLE)), null()),
+                    else_=runs.c.poll_at,
+                ),
+            ),
             (runs.c.cancel_requested, case((ends, runs.c.cancel_requested), else_=true())),
             when(runs.c.event_seq + 1, runs.c.final_seq),
             when(runs.c.event_seq + 1, runs.c.event_seq),
@@ -250,7 +271,7 @@ async def release(
         return 0
     columns = (
         *(runs.c.id, runs.c.open_of, runs.c.buffered_of, runs.c.queue, runs.c.priority, runs.c.ready_at),
-        runs.c.scheduled_for,
+        *(runs.c.scheduled_for, runs.c.kind),
     )
     query = select(*columns).where(dialect.among(runs.c.open_of, queued)).order_by(runs.c.id)
     first: dict[str, Any] = {}
@@ -265,12 +286,13 @@ async def release(
     if not free:
         return 0
     ready = [max(row.ready_at, now) for row in free]
-    values = {
+    values: dict[str, list[Any]] = {
         "buffered_of": [None] * len(free),
         "lane": [row.queue for row in free],
         "offered_at": [None] * len(free),
         "ready_at": ready,
         "order_key": [order_key(at, row.priority) for at, row in zip(ready, free, strict=True)],
     }
+    values = batch_rows.without_lane(values, [row.kind for row in free])
     keys = {"id": [row.id for row in free], "state": [RunState.QUEUED.value] * len(free)}
     return await dialect.update(conn, runs, keys, values)

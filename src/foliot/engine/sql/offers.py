@@ -14,11 +14,12 @@ from typing import Any
 
 from sqlalchemy import Select, TextClause, bindparam, case, func, or_, select, text, update
 
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.broker import Offer, Offered, Window
-from foliot.engine.model.run import AGEING, PRIORITIES
+from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import SHARED, SHARES, Pick, rounded, urgency
 from foliot.engine.sql.tables import runs
 from foliot.engine.sql.tenant_limits import Caps

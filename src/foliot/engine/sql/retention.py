@@ -9,25 +9,22 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, union_all, update
+from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.commands.idempotency_tables import requests
 from foliot.core.errors import Invalid
 from foliot.core.ids import RUN, floor_id
 from foliot.core.time.trigger import Trigger
 from foliot.db.clock import wall
+from foliot.db.metadata import FORGET_RUNS, metadata
 from foliot.db.transaction import Statements
 from foliot.engine.model.ledger import Fate, Reason
 from foliot.engine.model.node import Wish
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Status, load_spec
 from foliot.engine.sql import metric_counters, stored_bytes
-from foliot.engine.sql.tables import attempts, ledger, log_chunks, nodes, runs, schedules, versions
+from foliot.engine.sql.tables import ledger, nodes, runs, schedules, versions
 from foliot.engine.sql.version_pruner import VersionPruner
-from foliot.features.articles.tables import article_jobs, items
-from foliot.features.crawls.sql.requests import forget_expired
-from foliot.features.crawls.tables import crawl_items
-from foliot.features.pipelines.sql.pipelines import forget_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +55,10 @@ class SqlUpkeep(Statements):
     async def _delete(self, old: Sequence[Any]) -> None:
         await self._remember([row for row in old if row.scheduled_for is not None])
         await metric_counters.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
-        await forget_runs(self.conn, self.dialect, old)
+        for _, table in sorted(metadata.tables.items()):
+            if (forget := table.info.get(FORGET_RUNS)) is not None:
+                await forget(self.conn, self.dialect, table, old)
         ids = [row.id for row in old]
-        for table in (log_chunks, crawl_items, items, article_jobs, attempts):
-            await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
         await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
 
     async def _remember(self, old: Sequence[Any]) -> None:
@@ -111,16 +108,6 @@ class SqlUpkeep(Statements):
         )
         rows = await self.conn.execute(query.group_by(ledger.c.schedule_id, ledger.c.version))
         return {(schedule_id, version): (first, last) for schedule_id, version, first, last in rows}
-
-    async def prune_requests(self, before: datetime, limit: int) -> int:
-        query = select(requests.c.tenant_id, requests.c.request_key).where(requests.c.created_at < before).limit(limit)
-        old = (await self.conn.execute(query)).all()
-        for tenant_id, group in groupby(sorted(old), key=lambda row: row.tenant_id):
-            keys = [row.request_key for row in group]
-            where = (requests.c.tenant_id == tenant_id, self.dialect.among(requests.c.request_key, keys))
-            await self.conn.execute(delete(requests).where(*where, requests.c.created_at < before))
-        await forget_expired(self.conn, self.dialect, before, limit)
-        return len(old)
 
     async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
         """Delete versions of so many schedules after this id that no instant, run or span refers to; the newest stay.
@@ -196,7 +183,7 @@ class SqlUpkeep(Statements):
         """`count` of the runs whose effect goes on elsewhere, and `oldest`: when the next look at one is due."""
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
         waiting = select(func.count(), func.min(runs.c.poll_at)).where(
-            runs.c.poll_at.is_not(None), runs.c.finished_at.is_(None), *mine
+            runs.c.poll_at.is_not(None), runs.c.state == RunState.RUNNING, *mine
         )
         count, oldest = (await self.conn.execute(waiting)).one()
         looked_at = select(func.count()).where(runs.c.lease_until.is_not(None), runs.c.handle.is_not(None), *mine)
@@ -208,22 +195,22 @@ class SqlUpkeep(Statements):
         counts = Counter({RunState(state).value: count for state, count in await self.conn.execute(claimable)})
         for state, column in (
             (RunState.QUEUED, runs.c.buffered_of),
+            # Of batches whose items are not there yet.
+            (RunState.QUEUED, runs.c.poll_at),
             (RunState.RUNNING, runs.c.lease_until),
             (RunState.RUNNING, runs.c.poll_at),
         ):
-            there = (column.is_not(None), runs.c.finished_at.is_(None), *mine)
+            there = (column.is_not(None), runs.c.state == state, *mine)
             counts[state.value] += await self.conn.scalar(select(func.count()).select_from(runs).where(*there)) or 0
         return {state: count for state, count in counts.items() if count}
 
     async def queues(self, tenant_id: str | None = None) -> Mapping[str, Mapping[str, Any]]:
         """How many runs wait in each queue, and since when the oldest does; read through an index."""
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
-        depth = await self.conn.execute(
-            select(runs.c.lane, func.count(), func.min(runs.c.ready_at))
-            .where(runs.c.lane.is_not(None), *mine)
-            .group_by(runs.c.lane)
-        )
-        return {lane: {"depth": count, "oldest": oldest} for lane, count, oldest in depth}
+        return {
+            queue: {"depth": count, "oldest": oldest}
+            for queue, (count, oldest) in (await waiting_by_queue(self.conn, *mine)).items()
+        }
 
     async def probe(self) -> None:
         """A write that changes nothing: whether the database would take one."""
@@ -236,6 +223,19 @@ class SqlUpkeep(Statements):
             return wall()
         moment: datetime = (await self.conn.execute(select(clock))).scalar_one()
         return moment
+
+
+async def waiting_by_queue(conn: AsyncConnection, *mine: ColumnElement[bool]) -> dict[str, tuple[int, datetime]]:
+    """How many runs wait in each queue, and since when the oldest could start: runs with a lane, and batches."""
+    claimable = select(runs.c.lane.label("queue"), func.count().label("waiting"), func.min(runs.c.ready_at).label("at"))
+    unopened = select(runs.c.queue, func.count(), func.min(runs.c.ready_at))
+    parts = union_all(
+        claimable.where(runs.c.lane.is_not(None), *mine).group_by(runs.c.lane),
+        # Each through an index of its own, both of which hold nothing but work at hand.
+        unopened.where(runs.c.poll_at.is_not(None), runs.c.state == RunState.QUEUED, *mine).group_by(runs.c.queue),
+    ).subquery()
+    query = select(parts.c.queue, func.sum(parts.c.waiting), func.min(parts.c.at)).group_by(parts.c.queue)
+    return {queue: (int(count), oldest) for queue, count, oldest in await conn.execute(query)}
 
 
 _PRUNED = (

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
 from foliot.engine.model.ledger import Entry
-from foliot.engine.model.run import order_key
+from foliot.engine.model.run import RunState, order_key
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Rewound
 from foliot.engine.sql.tables import ledger, runs, schedules, spans
@@ -50,13 +50,15 @@ async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: S
 
 async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now: datetime) -> list[datetime]:
     """The runs stay, and say which instant they were made for; that one is accounted for when its time comes."""
-    columns = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
+    fired = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
+    columns = (*fired, runs.c.poll_at, runs.c.state)
     query = select(*columns).where(runs.c.schedule_id == schedule_id, runs.c.scheduled_for > now)
     rows = (await conn.execute(dialect.lock(query.order_by(runs.c.scheduled_for)))).all()
     if not rows:
         return []
     # One that still waits would wait until its instant, and stand in the way of every other until then.
-    waits = [row.lane is not None and row.ready_at > now for row in rows]
+    unopened = [row.poll_at is not None and row.state == RunState.QUEUED for row in rows]
+    waits = [(row.lane is not None or batch) and row.ready_at > now for row, batch in zip(rows, unopened, strict=True)]
     ready = [now if late else row.ready_at for row, late in zip(rows, waits, strict=True)]
     values = {
         "fills": [row.scheduled_for for row in rows],
@@ -66,5 +68,7 @@ async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now
             order_key(now, row.priority) if late else row.order_key for row, late in zip(rows, waits, strict=True)
         ],
     }
+    if any(unopened):
+        values["poll_at"] = [at if batch else row.poll_at for row, at, batch in zip(rows, ready, unopened, strict=True)]
     await dialect.update(conn, runs, {"id": [row.id for row in rows]}, values)
     return [row.scheduled_for for row in rows]

@@ -19,8 +19,9 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.event import Event, EventType, Line
 from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
-from foliot.engine.sql import metric_counters, stored_bytes
+from foliot.engine.sql import batch_rows, metric_counters, stored_bytes
 from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import Scribe, told_columns, unpack
 from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
 
@@ -62,6 +63,8 @@ class SqlRuns(Statements):
             "parent_id": [request.parent_id for request in requests],
             "fills": [request.fills for request in requests],
         }
+        columns = batch_rows.without_lane(columns, columns["kind"])
+        columns = batch_rows.born_parked(columns, requests, now)
         if told:
             await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
         else:
@@ -104,7 +107,7 @@ class SqlRuns(Statements):
 
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
-        """`filters`: status (or several, comma-separated), schedule_id, kind, queue."""
+        """`filters`: state (or several, comma-separated), schedule_id, kind, queue."""
         owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
         query = _seen().where(owner == tenant_id)
         if page.cursor is not None:
@@ -113,7 +116,7 @@ class SqlRuns(Statements):
             if filters.get(name):
                 query = query.where(runs.c[name] == filters[name])
         query = query.order_by(runs.c.id.desc()).limit(page.limit)
-        wanted = [RunState(state) for state in (filters.get("status") or "").split(",") if state]
+        wanted = [RunState(state) for state in (filters.get("state") or "").split(",") if state]
         if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
             query = query.where(runs.c.state.in_(wanted)) if wanted else query
             return [view_of(row) for row in await self.conn.execute(query)]
@@ -267,7 +270,7 @@ class SqlRuns(Statements):
         held = []
         for row in await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id))):
             fence, lines = by_id[row.id]
-            if (row.epoch, row.token) == (fence.epoch, fence.token):
+            if fenced(row, fence):
                 held.append((row, lines))
         if not held:
             return set()

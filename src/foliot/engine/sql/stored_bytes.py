@@ -12,12 +12,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, LargeBinary, Text, and_, cast, delete, func, insert, select, type_coerce
+from sqlalchemy import ColumnElement, LargeBinary, Text, and_, cast, delete, func, select, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.limits import PAYLOAD
 from foliot.db.dialects import Dialect
 from foliot.engine.sql.tables import runs, schedules, stored, versions
+from foliot.engine.sql.tenant_turns import STORED, wait_turn
 
 _SLOT = random.randrange(8)  # noqa: S311 -- spreads processes, hides nothing
 
@@ -61,7 +62,11 @@ async def total(conn: AsyncConnection, tenant_id: str) -> int:
 
 
 async def recount(conn: AsyncConnection, dialect: Dialect, tenant_id: str) -> int:
-    """Count everything anew; what others add meanwhile is added to the new sum."""
+    """Count everything anew; what others add meanwhile is added to the new sum.
+
+    Two processes that recount the same tenant do so one after the other: each deletes what the other has inserted.
+    """
+    await wait_turn(conn, dialect, tenant_id, STORED)
     await conn.execute(delete(stored).where(stored.c.tenant_id == tenant_id))
     mine = schedules.c.tenant_id == tenant_id
     queries = (
@@ -74,7 +79,8 @@ async def recount(conn: AsyncConnection, dialect: Dialect, tenant_id: str) -> in
         ),
     )
     count = sum([int(await conn.scalar(query) or 0) for query in queries])
-    await conn.execute(insert(stored).values(tenant_id=tenant_id, slot=_SLOT, bytes=count))
+    row = {"tenant_id": [tenant_id], "slot": [_SLOT], "bytes": [count]}
+    await dialect.insert(conn, stored, row, conflict="grow")
     return count
 
 

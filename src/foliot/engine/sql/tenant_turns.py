@@ -13,6 +13,7 @@ from foliot.engine.sql.tenant_tables import turns
 
 SCHEDULES = "schedules"
 RUNS = "runs"
+STORED = "stored"
 
 
 async def wait_turn(conn: AsyncConnection, dialect: Dialect, tenant_id: str, thing: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from foliot.auth.api_key import Key
-from foliot.core.access import Thing, Verb
 from foliot.features.api_keys import schema
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.api_keys.usecases import Keys, NewKey
@@ -20,7 +19,7 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
 
 @router.post(
     "",
-    dependencies=[permits(Verb.WRITE, Thing.KEY)],
+    dependencies=[permits(Keys.create)],
     status_code=201,
     response_model=schema.NewApiKey,
     openapi_extra=body(schema.ApiKeyRequest),
@@ -35,7 +34,7 @@ async def create(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.KEY)],
+    dependencies=[permits(Keys.list)],
     response_model=schema.ApiKeyPage,
     summary="List API keys, newest first",
 )
@@ -47,7 +46,7 @@ async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
 
 @router.delete(
     "/{key_id}",
-    dependencies=[permits(Verb.WRITE, Thing.KEY)],
+    dependencies=[permits(Keys.revoke)],
     status_code=204,
     responses=UNKNOWN,
     summary="Revoke an API key",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.features.articles import schema
 from foliot.features.articles.usecases import Articles, Submitted
 from foliot.features.jobs.usecases import Job
@@ -19,7 +18,7 @@ router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
 
 @router.post(
     "/submit",
-    dependencies=[permits(Verb.RUN, Thing.ARTICLE)],
+    dependencies=[permits(Articles.submit)],
     status_code=201,
     response_model=schema.SubmittedJob,
     openapi_extra=body(schema.SubmitRequest),

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
@@ -26,8 +25,6 @@ from foliot.servers.http.schema import CONFLICT, UNKNOWN, body
 router = APIRouter(prefix="/api/bulk", tags=["Bulk actions"])
 
 _BULK_ID = re.compile(r"blk_[0-9a-f]{32}")
-_SEEN = [permits(Verb.READ, Thing.BULK)]
-_CHANGED = [permits(Verb.WRITE, Thing.BULK)]
 
 
 async def _bulk_id(bulk_id: Annotated[str, Path(description="A bulk action's id, `blk_…`.")]) -> str:
@@ -41,7 +38,7 @@ BulkId = Annotated[str, Depends(_bulk_id)]
 
 @router.post(
     "",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.create)],
     status_code=202,
     response_model=schema.BulkAction,
     openapi_extra=body(schema.NewBulkAction),
@@ -56,14 +53,23 @@ async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     return encode.answer(view(made), 202, _located(made))
 
 
-@router.get("", dependencies=_SEEN, response_model=schema.BulkActionPage, summary="List bulk actions, newest first")
+@router.get(
+    "",
+    dependencies=[permits(Bulks.list)],
+    response_model=schema.BulkActionPage,
+    summary="List bulk actions, newest first",
+)
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     shown, following = page.of(await cases[Bulks].list(caller, page.more()), lambda one: one.bulk.id)
     return encode.answer(schema.BulkActionPage(items=[view(one) for one in shown], next_cursor=following))
 
 
 @router.get(
-    "/{bulk_id}", dependencies=_SEEN, response_model=schema.BulkAction, responses=UNKNOWN, summary="One bulk action"
+    "/{bulk_id}",
+    dependencies=[permits(Bulks.get)],
+    response_model=schema.BulkAction,
+    responses=UNKNOWN,
+    summary="One bulk action",
 )
 async def get(cases: Cases, caller: Who, bulk_id: BulkId) -> Response:
     return encode.answer(view(await cases[Bulks].get(caller, bulk_id)))
@@ -71,7 +77,7 @@ async def get(cases: Cases, caller: Who, bulk_id: BulkId) -> Response:
 
 @router.post(
     "/{bulk_id}/pause",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.pause)],
     response_model=schema.BulkAction,
     responses={**UNKNOWN, **CONFLICT},
     summary="Pause",
@@ -83,7 +89,7 @@ async def pause(cases: Cases, caller: Who, bulk_id: BulkId, asked: Body) -> Resp
 
 @router.post(
     "/{bulk_id}/resume",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.resume)],
     response_model=schema.BulkAction,
     responses={**UNKNOWN, **CONFLICT},
     summary="Resume",
@@ -95,7 +101,7 @@ async def resume(cases: Cases, caller: Who, bulk_id: BulkId, asked: Body) -> Res
 
 @router.post(
     "/{bulk_id}/stop",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.stop)],
     response_model=schema.BulkAction,
     responses={**UNKNOWN, **CONFLICT},
     summary="Stop for good",

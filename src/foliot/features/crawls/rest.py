@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.features.crawls import schema
 from foliot.features.crawls.usecases import Crawled, Crawls
 from foliot.features.jobs.rest.logs import LOGS
@@ -24,7 +23,7 @@ IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new 
 
 @router.post(
     "/crawl",
-    dependencies=[permits(Verb.RUN, Thing.CRAWL)],
+    dependencies=[permits(Crawls.request)],
     response_model=schema.FreshCrawl | schema.CachedCrawl,
     openapi_extra=body(schema.NewCrawl),
     responses={

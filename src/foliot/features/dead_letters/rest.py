@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.features.dead_letters import schema
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
@@ -24,7 +23,7 @@ router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.DEAD_LETTER)],
+    dependencies=[permits(DeadLetters.groups)],
     response_model=schema.DeadLettersByErrorPage,
     summary="Dead letters, grouped by error",
 )
@@ -41,7 +40,7 @@ async def groups(
 
 @router.post(
     "/replay",
-    dependencies=[permits(Verb.RUN, Thing.DEAD_LETTER)],
+    dependencies=[permits(DeadLetters.replay)],
     status_code=202,
     response_model=schema.ReplayResult,
     openapi_extra=body(schema.ReplayRequest),
@@ -73,7 +72,7 @@ Fingerprint = Annotated[str, Depends(_fingerprint)]
 
 @router.post(
     "/groups/{fingerprint}/mute",
-    dependencies=[permits(Verb.WRITE, Thing.DEAD_LETTER)],
+    dependencies=[permits(Mutes.mute)],
     response_model=mutes_schema.MutedGroup,
     openapi_extra=body(mutes_schema.MuteRequest, required=False),
     responses=UNKNOWN,
@@ -87,7 +86,7 @@ async def mute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body)
 
 @router.post(
     "/groups/{fingerprint}/unmute",
-    dependencies=[permits(Verb.WRITE, Thing.DEAD_LETTER)],
+    dependencies=[permits(Mutes.unmute)],
     response_model=mutes_schema.UnmutedGroup,
     responses=UNKNOWN,
     summary="Unmute a group",

@@ -11,11 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 
 from foliot.core.document import rfc3339
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import TEST, RunState
 
 WEBHOOK = "webhook"
-TEST = "test"
-"""What is true of a webhook that tries its target out. No request can say it: only we do."""
 TRIED = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 """Methods a test may use: PUT, PATCH and DELETE would act on what is there, whatever the body says."""
 GOOD = frozenset({RunState.SUCCESS.value})
@@ -133,11 +131,6 @@ def place(url: object) -> str | None:
         return None
     named = re.search(r":\d+$", host)
     return host if named else f"{host}:{443 if found['scheme'].lower() == 'https' else 80}"
-
-
-def is_test(kind: str, config: Mapping[str, object]) -> bool:
-    """Whether this tries a target out."""
-    return kind == WEBHOOK and config.get(TEST) is True
 
 
 def tried(action: Mapping[str, object], about: Mapping[str, object], now: datetime) -> dict[str, object] | None:

@@ -6,7 +6,6 @@ from typing import cast
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.engine.model.breaker import OpenBreaker
 from foliot.features.endpoints import schema
 from foliot.features.endpoints.model import Endpoint
@@ -23,7 +22,7 @@ router = APIRouter(prefix="/api/endpoints", tags=["Runs"])
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Endpoints.list)],
     response_model=schema.EndpointPage,
     summary="How the targets of webhooks fare",
 )
@@ -46,7 +45,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.post(
     "/test",
-    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    dependencies=[permits(Endpoints.test)],
     status_code=202,
     response_model=runs_schema.Run,
     openapi_extra=body(schema.EndpointTestRequest),

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
@@ -30,7 +29,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 
 @router.get(
     "/runs/count",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.count)],
     response_model=schema.RunCount,
     tags=["Runs"],
     summary="How many runs match a filter",
@@ -48,7 +47,7 @@ async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
 
 @router.get(
     "/schedules/count",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Searching.count_schedules)],
     response_model=schema.ScheduleCount,
     tags=["Schedules"],
     summary="How many schedules match a filter",
@@ -64,7 +63,7 @@ async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Respon
 
 @router.get(
     "/runs/series",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.series)],
     response_model=schema.RunSeries,
     tags=["Runs"],
     summary="Runs over time",
@@ -95,7 +94,7 @@ async def series(
 
 @router.get(
     "/runs/points",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.points)],
     response_model=schema.RunPoints,
     tags=["Runs"],
     summary="Single runs over time, and how long they took",
@@ -117,7 +116,7 @@ async def points(
 
 @router.get(
     "/dead-letters/groups",
-    dependencies=[permits(Verb.READ, Thing.DEAD_LETTER)],
+    dependencies=[permits(Searching.letters)],
     response_model=schema.FailureGroupPage,
     tags=["Dead letters"],
     summary="Dead letters by what went wrong",

@@ -10,7 +10,6 @@ from typing import Any, cast
 from fastapi import APIRouter, Response
 
 from foliot import __version__
-from foliot.core.access import Thing, Verb
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.engine.model.stall import Standstill
 from foliot.features.health import schema
@@ -36,7 +35,7 @@ async def health() -> Response:
 
 @router.get(
     "/health/detailed",
-    dependencies=[permits(Verb.READ, Thing.HOUSE)],
+    dependencies=[permits(Wellbeing.detailed)],
     response_model=schema.HealthReport,
     responses={503: {"model": schema.HealthReport, "description": "The database is gone"}},
     summary="Every dependency, with latency",

@@ -13,7 +13,7 @@ from foliot.core.document import Fields
 from foliot.core.errors import Invalid, InvalidMany, Unavailable
 from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
 from foliot.engine.ports import Context, Target
-from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.check import build_steps
 from foliot.features.pipelines.chain.context import StepContext, StepFailed, Tally
 from foliot.features.pipelines.chain.fetch import FetchFailed
@@ -35,7 +35,7 @@ class RunPipeline:
     kind = PIPELINE
     timeout = timedelta(minutes=30)
 
-    def __init__(self, *, definitions: Definitions, catalogue: Catalogue, outside: Outside) -> None:
+    def __init__(self, *, definitions: Definitions, catalogue: TransformCatalogue, outside: Outside) -> None:
         self._definitions = definitions
         self._catalogue = catalogue
         self._outside = outside

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from foliot.config.settings import Settings
 from foliot.db.database import Database
-from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.usecases.reconcile import Reconciler
 from foliot.features.schedules.usecases.declared import Declaring
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from foliot.features.pipelines.file.read import Reader
 
 
-def reader(settings: Settings, catalogue: Catalogue) -> Reader:
+def reader(settings: Settings, catalogue: TransformCatalogue) -> Reader:
     """Reads by the transforms of this process, and in its time zone."""
     from foliot.features.pipelines.file.read import Reader
 
     return Reader(catalogue=catalogue, zone=settings.timezone)
 
 
-def booking(settings: Settings, store: Database, declaring: Declaring, catalogue: Catalogue) -> Reconciler | None:
+def booking(
+    settings: Settings, store: Database, declaring: Declaring, catalogue: TransformCatalogue
+) -> Reconciler | None:
     """Who looks after the pipelines; None when no file defines any."""
     if settings.pipelines is None:
         return None

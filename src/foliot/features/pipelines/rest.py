@@ -6,7 +6,6 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.engine.model.views import RunView
 from foliot.features.pipelines import schema
@@ -32,7 +31,10 @@ Name = Annotated[str, Depends(_name)]
 
 
 @router.get(
-    "", dependencies=[permits(Verb.READ, Thing.SCHEDULE)], response_model=schema.PipelinePage, summary="List pipelines"
+    "",
+    dependencies=[permits(Pipelines.list, Pipelines.faults)],
+    response_model=schema.PipelinePage,
+    summary="List pipelines",
 )
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """All that the file of pipelines defines, those that are broken too."""
@@ -50,7 +52,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.get(
     "/{pipeline}",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Pipelines.get)],
     response_model=schema.PipelineDetail,
     responses=UNKNOWN,
     summary="One pipeline",
@@ -67,7 +69,7 @@ async def get(cases: Cases, caller: Who, pipeline: Name) -> Response:
 
 @router.post(
     "/{pipeline}/run",
-    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    dependencies=[permits(Pipelines.run)],
     status_code=202,
     response_model=runs_schema.Run,
     openapi_extra=body(schema.PipelineRunRequest, required=False),

@@ -20,7 +20,7 @@ from foliot.core.egress import Egress
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.features.pipelines.action import RunPipeline
-from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.files import LocalFiles
 from foliot.features.pipelines.loader import load
 from foliot.features.pipelines.model.definition import Definition
@@ -47,7 +47,7 @@ log = structlog.get_logger("foliot.pipelines")
 class Piping:
     """Pipelines in one process."""
 
-    catalogue: Catalogue
+    catalogue: TransformCatalogue
     action: RunPipeline
     outside: Outside
     pool: ProcessPool

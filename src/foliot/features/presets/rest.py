@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.features.presets import schema
 from foliot.features.presets.model import Preset
@@ -33,9 +32,7 @@ async def _name(preset: Annotated[str, Path(description="A preset's name.")]) ->
 Name = Annotated[str, Depends(_name)]
 
 
-@router.get(
-    "", dependencies=[permits(Verb.READ, Thing.SCHEDULE)], response_model=schema.PresetPage, summary="List presets"
-)
+@router.get("", dependencies=[permits(Presets.list)], response_model=schema.PresetPage, summary="List presets")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """With the schedules that each would make."""
     shown, following = part.of(cases[Presets].list(caller), lambda one: one.name)
@@ -49,7 +46,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.get(
     "/{preset}",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Presets.get)],
     response_model=schema.PresetContents,
     responses=UNKNOWN,
     summary="One preset",
@@ -61,7 +58,7 @@ async def get(cases: Cases, caller: Who, preset: Name) -> Response:
 
 @router.post(
     "/{preset}/load",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Presets.load)],
     response_model=schema.PresetResult,
     openapi_extra=body(schema.PresetLoadRequest, required=False),
     responses=UNKNOWN,
@@ -75,7 +72,7 @@ async def load(cases: Cases, caller: Who, preset: Name, asked: Body) -> Response
 
 @router.post(
     "/{preset}/unload",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Presets.unload)],
     response_model=schema.PresetResult,
     openapi_extra=body(schema.PresetUnloadRequest, required=False),
     responses=UNKNOWN,

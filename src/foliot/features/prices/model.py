@@ -6,11 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-PLACES = 6
-"""Decimal places of a price that are kept."""
-DEAREST = Decimal(10) ** 12
-"""No price is this high."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:

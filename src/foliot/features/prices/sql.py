@@ -11,8 +11,9 @@ from typing import Any
 from sqlalchemy import delete, select
 
 from foliot.db.transaction import Statements
-from foliot.features.prices.model import PLACES, Observation
+from foliot.features.prices.model import Observation
 from foliot.features.prices.tables import prices
+from foliot.pages.price import PLACES
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.queue_name import queue_name
 from foliot.features.queues import schema
 from foliot.features.queues.usecases import Queues, QueueView
@@ -27,7 +26,7 @@ async def _name(queue: Annotated[str, Path(description="A queue's name. `default
 QueueName = Annotated[str, Depends(_name)]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.QUEUE)], response_model=schema.QueuePage, summary="List queues")
+@router.get("", dependencies=[permits(Queues.list)], response_model=schema.QueuePage, summary="List queues")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """What waits and runs in each, and whether it is paused."""
     shown, following = part.of(await cases[Queues].list(caller), lambda one: one.name)
@@ -41,7 +40,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.post(
     "/{queue}/pause",
-    dependencies=[permits(Verb.WRITE, Thing.QUEUE)],
+    dependencies=[permits(Queues.pause)],
     response_model=schema.QueueStatus,
     openapi_extra=body(schedules_schema.PauseRequest, required=False),
     summary="Pause a queue",
@@ -53,7 +52,7 @@ async def pause(cases: Cases, caller: Who, queue: QueueName, asked: Body) -> Res
 
 @router.post(
     "/{queue}/resume",
-    dependencies=[permits(Verb.WRITE, Thing.QUEUE)],
+    dependencies=[permits(Queues.resume)],
     response_model=schema.QueueStatus,
     summary="Resume a queue",
 )

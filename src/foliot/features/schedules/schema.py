@@ -12,10 +12,10 @@ from typing_extensions import TypedDict
 
 from foliot.core.mask import shown
 from foliot.core.time.preview import Preview
-from foliot.core.time.trigger import Once
+from foliot.core.time.trigger import Once, Type
 from foliot.engine.model import schedule as model
 from foliot.engine.model.retry import RetryPolicy, Strategy
-from foliot.engine.model.schedule import Catchup, CatchupMode, ManagedBy, Overlap, Status, Type
+from foliot.engine.model.schedule import Catchup, CatchupMode, ManagedBy, Overlap, Status
 from foliot.features.schedules.usecases.instants import Instant
 from foliot.servers.http.schema import OPEN, Name, Priority, Queue, Tags, declared
 

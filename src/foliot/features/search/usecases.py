@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.core.time.zone_search import search_zones
 from foliot.db.database import Database
@@ -40,8 +41,8 @@ class Suggesting:
     store: Database
     actions: Actions
 
-    async def suggest(self, caller: Caller, field: Field, text: str, limit: int) -> Sequence[Suggestion]:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def suggest(self, ctx: QueryContext, field: Field, text: str, limit: int) -> Sequence[Suggestion]:
         match field:
             case Field.KIND:
                 return _holding("kind", [*KINDS, *self.actions.kinds()], text, limit)
@@ -50,8 +51,8 @@ class Suggesting:
             case Field.ZONE:
                 return [Suggestion("zone", name, name, hint) for name, hint in search_zones(text, limit)]
             case _:
-                async with self.store.read(caller.tenant_id) as tx:
-                    return await self._stored(tx, caller, field, text, limit)
+                async with ctx.read() as tx:
+                    return await self._stored(tx, ctx.caller, field, text, limit)
 
     async def _stored(
         self, tx: Transaction, caller: Caller, field: Field, text: str, limit: int

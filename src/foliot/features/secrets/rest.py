@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.secret_names import OVERLAP, SIGNING
 from foliot.features.secrets import schema
 from foliot.features.secrets.model import SecretView
@@ -24,7 +23,7 @@ Name = Annotated[str, Path(description="Letters, digits and underscores; at most
 
 @router.put(
     "/{name}",
-    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    dependencies=[permits(Secrets.put)],
     status_code=204,
     openapi_extra=body(schema.SecretRequest),
     responses={**CONFLICT, **problem(429, "There are 100 secrets already")},
@@ -41,7 +40,7 @@ async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Respons
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.SECRET)],
+    dependencies=[permits(Secrets.list)],
     response_model=schema.SecretPage,
     summary="List secrets",
 )
@@ -58,7 +57,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.delete(
     "/{name}",
-    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    dependencies=[permits(Secrets.delete)],
     status_code=204,
     responses=UNKNOWN,
     summary="Delete a secret",

@@ -16,7 +16,7 @@ from foliot.core.json_limits import check_depth
 from foliot.engine.model.retry import RetryAt, RetryPolicy
 from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
 from foliot.engine.ports import Context, Target
-from foliot.features.tasks.catalogue import Catalogue
+from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.model.task import Task
 from foliot.features.tasks.run.runner import Running
 
@@ -32,7 +32,7 @@ class RunTask:
     kind = "task"
     timeout = timedelta(minutes=30)
 
-    def __init__(self, *, tasks: Catalogue, pool: Pool) -> None:
+    def __init__(self, *, tasks: TaskCatalogue, pool: Pool) -> None:
         self._tasks = tasks
         self._pool = pool
 

@@ -11,7 +11,7 @@ from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import NotFound
 from foliot.features.runs import schema as runs_schema
 from foliot.features.tasks import schema
-from foliot.features.tasks.model.ports import TaskView
+from foliot.features.tasks.model.view import TaskView
 from foliot.features.tasks.usecases import Tasks
 from foliot.servers.http import encode
 from foliot.servers.http.fast_route import Swift
@@ -34,7 +34,7 @@ async def _name(task: Annotated[str, Path(description="A task's name.")]) -> str
 Name = Annotated[str, Depends(_name)]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.TASK)], response_model=schema.TaskPage, summary="List tasks")
+@router.get("", dependencies=[permits(Tasks.list)], response_model=schema.TaskPage, summary="List tasks")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages: as far as
     the tenant may run them.
@@ -53,7 +53,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.get(
     "/{task}",
-    dependencies=[permits(Verb.READ, Thing.TASK)],
+    dependencies=[permits(Tasks.get)],
     response_model=schema.RegisteredTask,
     responses=UNKNOWN,
     summary="One task",
@@ -65,7 +65,7 @@ async def get(cases: Cases, caller: Who, task: Name) -> Response:
 
 @router.post(
     "/{task}/run",
-    dependencies=[permits(Verb.RUN, Thing.TASK)],
+    dependencies=[permits(Tasks.run)],
     status_code=202,
     response_model=runs_schema.Run,
     openapi_extra=body(schema.TaskRunRequest, required=False),

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from foliot.commands.tenant import Tenant
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.core.limits import LIMITS, MOST, MOST_BYTES
 from foliot.core.limits import Limits as Holding
@@ -43,7 +42,7 @@ TenantId = Annotated[str, Depends(_tenant_id)]
 
 @router.get(
     "/tenants",
-    dependencies=[permits(Verb.READ, Thing.TENANT)],
+    dependencies=[permits(Tenants.list)],
     response_model=schema.TenantPage,
     summary="List tenants of whom something is said",
 )
@@ -56,7 +55,7 @@ async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
 
 @router.get(
     "/tenants/{tenant_id:path}",
-    dependencies=[permits(Verb.READ, Thing.TENANT)],
+    dependencies=[permits(Tenants.get)],
     response_model=schema.TenantSettings,
     responses=UNKNOWN,
     summary="What one tenant may use",
@@ -68,7 +67,7 @@ async def get(cases: Cases, caller: Who, tenant_id: TenantId) -> Response:
 
 @router.put(
     "/tenants/{tenant_id:path}",
-    dependencies=[permits(Verb.WRITE, Thing.TENANT)],
+    dependencies=[permits(Tenants.put)],
     response_model=schema.TenantSettings,
     openapi_extra=body(schema.TenantRequest),
     responses=UNKNOWN,
@@ -81,7 +80,7 @@ async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document
 
 @router.get(
     "/limits",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Tenants.use)],
     response_model=schema.LimitsInUse,
     summary="Your tenant's limits, and how much of them is used",
 )

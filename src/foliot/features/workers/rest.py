@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.engine.model.node import Wish
 from foliot.features.workers import schema
@@ -33,9 +32,7 @@ async def _id(node_id: Annotated[str, Path(description="A process's id, as the l
 NodeId = Annotated[str, Depends(_id)]
 
 
-@router.get(
-    "", dependencies=[permits(Verb.READ, Thing.HOUSE)], response_model=schema.WorkerPage, summary="List workers"
-)
+@router.get("", dependencies=[permits(Workers.list)], response_model=schema.WorkerPage, summary="List workers")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """Schedulers too: whatever fires or executes. Processes with only an API do not report."""
     shown, following = part.of(await cases[Workers].list(caller), lambda one: one.id)
@@ -49,7 +46,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.post(
     "/ping",
-    dependencies=[permits(Verb.READ, Thing.HOUSE)],
+    dependencies=[permits(Workers.ping)],
     response_model=schema.WorkerPage,
     summary="Ping workers",
 )
@@ -63,7 +60,7 @@ async def ping(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.post(
     "/{node_id}/drain",
-    dependencies=[permits(Verb.WRITE, Thing.HOUSE)],
+    dependencies=[permits(Workers.ask)],
     response_model=schema.WorkerStatus,
     responses={**UNKNOWN, **CONFLICT},
     summary="Drain a worker",
@@ -75,7 +72,7 @@ async def drain(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Resp
 
 @router.post(
     "/{node_id}/restart",
-    dependencies=[permits(Verb.WRITE, Thing.HOUSE)],
+    dependencies=[permits(Workers.ask)],
     response_model=schema.WorkerStatus,
     responses={**UNKNOWN, **CONFLICT},
     summary="Restart a worker",

@@ -12,11 +12,9 @@ from google.protobuf.message import Message
 
 from foliot.auth.digest import Pepper
 from foliot.auth.identity_port import Identity
+from foliot.commands.envelope import Permission, permission_of
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Thing, Verb
 from foliot.servers.grpc.running_calls import Work
-
-Permission = tuple[Verb, Thing]
 
 HEALTH = ("Check", "List", "Watch")
 PUBLIC = frozenset(
@@ -30,12 +28,16 @@ PUBLIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One method: who may call it, the message it takes, and who answers."""
+    """One method: the use case whose permission it needs, the message it takes, and the function that answers."""
 
-    permission: Permission
+    use_case: Callable[..., object]
     request: type[Message]
     answer: Callable[..., Any]
     streams: bool = False
+
+    @property
+    def permission(self) -> Permission:
+        return permission_of(self.use_case)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import structlog
@@ -13,13 +13,18 @@ import structlog
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.engine.broker import Monitor
+from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp
 from foliot.engine.model.run import Fence, Lost, Problem
+from foliot.engine.pace import Spacing
+from foliot.engine.sql.leases import longest
+from foliot.features.articles.actor.batches import count_ended
 from foliot.features.articles.actor.fetch import Fetch
-from foliot.features.articles.actor.fetcher import SHORTEST, Gatherer
+from foliot.features.articles.actor.fetcher import Gatherer
 from foliot.features.articles.model.fetch import Scraped, Told
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, PARKED_TOPIC, Feed, run_topic
+from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 GROUP = 200
 HEAVY = 4 * 1024 * 1024
@@ -53,6 +58,8 @@ class Filer:
     gatherer: Gatherer
     heartbeat: float
     sweep: float
+    meter: Meter = field(default_factory=Meter)
+    monitor: Monitor | None = None
     steady_for: Callable[[], float] = lambda: float("inf")
     """For how many seconds no step has moved the clock."""
     gather: float = 0.25
@@ -61,8 +68,8 @@ class Filer:
     topics: Sequence[str] = (PAGES_TOPIC,)
     _most: int = GROUP
     """How many are written together: fewer after a group that could not be."""
-    _wrote_at: float = float("-inf")
-    _swept_at: float = float("-inf")
+    _spacing: Spacing = field(default_factory=Spacing)
+    _sweeps: Spacing = field(default_factory=Spacing)
 
     async def run_once(self) -> Filed:
         # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
@@ -77,8 +84,7 @@ class Filer:
         """How long what has ended still waits for company."""
         if not self.gatherer.fetches or len(self.gatherer.endings) >= CROWD:
             return 0.0
-        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
-        return early if self.gatherer.endings and early > SHORTEST else 0.0
+        return self._spacing.early(self.gather) if self.gatherer.endings else 0.0
 
     async def _write(self) -> int:
         """Written twice is written once, so everything stays until it is acknowledged."""
@@ -92,7 +98,7 @@ class Filer:
             self._most = max(self._most // 2, 1)
             raise
         self._most = min(self._most * 2, GROUP)
-        self._wrote_at = asyncio.get_running_loop().time()
+        self._spacing.mark()
         del self.gatherer.endings[: len(group)]
         return len(group)
 
@@ -139,9 +145,10 @@ class Filer:
         return Scraped(fence=fence, host=host, at=now, problem=Lost().problem, retry_at=retry_at, lost=True)
 
     def _tell(self, told: Told) -> None:
+        count_ended(self.meter, self.monitor, told.ended)
         topics = [run_topic(run_id) for run_id in told.jobs]
-        if told.finished:
-            topics.append(PARKED_TOPIC)
+        if told.ended.released:
+            topics.append(RUNS_TOPIC)
         # What was handed back, or waits for its host, can be taken by anybody.
         self.feed.wake(*topics, ARTICLES_TOPIC)
 
@@ -162,16 +169,15 @@ class Filer:
                 fetch.lose()
 
     async def _take_back(self) -> int:
-        loop_now = asyncio.get_running_loop().time()
-        if loop_now - self._swept_at < self.sweep:
+        if self._sweeps.early(self.sweep):
             return 0
-        self._swept_at = loop_now
+        self._sweeps.mark()
         if self.steady_for() < self.gatherer.lease.total_seconds():
             # Whoever lives renews its leases by the time after a step first.
             return 0
         now = self.clock.now()
         async with self.store.begin() as tx:
-            expired = await SqlArticles(tx).lock_expired(now, SWEEP)
+            expired = await SqlArticles(tx).lock_expired(now, SWEEP, longest(self.gatherer.lease))
             endings = [self._lost(*one, now) for one in expired]
             told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
             # A job that was ended without our knowing waits for nothing any more.

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
+from foliot.engine.model.run import Cancelled, Failed, Problem, Succeeded
+
 KIND = "articles"
 QUEUE = "scraping"
 """Where articles wait, whatever the queue of their jobs."""
@@ -65,6 +67,19 @@ class Counts:
     def after(self, state: ItemState) -> Counts:
         """The same, with one more item that is no longer pending."""
         return replace(self, **{state.value: getattr(self, state.value) + 1})
+
+
+def verdict(counts: Counts) -> Succeeded | Failed | Cancelled | None:
+    """How a batch ends; None while something is pending."""
+    if counts.pending:
+        return None
+    if counts.cancelled:
+        return Cancelled("cancelled on request")
+    result = {"total": counts.total, "completed": counts.completed, "cached": counts.cached, "failed": counts.failed}
+    if counts.failed and not counts.completed:
+        said = f"None of the {counts.total:,} articles could be read."
+        return Failed(Problem("no_article_read", said), permanent=True, response=result)
+    return Succeeded(result=result, partial=counts.failed > 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from foliot.engine.model.run import DEFAULT_PRIORITY, Fence, Problem
+from foliot.engine.model.run import DEFAULT_PRIORITY, Fence, Problem, RunState
+from foliot.engine.model.views import Claimed, Ending
 from foliot.features.articles.model.article import ItemState
 
 
@@ -121,6 +122,15 @@ class Scraped:
 
 
 @dataclass(frozen=True, slots=True)
+class EndedBatches:
+    """Runs of batches that a transaction ended, each as it was stored; to be counted once that is committed."""
+
+    runs: Sequence[tuple[Claimed, Ending, RunState]] = ()
+    released: int = 0
+    """How many buffered runs could begin because these ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """What a group of endings changed."""
 
@@ -131,6 +141,8 @@ class Told:
     """Those of them that wait for nothing any more."""
     later: Sequence[datetime] = ()
     """When articles will be tried again."""
+    ended: EndedBatches = EndedBatches()
+    """The runs of those that are finished, which ended with them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,12 +185,6 @@ async def counts(
     return {row.run_id: count(row) for row in await conn.execute(dialect.lock(query) if lock else query)}
 
 
-async def over(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str]) -> frozenset[str]:
-    """Which of these wait for nothing any more."""
-    found = await counts(conn, dialect, run_ids) if run_ids else {}
-    return frozenset(run_id for run_id, one in found.items() if one.pending == 0)
-
-
 def count(row: Any) -> Counts:
     return Counts(total=row.total, cached=row.cached, done=row.done, failed=row.failed, cancelled=row.cancelled)
 

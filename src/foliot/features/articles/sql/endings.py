@@ -11,14 +11,16 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Change, Dialect
 from foliot.engine.model.event import EventType, Line
-from foliot.engine.model.run import OPEN, PRIORITIES, RunState, order_key
-from foliot.engine.sql.log_chunks import Scribe, told_columns
-from foliot.engine.sql.tables import log_chunks, runs
+from foliot.engine.model.run import order_key
+from foliot.engine.sql.leases import fenced
+from foliot.engine.sql.tables import runs
 from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState
 from foliot.features.articles.model.fetch import Scraped, Told, host_of
 from foliot.features.articles.sql import batches
+from foliot.features.articles.sql.batch_runs import NUMBERED, numbered
 from foliot.features.articles.tables import article_jobs as job_rows
 from foliot.features.articles.tables import articles, items
 
@@ -52,21 +54,22 @@ def _waiting(dialect: Dialect) -> Select[Any]:
 @cache
 def _jobs(dialect: Dialect) -> Select[Any]:
     """Counters and runs together: no counter is without its run."""
-    names = ("id", "tenant_id", "state", "attempt", "event_seq", "log_bytes", "log_dropped", "poll_at")
     job = job_rows.c
-    query = select(*(runs.c[name] for name in names), *(job[name] for name in batches.COUNTED))
+    query = select(*(runs.c[name] for name in NUMBERED), *(job[name] for name in batches.COUNTED))
     query = query.join_from(job_rows, runs, runs.c.id == job.run_id).where(dialect.listed(job.run_id, "ids"))
     return dialect.lock(query.order_by(job.run_id))
 
 
-async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scraped], now: datetime) -> Told:
-    """Record a batch; an ending that does not carry the current fence changes nothing."""
+async def finish(
+    conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scraped], now: datetime
+) -> tuple[Told, Mapping[str, Counts]]:
+    """Record a group; an ending that does not carry the current fence changes nothing. Says also how jobs stand."""
     by_id = {ending.fence.run_id: ending for ending in endings}
     held: list[Held] = []
     repeated = set()
     for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
-        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+        if not fenced(row, ending.fence):
             continue
         if row.lease_until is not None:
             held.append((row, ending))
@@ -75,14 +78,14 @@ async def finish(conn: AsyncConnection, dialect: Dialect, endings: Sequence[Scra
             repeated.add(row.id)
     accepted = frozenset({row.id for row, _ in held} | repeated)
     if not held:
-        return Told(accepted)
+        return Told(accepted), {}
     waiting = (await conn.execute(_waiting(dialect), {"ids": [row.id for row, _ in held]})).all()
     wanted = {item.waits_for for item in waiting}
     later, changes = await _work(conn, dialect, held, wanted, now)
     over = {row.id: ending for row, ending in held if _over(ending)}
     jobs, moved = await _move_jobs(conn, dialect, [item for item in waiting if item.waits_for in over], over, now)
     await dialect.change(conn, changes + moved)
-    return Told(accepted, list(jobs), [run_id for run_id, one in jobs.items() if one.pending == 0], later)
+    return Told(accepted, list(jobs), [run_id for run_id, one in jobs.items() if one.pending == 0], later), jobs
 
 
 def _over(ending: Scraped) -> bool:
@@ -211,8 +214,7 @@ async def _move_jobs(
         counts[item.run_id] = counts[item.run_id].after(state)
         lines[item.run_id].append(_line(item.waits_for, state, counts[item.run_id], now))
     saved = (job_rows, {"run_id": list(counts)}, batches.counted(list(counts.values())))
-    finished = {run_id for run_id, one in counts.items() if one.pending == 0}
-    return counts, [(items, keys, values), saved, *_tell(rows, lines, finished, now)]
+    return counts, [(items, keys, values), saved, *numbered(rows, lines)]
 
 
 def _error(ending: Scraped) -> dict[str, Any] | None:
@@ -228,15 +230,3 @@ def _line(article_id: str, state: ItemState, counts: Counts, now: datetime) -> L
         "total": counts.total,
     }
     return Line(now, EventType.PROGRESS, data=data)
-
-
-def _tell(jobs: Sequence[Any], lines: Mapping[str, Sequence[Line]], finished: set[str], now: datetime) -> list[Change]:
-    """Number the news among the events of each job's run, and have finished ones looked at now."""
-    scribe = Scribe.new()
-    rows = [row for row in jobs if RunState(row.state) in OPEN]
-    if not rows:
-        return []
-    values = told_columns([scribe.tell(row, lines[row.id]) for row in rows])
-    values["poll_at"] = [now if row.poll_at is not None and row.id in finished else row.poll_at for row in rows]
-    told: list[Change] = [(log_chunks, {}, scribe.columns)] if scribe.columns["run_id"] else []
-    return [*told, (runs, {"id": [row.id for row in rows]}, values)]

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Select, delete, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import SCHEDULE
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
+from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Status
+from foliot.engine.sql.run_items import Items, read_items, write_items
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.articles.tables import article_jobs
-from foliot.features.crawls.model.job import CrawlRequest, Items, JobView, KnownJob
-from foliot.features.crawls.sql.items import read_items, write_items
+from foliot.features.crawls.model.job import CrawlRequest, JobView, KnownJob
 from foliot.features.crawls.tables import crawl_requests
 from foliot.features.jobs import sql as job_views
 
@@ -99,12 +98,8 @@ class SqlCrawls(Statements):
         states: Collection[RunState],
         limit: int,
         skip: int,
-        *,
-        noted: bool | None = None,
     ) -> tuple[list[str], int]:
         """Ids of runs of these kinds and states, newest first, and how many there are in all.
-
-        `noted`: in place of the states of runs that wait, those of them whose articles are noted, or are not.
 
         Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
 
@@ -112,10 +107,7 @@ class SqlCrawls(Statements):
         """
         ended = [one for one in states if one.final]
         wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
-        plain = set(states) & OPEN if noted is None else set(states) & OPEN - CLAIMABLE
-        wanted += [self._open(tenant_id, kinds, one) for one in sorted(plain)]
-        if noted is not None:
-            wanted += [[*self._open(tenant_id, kinds, one), _noted(noted)] for one in sorted(CLAIMABLE)]
+        wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
         found: list[str] = []
         total = 0
         for where in wanted:
@@ -148,11 +140,6 @@ class SqlCrawls(Statements):
     def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
         # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
         return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]
-
-
-def _noted(noted: bool) -> ColumnElement[bool]:  # noqa: FBT001 -- a condition, turned around
-    found = exists().where(article_jobs.c.run_id == runs.c.id)
-    return found if noted else ~found
 
 
 async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:

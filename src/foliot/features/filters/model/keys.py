@@ -11,9 +11,10 @@ from datetime import UTC, datetime, timedelta
 from foliot.core.document import moment
 from foliot.core.errors import Invalid
 from foliot.core.queue_name import same_queue
+from foliot.core.time.trigger import Type
 from foliot.core.time.zone_search import find_zone, search_zones
 from foliot.engine.model.run import Origin, RunState
-from foliot.engine.model.schedule import Status, Type
+from foliot.engine.model.schedule import Status
 from foliot.features.endpoints.model import address
 from foliot.features.filters.model.query import FIELD, TEXT, Piece, Query, RawTerm, Term, split
 

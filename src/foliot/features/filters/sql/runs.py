@@ -242,7 +242,7 @@ def late(now: datetime) -> Condition:
     began = and_(runs.c.started_at.is_not(None), Elapsed(due, runs.c.started_at) > LATE // timedelta(milliseconds=1))
     waits = and_(
         runs.c.started_at.is_(None),
-        runs.c.lane.is_not(None),
+        or_(runs.c.lane.is_not(None), runs.c.poll_at.is_not(None)),
         runs.c.ready_at < literal(now - LATE, Moment()),
     )
     return or_(began, waits)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.features.insights import schema
 from foliot.features.insights.model.attention import Item
 from foliot.features.insights.usecases.attention import Attention
@@ -17,7 +16,7 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Attention.check)],
     response_model=schema.AttentionReport,
     summary="What needs a person",
 )

@@ -7,7 +7,6 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment
 from foliot.core.time.calendar_cells import Granularity
 from foliot.engine.model.run import RunState
@@ -41,7 +40,7 @@ Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
 
 @router.get(
     "/api/timeline",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Timelines.strip)],
     response_model=schema.Timeline,
     summary="What ran and what is planned, as marks on a strip of time",
 )
@@ -102,7 +101,7 @@ def _group(one: Group) -> schema.TimelineRow:
 
 @router.get(
     "/api/calendar",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Calendars.cells)],
     response_model=schema.Calendar,
     responses=UNKNOWN,
     summary="What ran and what is planned, by hour or day",

@@ -14,6 +14,7 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.ledger import Fate
 from foliot.engine.model.run import FAILURES, RunState
 from foliot.engine.model.schedule import Status
+from foliot.engine.sql.retention import waiting_by_queue
 from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.filters.sql.schedules import last_state
 from foliot.features.insights.model.troubles import Letters, Missed, Named
@@ -108,9 +109,7 @@ class SqlTroubles(Statements):
         # SQLite, which keeps no statistics, must not begin with the tenant: it would read everything that ever ended.
         """How many runs wait in each queue, and since when the oldest could start."""
         mine = func.coalesce(runs.c.tenant_id, "") == tenant_id
-        query = select(runs.c.lane, func.count(), func.min(runs.c.ready_at)).where(runs.c.lane.is_not(None), mine)
-        query = query.group_by(runs.c.lane)
-        return {lane: (count, oldest) for lane, count, oldest in await self.conn.execute(query)}
+        return await waiting_by_queue(self.conn, mine)
 
 
 def message_of(error: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, Thing, Verb
+from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.engine.model.views import RunView
 from foliot.features.articles import schema as articles_schema
@@ -22,7 +22,7 @@ from foliot.features.jobs.rest import results as job_results
 from foliot.features.jobs.usecases import Job, Jobs
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode, sse
-from foliot.servers.http.permission import Follower, Who, identify_follower, permits
+from foliot.servers.http.permission import Follower, Who, permits
 from foliot.servers.http.problems import problem
 from foliot.servers.http.request import MAX_LIMIT, Cases
 from foliot.servers.http.schema import UNKNOWN, fields_of
@@ -62,10 +62,10 @@ StatusFilter = Annotated[
 ]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=schema.JobPage, summary="List jobs")
+@router.get("", dependencies=[permits(Jobs.list)], response_model=schema.JobPage, summary="List jobs")
 @router.get(
     "/",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.list)],
     operation_id="jobs.list_at_slash",
     response_model=schema.JobPage,
     summary="List jobs, newest first",
@@ -90,7 +90,7 @@ async def list_(
 
 @router.get(
     "/{job_id}/status",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.whole)],
     response_model=schema.JobDetail,
     responses=UNKNOWN,
     summary="Where a job stands",
@@ -125,7 +125,7 @@ async def _part(
 
 @router.get(
     "/{job_id}/results",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.get, Jobs.results)],
     response_model=schema.JobResults | articles_schema.ArticleResults,
     responses={
         **UNKNOWN,
@@ -161,7 +161,7 @@ async def results(
 
 @router.get(
     "/{job_id}/results/{article_id}",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.get, Articles.item)],
     response_model=articles_schema.WholeArticle,
     responses=UNKNOWN,
     summary="One article, and what it said before",
@@ -210,7 +210,7 @@ async def _seen(
 
 @router.get(
     "/{job_id}/logs",
-    dependencies=[permits(Verb.READ, Thing.RUN, identify_follower)],
+    dependencies=[permits(Jobs.get, Jobs.of_schedule)],
     response_class=Response,
     responses={
         **UNKNOWN,
@@ -253,7 +253,7 @@ async def logs(
 
 @router.delete(
     "/{job_id}",
-    dependencies=[permits(Verb.WRITE, Thing.RUN)],
+    dependencies=[permits(Jobs.cancel)],
     response_model=schema.CancelledJob,
     responses={**UNKNOWN, **problem_model(400, "It is over already")},
     summary="Cancel a job",

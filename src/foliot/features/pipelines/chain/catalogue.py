@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from pydantic.errors import PydanticUserError
 
 from foliot.features.pipelines.chain.transform import Transform
+from foliot.plugins import Plugin, PluginCatalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,83 +27,58 @@ class TransformView:
 
 
 @dataclass(slots=True)
-class Catalogue:
+class TransformCatalogue(PluginCatalogue[type[Transform]]):
     """Every transform that this process knows, and what could not be loaded."""
 
-    _named: dict[str, type[Transform]] = field(default_factory=dict)
-    """By dotted name and alias."""
-    _short: dict[str, list[type[Transform]]] = field(default_factory=dict)
-    _built_in: set[type[Transform]] = field(default_factory=set)
-    _faults: list[str] = field(default_factory=list)
+    noun: ClassVar = "transform"
+    setting: ClassVar = "FOLIOT_TRANSFORMS"
+    group: ClassVar = "foliot.transforms"
+    wanted: ClassVar = "a class that derives from foliot.Transform"
 
     def add(self, transform: type[Transform], *names: str, built_in: bool = False) -> None:
         """Under its own dotted name, and these. `TypeError` or `ValueError` when it cannot be one."""
         _check(transform)
         if not built_in:
-            # Ours are checked by our tests; making their models costs a start that nobody asked for.
+            # Ours are checked by our tests; building their models would slow every start.
             _check_kwargs(transform)
-        own = f"{transform.__module__}.{transform.__qualname__}"
-        for name in (own, *transform.aliases, *names):
-            other = self._named.setdefault(name, transform)
-            if other is not transform:
-                raise ValueError(f"another transform has the name {name}; give one of them another")
-        known = self._short.setdefault(transform.__name__, [])
-        if transform not in known:
-            known.append(transform)
-        if built_in:
-            self._built_in.add(transform)
-
-    def fault(self, sentence: str) -> None:
-        self._faults.append(sentence)
-
-    def get(self, name: str) -> type[Transform] | None:
-        """By its dotted name, or by its short one where that is clear: a built-in one keeps its own."""
-        if name in self._named:
-            return self._named[name]
-        known = self._short.get(name, [])
-        ours = [one for one in known if one in self._built_in]
-        if ours:
-            return ours[0]
-        return known[0] if len(known) == 1 else None
+        own = _dotted(transform)
+        self.register(
+            Plugin(
+                made=transform,
+                name=own,
+                module=transform.__module__,
+                aliases=(*transform.aliases, *names),
+                short=transform.__name__,
+                built_in=built_in,
+            )
+        )
 
     def name_of(self, transform: type[Transform]) -> str:
         """The shortest name that means it alone."""
-        short = transform.__name__
-        return short if self.get(short) is transform else f"{transform.__module__}.{transform.__qualname__}"
-
-    def names(self) -> Sequence[str]:
-        """Each one's shortest."""
-        return sorted({self.name_of(one) for known in self._short.values() for one in known})
-
-    def suggestion(self, name: str) -> str | None:
-        """The name that somebody may have meant."""
-        spoken = sorted({*self._named, *(short for short in self._short if self.get(short) is not None)})
-        close = difflib.get_close_matches(name[:200], spoken, n=1)
-        if not close:
-            close = difflib.get_close_matches(name[:200].rpartition(".")[2], self.names(), n=1)
-        return close[0] if close else None
+        plugin = self.plugin(_dotted(transform))
+        return _dotted(transform) if plugin is None else self.shortest(plugin)
 
     def views(self) -> Sequence[TransformView]:
         """In the order of their names."""
-        found = {self.name_of(one): one for known in self._short.values() for one in known}
-        return [self._view(name, found[name]) for name in sorted(found)]
+        return [_view(name, plugin) for name, plugin in self.plugins().items()]
 
-    def faults(self) -> Sequence[str]:
-        """Why some could not be loaded, a sentence each."""
-        return tuple(self._faults)
 
-    def _view(self, name: str, one: type[Transform]) -> TransformView:
-        schema = one.model_json_schema(mode="validation")
-        for said in ("title", "description"):
-            schema.pop(said, None)
-        text = inspect.cleandoc(one.__doc__ or "").partition("\n\n")[0]
-        return TransformView(
-            name=name,
-            description=" ".join(text.split()),
-            module=one.__module__,
-            built_in=one in self._built_in,
-            kwargs=schema,
-        )
+def _dotted(transform: type[Transform]) -> str:
+    return f"{transform.__module__}.{transform.__qualname__}"
+
+
+def _view(name: str, plugin: Plugin[type[Transform]]) -> TransformView:
+    schema = plugin.made.model_json_schema(mode="validation")
+    for said in ("title", "description"):
+        schema.pop(said, None)
+    text = inspect.cleandoc(plugin.made.__doc__ or "").partition("\n\n")[0]
+    return TransformView(
+        name=name,
+        description=" ".join(text.split()),
+        module=plugin.module,
+        built_in=plugin.built_in,
+        kwargs=schema,
+    )
 
 
 def _check(transform: type[Transform]) -> None:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany
-from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.context import SecretRef
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import StepSpec
@@ -20,12 +20,12 @@ MOST_STEPS = 100
 _BRANCH = re.compile(r"str|int|float|bool|none|text|reference|list\[.*\]|function-.*|constrained-.*")
 
 
-def check_steps(steps: Sequence[StepSpec], catalogue: Catalogue) -> None:
+def check_steps(steps: Sequence[StepSpec], catalogue: TransformCatalogue) -> None:
     """`InvalidMany` whose fields are places such as `chain[1].kwargs.urls`."""
     build_steps(steps, catalogue)
 
 
-def build_steps(steps: Sequence[StepSpec], catalogue: Catalogue) -> list[Transform]:
+def build_steps(steps: Sequence[StepSpec], catalogue: TransformCatalogue) -> list[Transform]:
     """The transforms of a chain, each with its kwargs; raises as `check_steps` does."""
     if not 0 < len(steps) <= MOST_STEPS:
         raise InvalidMany([Invalid("chain", f"must have from 1 to {MOST_STEPS} steps", got=len(steps))])
@@ -41,7 +41,7 @@ def build_steps(steps: Sequence[StepSpec], catalogue: Catalogue) -> list[Transfo
     return made
 
 
-def shown(spec: StepSpec, catalogue: Catalogue) -> dict[str, Any]:
+def shown(spec: StepSpec, catalogue: TransformCatalogue) -> dict[str, Any]:
     """The kwargs of a step as they may be shown: what may be a secret, and is written out, is hidden."""
     if catalogue.get(spec.cls) is None:
         return dict.fromkeys(spec.kwargs, HIDDEN)
@@ -50,7 +50,7 @@ def shown(spec: StepSpec, catalogue: Catalogue) -> dict[str, Any]:
     }
 
 
-def confides(cls: str, name: str, catalogue: Catalogue) -> bool:
+def confides(cls: str, name: str, catalogue: TransformCatalogue) -> bool:
     """Whether what a step takes by this name may be a secret; of one that nobody knows, everything may."""
     known = catalogue.get(cls)
     if known is None or name not in known.model_fields:
@@ -66,7 +66,7 @@ class _Wrong(Exception):
         self.errors = errors
 
 
-def _build(spec: StepSpec, catalogue: Catalogue) -> Transform:
+def _build(spec: StepSpec, catalogue: TransformCatalogue) -> Transform:
     known = catalogue.get(spec.cls)
     if known is None:
         raise _Wrong(Invalid("class", _unknown(spec.cls, catalogue), got=spec.cls[:200]))
@@ -79,7 +79,7 @@ def _build(spec: StepSpec, catalogue: Catalogue) -> Transform:
         raise _Wrong(Invalid("kwargs", f"cannot be read: {type(wrong).__name__}: {wrong}"[:500])) from None
 
 
-def _unknown(name: str, catalogue: Catalogue) -> str:
+def _unknown(name: str, catalogue: TransformCatalogue) -> str:
     close = catalogue.suggestion(name)
     hint = f"did you mean {close!r}? Known are" if close else "known are"
     return (

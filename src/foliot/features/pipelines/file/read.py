@@ -11,7 +11,7 @@ from typing import Any
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_limits import check_plain
 from foliot.engine.model.trigger_document import Standing
-from foliot.features.pipelines.chain.catalogue import Catalogue
+from foliot.features.pipelines.chain.catalogue import TransformCatalogue
 from foliot.features.pipelines.chain.check import check_steps, confides, shown
 from foliot.features.pipelines.file.mask import excerpt, masked
 from foliot.features.pipelines.file.parse import MAX_BYTES, MAX_NODES, MOST_FAULTS, Entry, Node, Unreadable, compose
@@ -39,7 +39,7 @@ _WRITTEN_AS = {"cron_expr": "cron", "interval_seconds": "interval"}
 class Reader:
     """Knows how to read a file."""
 
-    catalogue: Catalogue
+    catalogue: TransformCatalogue
     zone: str
     """Of schedules that name none."""
 

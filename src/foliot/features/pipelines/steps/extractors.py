@@ -75,7 +75,7 @@ class PriceExtractor(PageReader):
 
     async def read(self, page: bytes, item: Item, ctx: StepContext) -> dict[str, Any] | None:
         if b"<" in page:
-            found = await ctx.apart(ctx.outside.price, page, encoding="utf-8", selectors=self.selectors)
+            found = await ctx.apart(ctx.outside.price, page, content_type=_HTML, selectors=self.selectors)
         else:
             amount, currency = ctx.outside.price_text(page.decode())
             found = None if amount is None else {"price": str(amount), "currency": currency, "source": "text"}

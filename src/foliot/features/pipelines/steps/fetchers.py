@@ -14,7 +14,7 @@ from foliot.features.pipelines.chain.fetch import LARGEST, Fetched, FetchFailed
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
 from foliot.features.pipelines.steps.item_fields import MISSING, Name, Seconds, Urls, Workers, ahead, reach, sources
-from foliot.pages.pipeline_charset import decoded
+from foliot.pages.charset import decoded
 
 
 class Fetcher(Transform):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import orjson
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from foliot.features.pipelines.chain.context import StepContext
 from foliot.features.pipelines.chain.transform import Transform
 from foliot.features.pipelines.model.definition import Item
 from foliot.features.pipelines.model.ports import Unreadable
 from foliot.features.pipelines.steps.item_fields import BUDGET, MISSING, Name, Names, reach, within
-from foliot.features.pipelines.steps.selectors import compiled, read_page
+from foliot.features.pipelines.steps.selectors import read_page
+from foliot.pages.selectors import as_xpath, compiled
 
 LARGE = 256 * 1024
 """Bytes; a larger document is read in a process of its own: what it becomes may be a hundred times as large."""
@@ -26,26 +27,42 @@ def _css(selector: str) -> str:
 
 
 Css = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_css)]
-"""A CSS selector; `::text` at its end takes an element's own text only, `::attr(href)` an attribute."""
+"""A CSS selector, or an XPath where it begins with `/`, `./` or `(`.
+
+`::text` at the end of a CSS selector takes an element's own text only, `::attr(href)` an attribute.
+"""
+Xpath = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(as_xpath), AfterValidator(_css)]
 
 
 class Pick(BaseModel):
-    """A selector with more to say: `{css: "li::text", all: true}`."""
+    """A selector with options: `{css: "li::text", all: true}`, `{xpath: "count(//li)"}`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    css: Css
+    css: Css | None = None
+    xpath: Xpath | None = None
     all: bool = False
     """A list of everything that it finds, instead of the first."""
 
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.css is None) == (self.xpath is None):
+            raise ValueError("must have either css or xpath")
+        return self
+
+    @property
+    def selector(self) -> str:
+        """As the reader takes it."""
+        return self.css or self.xpath or ""
+
 
 def _pick(given: Any) -> Any:
-    # Looked at here, so that a complaint names the field and not something that nobody wrote.
+    # Checked here, so that a complaint names the field and not the key of the long form.
     return {"css": _css(given)} if isinstance(given, str) else given
 
 
 class HtmlParser(Transform):
-    """Reads fields off a page by CSS selectors; with `each`, one item for every element that it finds.
+    """Reads fields off a page by CSS or XPath selectors; with `each`, one item for every element that it finds.
 
     A field whose selector finds nothing is null. Links are made whole. The page itself is left out of the item unless
     `keep` is set.
@@ -55,7 +72,7 @@ class HtmlParser(Transform):
         dict[Name, Annotated[Pick, BeforeValidator(_pick)]],
         Field(min_length=1, max_length=200),
     ]
-    """By the field that each makes: a selector, or `{css: …, all: true}`."""
+    """By the field that each makes: a selector, `{css: …, all: true}` or `{xpath: …}`."""
     each: Css | None = None
     """One item per element that this finds; the selectors then look inside it."""
     field: Name = "body"
@@ -65,7 +82,7 @@ class HtmlParser(Transform):
     keep: bool = False
 
     async def run(self, items: AsyncIterator[Item], ctx: StepContext) -> AsyncIterator[Item]:
-        wanted = {name: [said.css, said.all] for name, said in self.selectors.items()}
+        wanted = {name: [pick.selector, pick.all] for name, pick in self.selectors.items()}
         async for item in items:
             for found in await self._found(item, ctx, wanted):
                 made = {**(item if self.keep else without(item, self.field)), **found}

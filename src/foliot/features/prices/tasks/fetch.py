@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import timedelta
 from decimal import Decimal
 from urllib.parse import urljoin
@@ -17,7 +16,6 @@ from foliot.pages.price import Found, price_on
 LARGEST = 5 * 1024 * 1024
 REDIRECTS = 3
 _MOVED = frozenset({301, 302, 303, 307, 308})
-_CHARSET = re.compile(r"charset=\"?([A-Za-z0-9_.:-]{1,40})")
 HEADERS = {
     "User-Agent": f"Foliot/{__version__}",
     "Accept": "text/html,application/xhtml+xml;q=0.9,*/*;q=0.1",
@@ -33,8 +31,7 @@ async def visit(egress: Egress, apart: Apart, one: Watched, ctx: TaskContext, ti
     reply = await _get(egress, one.url, ctx, timeout)
     if reply.truncated:
         raise NoPrice(f"its page has more than {LARGEST // 1024 // 1024} MiB")
-    charset = _CHARSET.search(_header(reply, "content-type"))
-    wanted = {"encoding": charset[1] if charset else None, "selectors": one.selectors}
+    wanted = {"content_type": _header(reply, "content-type"), "selectors": one.selectors}
     try:
         found = await apart(price_on, reply.body, wanted, ctx.tenant_id)
     except Unreadable as why:

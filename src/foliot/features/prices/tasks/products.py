@@ -7,14 +7,14 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, ConfigDict, Field
 
-from foliot.pages.price import xpath
+from foliot.pages.selectors import compiled
 from foliot.servers.http.attribute_docs import Described
 
 MOST_PRODUCTS = 5000
 
 
 def _selector(text: str) -> str:
-    xpath(text)
+    compiled(text)
     return text
 
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from foliot.core.credential import kept
-from foliot.core.document import Complaints, Fields, rfc3339
+from foliot.core.document import Complaints, Fields, read_name, rfc3339
 from foliot.core.errors import Invalid, InvalidMany
 from foliot.core.json_limits import check_plain
 from foliot.core.mask import shown
 from foliot.core.queue_name import DEFAULT_QUEUE, MAX_REASON, queue_name
+from foliot.core.time.trigger import Type
 from foliot.core.visible_text import check_name, check_prose
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import DEFAULT_PRIORITY
-from foliot.engine.model.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, Spec, Type
+from foliot.engine.model.schedule import MAX_JITTER, MAX_TIMEOUT, Catchup, Overlap, Schedule, Spec
 from foliot.engine.model.trigger_document import Standing, read_trigger
 
-MAX_NAME = 200
 MAX_DESCRIPTION = 10_000
 MAX_TAGS = 20
 MAX_TAG = 64
@@ -109,14 +109,6 @@ def read_draft(raw: object, check: Check, standing: Standing) -> Draft:
     wrong.speak()
     spec = Spec(trigger=trigger, kind=kind, **policies)
     return Draft(name=name, description=description, tags=tags, spec=spec, action=action)
-
-
-def read_name(fields: Fields) -> str:
-    name = fields.text("name", "", most=MAX_NAME).strip()
-    if not name:
-        raise Invalid("name", "is required")
-    check_name("name", name)
-    return name
 
 
 def _description(fields: Fields) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.engine.model.schedule import Schedule
 from foliot.features.backfills import schema as backfills_schema
 from foliot.features.backfills.usecases import Backfills, BackfillTrial
@@ -26,7 +25,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
 @router.post(
     "/{schedule_id}/skip-next",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Skipping.skip_next)],
     response_model=schema.Schedule,
     openapi_extra=body(schema.SkipRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
@@ -40,7 +39,7 @@ async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: B
 
 @router.delete(
     "/{schedule_id}/skip-next",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Skipping.undo)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Do not skip it after all",
@@ -52,7 +51,7 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
 
 @router.post(
     "/{schedule_id}/backfill",
-    dependencies=[permits(Verb.WRITE, Thing.BULK)],
+    dependencies=[permits(Backfills.create)],
     status_code=202,
     response_model=bulk_schema.BulkAction,
     openapi_extra=body(backfills_schema.NewBackfill),
@@ -73,7 +72,7 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
 
 @router.post(
     "/realign",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Realign.all)],
     response_model=schema.RealignResult,
     summary="Set back all schedules that are ahead",
 )
@@ -85,7 +84,7 @@ async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.post(
     "/{schedule_id}/realign",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Realign.one)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Set back a schedule that is ahead",

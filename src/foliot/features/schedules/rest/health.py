@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.features.schedules import health_schema
 from foliot.features.schedules.model.health import Wellness
 from foliot.features.schedules.model.ranking import Record
@@ -21,7 +20,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
 @router.get(
     "/health",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Fares.of)],
     response_model=health_schema.ScheduleHealths,
     summary="How schedules fare",
 )
@@ -42,7 +41,7 @@ async def health(
 
 @router.get(
     "/ranking",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Rankings.rank)],
     response_model=health_schema.ScheduleRanking,
     summary="The slowest and the flakiest schedules",
 )

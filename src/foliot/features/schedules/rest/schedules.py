@@ -9,10 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from foliot.commands.cursor import Cursors
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment
-from foliot.engine.model.run import RunState
-from foliot.engine.model.schedule import Schedule, Status, Type
+from foliot.core.time.trigger import Type
+from foliot.engine.model.schedule import Schedule, Status
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Searching
 from foliot.features.runs import schema as runs_schema
@@ -26,6 +25,7 @@ from foliot.servers.http.fast_route import Swift
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Match, ScheduleId, Text, plain_texts
+from foliot.servers.http.run_state import States
 from foliot.servers.http.schema import CONFLICT, MISMATCH, UNKNOWN, body
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
@@ -35,7 +35,7 @@ Filters = dict[str, str | None]
 
 @router.post(
     "",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.create)],
     status_code=201,
     response_model=schema.Schedule,
     openapi_extra=body(schema.ScheduleRequest),
@@ -59,7 +59,7 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Searching.schedules, Schedules.list)],
     response_model=schema.SchedulePage,
     summary="List schedules, newest first",
 )
@@ -76,7 +76,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
 
 @router.post(
     "/preview",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Previews.preview)],
     response_model=schema.SchedulePreview,
     openapi_extra=body(schema.PreviewRequest),
     summary="What a trigger would do",
@@ -92,7 +92,7 @@ async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.get(
     "/{schedule_id}",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.get)],
     response_model=schema.Schedule,
     responses=UNKNOWN,
     summary="One schedule",
@@ -104,7 +104,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
 
 @router.put(
     "/{schedule_id}",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.replace)],
     response_model=schema.Schedule,
     openapi_extra=body(schema.ScheduleRequest),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
@@ -117,7 +117,7 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
 
 @router.patch(
     "/{schedule_id}",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.patch)],
     response_model=schema.Schedule,
     openapi_extra=body(schema.SchedulePatch),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
@@ -130,7 +130,7 @@ async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Do
 
 @router.delete(
     "/{schedule_id}",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.delete)],
     status_code=204,
     responses={**UNKNOWN, **MISMATCH},
     summary="Delete a schedule",
@@ -143,7 +143,7 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
 
 @router.post(
     "/{schedule_id}/pause",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.pause)],
     response_model=schema.Schedule,
     openapi_extra=body(schema.PauseRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
@@ -157,7 +157,7 @@ async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body)
 
 @router.post(
     "/{schedule_id}/resume",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.resume)],
     response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Resume",
@@ -169,7 +169,7 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
 
 @router.post(
     "/{schedule_id}/run-now",
-    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.run_now)],
     status_code=202,
     response_model=runs_schema.Run,
     openapi_extra=body(schema.RunNowRequest, required=False),
@@ -186,15 +186,13 @@ async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
 
 @router.get(
     "/{schedule_id}/runs",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Runs.of_schedule)],
     response_model=runs_schema.RunPage,
     responses=UNKNOWN,
     summary="Its runs, newest first",
 )
-async def runs(
-    cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, status: RunState | None = None
-) -> Response:
-    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), status)
+async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, states: States) -> Response:
+    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), states)
     shown, following = page.of(found, lambda one: one.id)
     return encode.answer(runs_schema.RunPage(items=[runs_schema.Run.of(one) for one in shown], next_cursor=following))
 
@@ -222,7 +220,7 @@ async def _stretch(
 
 @router.get(
     "/{schedule_id}/instants",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Instants.list)],
     response_model=schema.InstantPage,
     responses=UNKNOWN,
     summary="Its instants",

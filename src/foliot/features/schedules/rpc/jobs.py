@@ -10,7 +10,8 @@ from foliot.commands.cursor import Cursors
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import Conflict, Invalid, VersionMismatch
-from foliot.engine.model.schedule import Status, Type
+from foliot.core.time.trigger import Type
+from foliot.engine.model.schedule import Status
 from foliot.engine.model.views import Page, RunView
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc import encode

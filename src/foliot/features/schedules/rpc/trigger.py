@@ -7,8 +7,7 @@ from typing import Any
 
 from foliot.core.document import Complaints, Fields, rfc3339
 from foliot.core.errors import Invalid
-from foliot.core.time.trigger import LONGEST, Cron, Every, Once, Rule
-from foliot.engine.model.schedule import Type
+from foliot.core.time.trigger import LONGEST, Cron, Every, Once, Rule, Type
 from foliot.proto import scheduler_service_pb2 as pb
 
 WHERE = "schedule_config.config"

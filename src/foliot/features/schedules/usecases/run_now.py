@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from foliot.commands.audit import Change, entry
 from foliot.commands.audit_entry import TrailEntry
 from foliot.commands.group_commit import small
 from foliot.commands.limits import Limiter
@@ -25,7 +26,7 @@ from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, entry, masked
+from foliot.features.audit_log.usecases import masked
 from foliot.features.schedules.model.document import CheckFor, read_action
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 

@@ -175,7 +175,7 @@ async def end(request: Request, cases: Cases) -> Response:
 
 @router.delete(
     "/sessions",
-    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    dependencies=[permits(Sessions.end_all)],
     response_model=schema.SessionsEnded,
     summary="Sign out everywhere",
 )
@@ -192,7 +192,7 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
 
 @router.post(
     "/login-links",
-    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    dependencies=[permits(Sessions.link)],
     status_code=201,
     response_model=schema.LoginLink,
     responses=CONFLICT,
@@ -238,7 +238,7 @@ def _own_address(request: Request) -> str:
 
 @router.get(
     "/members",
-    dependencies=[permits(Verb.READ, Thing.KEY)],
+    dependencies=[permits(Members.list)],
     response_model=schema.MemberPage,
     summary="Who was seen in the tenant",
 )

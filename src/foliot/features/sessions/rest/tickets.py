@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.sessions import schema
@@ -19,7 +18,7 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
 
 @router.post(
     "",
-    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    dependencies=[permits(Tickets.issue)],
     status_code=201,
     response_model=schema.StreamTicket,
     responses=CONFLICT,

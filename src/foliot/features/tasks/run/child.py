@@ -18,11 +18,11 @@ from typing import Any, BinaryIO
 from foliot.cluster.frames import BODY, Broken, Send, pack, read
 from foliot.cluster.pool_port import Attempt, Told
 from foliot.cluster.resource_limits import Bounds, bound_processor, confine
-from foliot.features.tasks.loader import told as loading_error
 from foliot.features.tasks.model.context import TaskContext
 from foliot.features.tasks.model.task import MARK, Task
 from foliot.features.tasks.run.call import call, raised
 from foliot.features.tasks.run.results import plain
+from foliot.plugins import load_error as loading_error
 
 
 @dataclass(frozen=True, slots=True)

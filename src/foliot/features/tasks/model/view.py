@@ -1,10 +1,10 @@
-"""What is asked of tasks: which there are, a process to run one in, and which schedules code or a preset has made."""
+"""A task as it is shown: what it is called, where it runs, what it takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from foliot.core.access import Tenants
 
@@ -28,19 +28,3 @@ class TaskView:
     """The schedule that its code declares, as the request that makes it."""
     parameters: Mapping[str, Any]
     """What it takes, as a JSON Schema."""
-
-
-class Tasks(Protocol):
-    """Every task that this process knows."""
-
-    def views(self, tenant_id: str) -> Sequence[TaskView]:
-        """Those that this tenant may run, in the order of their names."""
-        ...
-
-    def view(self, name: str, tenant_id: str) -> TaskView | None:
-        """None also when it is another tenant's."""
-        ...
-
-    def faults(self) -> Sequence[str]:
-        """Why modules could not be loaded, a sentence each."""
-        ...

@@ -1,0 +1,59 @@
+"""The tasks of one process, by name. Nothing is global: two catalogues can live in one program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from foliot.features.tasks.model.task import Task
+from foliot.features.tasks.model.view import TaskView
+from foliot.plugins import Plugin, PluginCatalogue
+
+
+@dataclass(slots=True)
+class TaskCatalogue(PluginCatalogue[Task]):
+    """Every task that this process knows, and what could not be loaded."""
+
+    noun: ClassVar = "task"
+    setting: ClassVar = "FOLIOT_TASKS"
+    group: ClassVar = "foliot.tasks"
+    wanted: ClassVar = "a function with @task"
+
+    def add(self, task: Task) -> None:
+        """`TypeError` or `ValueError` when it cannot be one."""
+        known = self.get(task.name)
+        if known is not None and known.function is task.function:
+            return
+        if known is None and not task.built_in:
+            # Ours are checked by our tests; building their models would slow every start.
+            task.signature.check()
+        self.register(
+            Plugin(made=task, name=task.name, module=task.module, built_in=task.built_in, tenants=task.tenants)
+        )
+
+    def views(self, tenant_id: str) -> Sequence[TaskView]:
+        """Those that this tenant may run, in the order of their names."""
+        return [_view(plugin.made) for plugin in self.plugins(tenant_id).values()]
+
+    def view(self, name: str, tenant_id: str) -> TaskView | None:
+        """None also when it is another tenant's."""
+        task = self.get(name, tenant_id)
+        return None if task is None else _view(task)
+
+
+def _view(task: Task) -> TaskView:
+    defaults = task.defaults()
+    return TaskView(
+        name=task.name,
+        description=task.description,
+        module=task.module,
+        built_in=task.built_in,
+        tenants=task.tenants,
+        cpu=task.cpu,
+        queue=task.queue,
+        retries=task.retries,
+        timeout_seconds=defaults.get("timeout_seconds"),
+        schedule=task.document(),
+        parameters=task.signature.schema(),
+    )

@@ -30,6 +30,7 @@ IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new 
         200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
         202: {"model": schema.PlannedCrawl, "description": "It is planned: `schedule_at` or `interval` was given"},
     },
+    operation_id="crawls.create",
     summary="Crawl",
 )
 async def crawl(

@@ -25,6 +25,7 @@ router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
     "",
     dependencies=[permits(DeadLetters.groups)],
     response_model=schema.DeadLettersByErrorPage,
+    operation_id="dead_letters.by_error",
     summary="Dead letters, grouped by error",
 )
 async def groups(

@@ -32,6 +32,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
     dependencies=[permits(Searching.count)],
     response_model=schema.RunCount,
     tags=["Runs"],
+    operation_id="runs.count",
     summary="How many runs match a filter",
 )
 async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
@@ -50,6 +51,7 @@ async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
     dependencies=[permits(Searching.count_schedules)],
     response_model=schema.ScheduleCount,
     tags=["Schedules"],
+    operation_id="schedules.count",
     summary="How many schedules match a filter",
 )
 async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Response:
@@ -66,6 +68,7 @@ async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Respon
     dependencies=[permits(Searching.series)],
     response_model=schema.RunSeries,
     tags=["Runs"],
+    operation_id="runs.series",
     summary="Runs over time",
 )
 async def series(
@@ -97,6 +100,7 @@ async def series(
     dependencies=[permits(Searching.points)],
     response_model=schema.RunPoints,
     tags=["Runs"],
+    operation_id="runs.points",
     summary="Single runs over time, and how long they took",
 )
 async def points(
@@ -119,6 +123,7 @@ async def points(
     dependencies=[permits(Searching.letters)],
     response_model=schema.FailureGroupPage,
     tags=["Dead letters"],
+    operation_id="dead_letters.groups",
     summary="Dead letters by what went wrong",
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:

@@ -23,7 +23,13 @@ router = APIRouter(tags=["Health"])
 _HISTOGRAMS = frozenset({"lateness", "start_lateness", "duration"})
 
 
-@router.get("/health", dependencies=[PUBLIC], response_model=schema.Liveness, summary="Whether this process answers")
+@router.get(
+    "/health",
+    dependencies=[PUBLIC],
+    response_model=schema.Liveness,
+    summary="Whether this process answers",
+    operation_id="health.live",
+)
 async def health() -> Response:
     return encode.answer(
         schema.Liveness(

@@ -19,6 +19,7 @@ router = APIRouter(prefix="/api/suggest", tags=["Runs"])
     "",
     dependencies=[permits(Suggesting.suggest)],
     response_model=schema.SuggestionList,
+    operation_id="filters.suggest",
     summary="Values that a filter could have",
 )
 async def suggest(

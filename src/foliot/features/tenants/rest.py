@@ -82,6 +82,7 @@ async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document
     "/limits",
     dependencies=[permits(Tenants.use)],
     response_model=schema.LimitsInUse,
+    operation_id="limits.show",
     summary="Your tenant's limits, and how much of them is used",
 )
 async def limits(request: Request, cases: Cases, caller: Who) -> Response:

@@ -52,7 +52,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
+class RpcService:
     """A service with its methods, by their full names; one that is not in the table is not served."""
 
     name: str

@@ -18,7 +18,7 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import Conflict
 from foliot.servers.grpc.interceptor import Gate
-from foliot.servers.grpc.method import Opening, Service
+from foliot.servers.grpc.method import Opening, RpcService
 from foliot.servers.grpc.running_calls import Work
 
 MESSAGE = 4 * 1024 * 1024
@@ -59,7 +59,7 @@ class RpcDoor:
     """The gRPC door of one process. Without `identity` it is in local mode and asks nobody for a token."""
 
     cases: UseCases
-    service: Callable[[Opening], Service]
+    service: Callable[[Opening], RpcService]
     listening: Listening
     identity: Identity | None = None
     pepper: Pepper | None = None
@@ -73,7 +73,7 @@ class RpcDoor:
     """Why it is not open, although it was started."""
     _server: Any = field(init=False, default=None)
     _work: Work = field(init=False, default_factory=Work)
-    _service: Service = field(init=False)
+    _service: RpcService = field(init=False)
     _health: Any = field(init=False, default=None)
 
     async def start(self) -> None:

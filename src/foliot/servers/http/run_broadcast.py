@@ -49,12 +49,12 @@ class EventReader(Protocol):
     """Reads the events of a run. The use case that does is handed in: a server knows no feature."""
 
     @property
-    def backlog(self) -> Backlog: ...
+    def backlog(self) -> BacklogTurns: ...
 
     async def events(self, caller: Caller, run_id: str, after: int, limit: int) -> tuple[RunView, Sequence[Event]]: ...
 
 
-class Backlog(Protocol):
+class BacklogTurns(Protocol):
     """Lets readers who are behind read one after the other."""
 
     def turn(self, *, needed: bool = True) -> AbstractAsyncContextManager[None]: ...

@@ -18,6 +18,7 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
     "",
     dependencies=[permits(Attention.check)],
     response_model=schema.AttentionReport,
+    operation_id="attention.list",
     summary="What needs a person",
 )
 async def list_(cases: Cases, caller: Who) -> Response:

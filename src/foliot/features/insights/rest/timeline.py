@@ -42,6 +42,7 @@ Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
     "/api/timeline",
     dependencies=[permits(Timelines.strip)],
     response_model=schema.Timeline,
+    operation_id="timeline.show",
     summary="What ran and what is planned, as marks on a strip of time",
 )
 async def timeline(
@@ -104,6 +105,7 @@ def _group(one: Group) -> schema.TimelineRow:
     dependencies=[permits(Calendars.cells)],
     response_model=schema.Calendar,
     responses=UNKNOWN,
+    operation_id="calendar.show",
     summary="What ran and what is planned, by hour or day",
 )
 async def calendar(

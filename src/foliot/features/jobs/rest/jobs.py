@@ -22,7 +22,7 @@ from foliot.features.jobs.rest import results as job_results
 from foliot.features.jobs.usecases import Job, Jobs
 from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode, sse
-from foliot.servers.http.permission import Follower, Who, permits
+from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.problems import problem
 from foliot.servers.http.request import MAX_LIMIT, Cases
 from foliot.servers.http.schema import UNKNOWN, fields_of
@@ -210,7 +210,7 @@ async def _seen(
 
 @router.get(
     "/{job_id}/logs",
-    dependencies=[permits(Jobs.get, Jobs.of_schedule)],
+    dependencies=[permits(Jobs.get, Jobs.of_schedule, by=identify_follower)],
     response_class=Response,
     responses={
         **UNKNOWN,

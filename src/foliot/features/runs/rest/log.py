@@ -66,6 +66,7 @@ def _categories(text: str | None) -> frozenset[str]:
     dependencies=[permits(Logs.page)],
     response_model=schema.RunLog,
     responses=UNKNOWN,
+    operation_id="runs.log",
     summary="Its log, by pages, and searched",
 )
 async def logs(
@@ -96,6 +97,7 @@ async def logs(
     dependencies=[permits(Logs.count)],
     response_model=schema.LogCount,
     responses=UNKNOWN,
+    operation_id="runs.log_count",
     summary="How many lines its log has, by level, category and attempt",
 )
 async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Wanted, Depends(_wanted)]) -> Response:
@@ -116,6 +118,7 @@ async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Want
     dependencies=[permits(Runs.events)],
     response_class=StreamingResponse,
     responses={**UNKNOWN, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    operation_id="runs.log_text",
     summary="Its log as text",
 )
 async def raw(cases: Cases, caller: Who, run_id: RunId) -> Response:

@@ -15,7 +15,7 @@ from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import encode, sse
 from foliot.servers.http.fast_route import Swift
 from foliot.servers.http.paging import Paged
-from foliot.servers.http.permission import Follower, Who, permits
+from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
 from foliot.servers.http.run_state import States
 from foliot.servers.http.schema import CONFLICT, UNKNOWN
@@ -125,7 +125,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer
 
 @router.get(
     "/{run_id}/events",
-    dependencies=[permits(Runs.events)],
+    dependencies=[permits(Runs.events, by=identify_follower)],
     response_model=schema.EventPage,
     responses={**UNKNOWN, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     summary="Its events; as a stream with `Accept: text/event-stream`",

@@ -9,7 +9,7 @@ from foliot.features.schedules.rpc.jobs import Jobs
 from foliot.features.schedules.rpc.watch import Streams, Watching
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.method import Method, Opening, Service
+from foliot.servers.grpc.method import Method, Opening, RpcService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SchedulerService"].full_name
 
@@ -31,9 +31,9 @@ def methods(jobs: Jobs, watching: Watching) -> Mapping[str, Method]:
     return {f"/{SERVICE}/{name}": method for name, method in named.items()}
 
 
-def scheduler_service(opening: Opening) -> Service:
+def scheduler_service(opening: Opening) -> RpcService:
     """The service, for a server that opens."""
     jobs = Jobs(opening.cases, opening.pepper)
     streams = Streams(opening.streams_of)
     table = methods(jobs, Watching(jobs, streams, opening.work, opening.identity))
-    return Service(name=SERVICE, methods=table, stopping=streams.stopping)
+    return RpcService(name=SERVICE, methods=table, stopping=streams.stopping)

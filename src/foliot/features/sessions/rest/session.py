@@ -196,6 +196,7 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
     status_code=201,
     response_model=schema.LoginLink,
     responses=CONFLICT,
+    operation_id="login_links.create",
     summary="An address that signs you in",
 )
 async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
@@ -240,6 +241,7 @@ def _own_address(request: Request) -> str:
     "/members",
     dependencies=[permits(Members.list)],
     response_model=schema.MemberPage,
+    operation_id="members.list",
     summary="Who was seen in the tenant",
 )
 async def members(cases: Cases, caller: Who, part: Parted) -> Response:

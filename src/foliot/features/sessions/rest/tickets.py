@@ -22,6 +22,7 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
     status_code=201,
     response_model=schema.StreamTicket,
     responses=CONFLICT,
+    operation_id="stream_tickets.create",
     summary="A ticket for a stream",
 )
 async def issue(cases: Cases, caller: Who, asked: Body) -> Response:

@@ -257,7 +257,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
         runs=hands.runs,
         dead_letters=hands.dead_letters,
         schedules=hands.schedules,
-        backfills=hands.backfills,
+        fill=hands.fill,
         limiter=hands.limiter,
     )
     one = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=clumsy, holder="one")

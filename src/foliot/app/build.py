@@ -52,9 +52,9 @@ from foliot.features.pipelines.usecases.reconcile import Reconciler
 from foliot.features.pipelines.wiring import Piping, piping
 from foliot.features.presets.documents import all_presets
 from foliot.features.presets.usecases import Presets
-from foliot.features.schedules.usecases.declared import Declarer
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.tasks.actor import Declarer
 from foliot.features.webhooks.action import Webhook
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress

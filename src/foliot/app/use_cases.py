@@ -126,7 +126,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Bulks(
                 store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
             ),
-            BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, backfills=backfills, limiter=limiter),
+            BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, fill=backfills.fill, limiter=limiter),
             backfills,
             Skipping(store=store, clock=clock, feed=feed),
             Realign(store=store, clock=clock, feed=feed),

@@ -88,3 +88,14 @@ def _shortened(value: object) -> object:
     if len(written) <= SHORT:
         return value
     return {"bytes": len(written), "sha256": hashlib.sha256(written).hexdigest()}
+
+
+MASK = "***"
+
+
+def masked(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of headers are often secrets, and the trail is kept forever: it keeps their names."""
+    action = told.get("action")
+    if not isinstance(action, Mapping) or not isinstance(action.get("headers"), Mapping):
+        return dict(told)
+    return {**told, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}

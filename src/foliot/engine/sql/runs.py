@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import orjson
 from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
 
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import entry_columns
-from foliot.commands.audit_tables import trail
 from foliot.core.document import rfc3339
 from foliot.db.columns import Document
-from foliot.db.transaction import Statements
+from foliot.db.dialects import Batch
+from foliot.db.transaction import Statements, Transaction
 from foliot.engine.model.event import Event, EventType, Line
 from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
@@ -38,8 +36,8 @@ BRIEF = 2048
 class SqlRuns(Statements):
     """What people ask of runs."""
 
-    async def add(self, requests: Sequence[RunRequest], now: datetime, told: Sequence[TrailEntry] = ()) -> None:
-        """New runs, and what the trail says of them; by one statement where the database can."""
+    async def add(self, requests: Sequence[RunRequest], now: datetime, beside: Batch | None = None) -> None:
+        """New runs, and rows of another table with them; by one statement where the database can."""
         count = len(requests)
         columns: dict[str, list[Any]] = {
             "id": [request.id for request in requests],
@@ -65,8 +63,8 @@ class SqlRuns(Statements):
         }
         columns = batch_rows.without_lane(columns, columns["kind"])
         columns = batch_rows.born_parked(columns, requests, now)
-        if told:
-            await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
+        if beside is not None:
+            await self.dialect.insert_both(self.conn, (runs, columns), beside)
         else:
             await self.dialect.insert(self.conn, runs, columns)
         made = zip(columns["tenant_id"], columns["action"], strict=True)
@@ -391,3 +389,10 @@ def _narrowed(filters: dict[str, str | None]) -> list[Any]:
 
 def _code(code: str) -> str:
     return '{"code":' + orjson.dumps(code).decode() + ","
+
+
+async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:
+    """The same runs, each with its ended attempts: one question for all of them."""
+    # One that never started has none.
+    found = await SqlRuns(tx).attempts([run.id for run in runs if run.started_at is not None], whole=whole)
+    return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]

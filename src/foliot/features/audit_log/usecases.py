@@ -5,48 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from foliot.commands.audit import Change, differences, word
+from foliot.commands.audit import word
 from foliot.commands.audit_entry import TrailEntry
 from foliot.commands.audit_sql import SqlTrail
 from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
-from foliot.core.document import rfc3339
 from foliot.db.database import Database
-from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page
-from foliot.features.insights.sql.history import SqlHistory
-from foliot.features.schedules.model.document import document
-
-MASK = "***"
-
-
-def edited(verb: str, was: Schedule, became: Schedule) -> Change:
-    """A schedule was changed in part: the fields that differ."""
-    before, after = differences(_standing(was), _standing(became))
-    return Change(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
-
-
-def portrait(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as the trail shows it."""
-    return masked(_standing(schedule))
-
-
-def _standing(schedule: Schedule) -> dict[str, Any]:
-    state: dict[str, Any] = {"status": schedule.status.value, "paused_reason": schedule.paused_reason}
-    state["version"] = schedule.version
-    if schedule.skip_at is not None:
-        state["skips"] = rfc3339(schedule.skip_at)
-    return {**document(schedule), **state}
-
-
-def masked(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of headers are often secrets, and the trail is kept forever: it keeps their names."""
-    action = told.get("action")
-    if not isinstance(action, Mapping) or not isinstance(action.get("headers"), Mapping):
-        return dict(told)
-    return {**told, "action": {**action, "headers": dict.fromkeys(action["headers"], MASK)}}
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,4 +44,4 @@ class Trail:
         if not ids:
             return {}
         async with ctx.read() as tx:
-            return await SqlHistory(tx).names(ctx.tenant_id, ids)
+            return await SqlScheduleHealth(tx).names(ctx.tenant_id, ids)

@@ -13,8 +13,8 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView
 from foliot.features.bulk import schema
-from foliot.features.bulk.model.bulk import MOST_REPLAYS
 from foliot.features.bulk.usecases.bulk import Bulks, BulkView, Trial, shown_details
+from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.trial import Rehearsal
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged

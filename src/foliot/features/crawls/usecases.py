@@ -12,6 +12,7 @@ from typing import Any
 
 from foliot.commands.audit import Change, entry
 from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import audit_rows
 from foliot.commands.envelope import CommandContext, requires, unchecked_command
 from foliot.commands.group_commit import Together, small
 from foliot.commands.idempotency import EACH_TIME, Once
@@ -216,7 +217,7 @@ class Crawls:
                 if refused:
                     await SqlCrawls(tx).unclaim(tenant_id, refused)
                 if begun:
-                    await SqlRuns(tx).add([one.run for one in begun], now, [one.told for one in begun])
+                    await SqlRuns(tx).add([one.run for one in begun], now, audit_rows([one.told for one in begun]))
         except BaseException:
             self.limiter.undo_run(tenant_id, len(begun))
             raise
@@ -254,7 +255,7 @@ class Crawls:
     async def _start(self, ctx: CommandContext, wanted: _Wanted, request: CrawlRequest) -> RunView:
         self.limiter.run(ctx.caller, ctx.limits)
         begun = _begun(ctx.caller, wanted, request)
-        await SqlRuns(ctx.tx).add([begun.run], request.now, [begun.told])
+        await SqlRuns(ctx.tx).add([begun.run], request.now, audit_rows([begun.told]))
         await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
         ctx.wake(RUNS_TOPIC)
         return begun.run.made(request.now)

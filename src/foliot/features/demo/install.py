@@ -20,7 +20,6 @@ from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
-from foliot.features.audit_log.usecases import edited
 from foliot.features.demo.model import pipeline
 from foliot.features.demo.model.past import Account
 from foliot.features.demo.model.run_history import lives
@@ -33,6 +32,7 @@ from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.prices.model import Observation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import cancel_run
+from foliot.features.schedules.model.audit_view import edited
 from foliot.features.schedules.model.declared import Declared
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import turn

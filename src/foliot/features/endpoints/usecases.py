@@ -26,11 +26,12 @@ from foliot.engine.model.views import Page, RunRequest, RunView
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.endpoints.model import WEBHOOK, Endpoint, Sender, address, endpoints, place, tried
+from foliot.features.endpoints.model import Endpoint, Sender, endpoints, tried
 from foliot.features.endpoints.sql import SqlEndpoints
 from foliot.features.filters.model.query import Query, Term
 from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.secrets.sql import SqlSecrets
+from foliot.features.webhooks.model import WEBHOOK, address, place
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 OVER = timedelta(hours=24)

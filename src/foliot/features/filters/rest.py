@@ -11,8 +11,9 @@ from fastapi import APIRouter, Query, Response
 from foliot.core.document import moment
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
+from foliot.features.dead_letters.model import AGES, LetterGroup
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.filters import schema
-from foliot.features.filters.model.results import AGES, LetterGroup
 from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import MOST_POINTS, Bucket, Scattered, Searching
 from foliot.features.mutes import schema as mutes_schema
@@ -120,7 +121,7 @@ async def points(
 
 @router.get(
     "/dead-letters/groups",
-    dependencies=[permits(Searching.letters)],
+    dependencies=[permits(DeadLetters.alike)],
     response_model=schema.FailureGroupPage,
     tags=["Dead letters"],
     operation_id="dead_letters.groups",
@@ -128,7 +129,7 @@ async def points(
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses stand together, by host."""
-    found = await cases[Searching].letters(caller, page.more(), cases[Searching].read_runs(q))
+    found = await cases[DeadLetters].alike(caller, page.more(), cases[Searching].read_runs(q))
     shown = found.groups[: page.page.limit]
     more = len(found.groups) > page.page.limit
     following = page.cursors.seal(shown[-1].sample.id) if more else None

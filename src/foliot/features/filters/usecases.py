@@ -20,11 +20,11 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.ports import Actions
+from foliot.engine.sql.runs import with_attempts
 from foliot.features.filters.model.keys import of_runs, of_schedules
 from foliot.features.filters.model.query import FIELD, Query, Term
-from foliot.features.filters.model.results import Cell, LetterGroup, Pile, Points, Timing, Window
+from foliot.features.filters.model.results import Cell, Points, Timing, Window
 from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.runs.usecases.runs import with_attempts
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
 """Those that a run can have even where this process does not know how to perform them."""
@@ -103,16 +103,6 @@ class Scattered:
     """All that have begun, drawn or not."""
     not_begun: int
     """These have no duration, and no point."""
-
-
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """A page of groups of dead letters, and what there is in all."""
-
-    groups: Sequence[LetterGroup]
-    pile: Pile
-    hosts: Mapping[str, str]
-    """By the id of a group's sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,15 +193,6 @@ class Searching:
         """Exact; deleted ones only if the filter names them."""
         async with ctx.read() as tx:
             return await SqlSearching(tx).count_schedules(ctx.tenant_id, query)
-
-    @query(Verb.READ, Thing.DEAD_LETTER)
-    async def letters(self, ctx: QueryContext, page: Page, query: Query) -> Letters:
-        """Dead letters without an answer, those that failed alike together."""
-        async with ctx.read() as tx:
-            query = query.also(*UNANSWERED)
-            groups, pile = await SqlSearching(tx).letters(ctx.tenant_id, query, page, self.clock.now())
-            hosts = await hosts_of(tx, ctx.tenant_id, [group.sample for group in groups])
-            return Letters(groups, pile, hosts)
 
     def _kinds(self) -> frozenset[str]:
         return frozenset([*KINDS, *self.actions.kinds()])

@@ -25,7 +25,7 @@ from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.model.article import Counts
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.jobs.sql import SqlJobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 
@@ -201,7 +201,7 @@ class Jobs:
         states = states_of(status)
         async with ctx.read() as tx:
             kinds = KINDS if kind is None else {kind}
-            ids, total = await SqlCrawls(tx).jobs(ctx.tenant_id, kinds, states, limit, skip)
+            ids, total = await SqlJobs(tx).find(ctx.tenant_id, kinds, states, limit, skip)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids)
             counts = await _counts(tx, found)
         return [Job(run.id, run, counts=counts.get(run.id)) for run in found], total
@@ -216,7 +216,7 @@ class Jobs:
     async def after(self, ctx: QueryContext, job_id: str, limit: int) -> Sequence[Job]:
         """Runs that were made after this one, the oldest first; also those that have ended meanwhile."""
         async with ctx.read() as tx:
-            ids = await SqlCrawls(tx).jobs_after(ctx.tenant_id, KINDS, job_id, limit)
+            ids = await SqlJobs(tx).after(ctx.tenant_id, KINDS, job_id, limit)
             found = await SqlRuns(tx).several(ctx.tenant_id, ids) if ids else []
             counts = await _counts(tx, found)
         return [Job(run.id, run, counts=counts.get(run.id)) for run in found]
@@ -291,7 +291,7 @@ def _is_schedule(job_id: str) -> bool:
 async def _items(tx: Transaction, caller: Caller, job: Job, skip: int, limit: int) -> Items:
     if job.run is None:
         return Items((), 0)
-    return await SqlCrawls(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
+    return await SqlJobs(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
 
 
 async def _counts(tx: Transaction, runs: Sequence[RunView]) -> Mapping[str, Counts]:

@@ -13,7 +13,6 @@ from foliot.core.mask import shown
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import AttemptView, RunView
-from foliot.features.bulk.model.bulk import DISCARDED
 from foliot.servers.http.schema import CLOSED, OPEN, declared
 
 AS_OF = (
@@ -162,7 +161,7 @@ def _links(one: RunView) -> dict[str, str | None]:
         "schedule": None if one.schedule_id is None else f"/api/schedules/{one.schedule_id}",
         "parent": None if one.parent_id is None else f"/api/runs/{one.parent_id}",
         # A letter that was discarded has no run to show for it.
-        "resolved_by": None if one.resolved_by in {None, DISCARDED} else f"/api/runs/{one.resolved_by}",
+        "resolved_by": f"/api/runs/{one.resolved_by}" if (one.resolved_by or "").startswith("run_") else None,
     }
 
 

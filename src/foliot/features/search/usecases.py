@@ -15,8 +15,8 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.ports import Actions
 from foliot.features.filters.model.results import Suggestion
-from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.filters.usecases import KINDS
+from foliot.features.search.sql import SqlSuggestions
 
 
 class Field(StrEnum):
@@ -60,30 +60,30 @@ class Suggesting:
         tenant_id = caller.tenant_id
         match field:
             case Field.SCHEDULE:
-                found = await SqlSearching(tx).suggest(tenant_id, "schedule", text, limit)
+                found = await SqlSuggestions(tx).find(tenant_id, "schedule", text, limit)
                 # In a filter the name says more than the id.
                 return [Suggestion("schedule", one.label, one.label, one.value) for one in found]
             case Field.QUEUE:
                 return _holding("queue", await self._queues(tx, caller), text, limit)
             case Field.WORKER:
-                return _holding("worker", await SqlSearching(tx).recent(tenant_id, "worker"), text, limit)
+                return _holding("worker", await SqlSuggestions(tx).recent(tenant_id, "worker"), text, limit)
             case Field.ANY:
                 return await self._any(tx, caller, text, limit)
             case _:
-                return await SqlSearching(tx).suggest(tenant_id, field.value, text, limit)
+                return await SqlSuggestions(tx).find(tenant_id, field.value, text, limit)
 
     async def _any(self, tx: Transaction, caller: Caller, text: str, limit: int) -> list[Suggestion]:
         found: list[Suggestion] = []
         if text.lower().startswith("run_") and may(caller, Verb.READ, Thing.RUN):
-            found += await SqlSearching(tx).suggest(caller.tenant_id, "run", text.lower(), limit)
-        found += await SqlSearching(tx).suggest(caller.tenant_id, "schedule", text, limit)
-        found += await SqlSearching(tx).suggest(caller.tenant_id, "pipeline", text, limit)
+            found += await SqlSuggestions(tx).find(caller.tenant_id, "run", text.lower(), limit)
+        found += await SqlSuggestions(tx).find(caller.tenant_id, "schedule", text, limit)
+        found += await SqlSuggestions(tx).find(caller.tenant_id, "pipeline", text, limit)
         found += _holding("queue", await self._queues(tx, caller), text, limit)
         return found[:limit]
 
     async def _queues(self, tx: Transaction, caller: Caller) -> list[str]:
         """Those that every house has, and those in which this tenant's newest runs are."""
-        return [*KNOWN_QUEUES, *await SqlSearching(tx).recent(caller.tenant_id, "queue")]
+        return [*KNOWN_QUEUES, *await SqlSuggestions(tx).recent(caller.tenant_id, "queue")]
 
 
 def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Suggestion]:

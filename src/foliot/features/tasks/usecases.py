@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from foliot.commands.audit import Change, entry
+from foliot.commands.audit_sql import audit_rows
 from foliot.commands.envelope import CommandContext, command, requires
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
@@ -68,7 +69,7 @@ class Tasks:
         self.limiter.run(ctx.caller, ctx.limits)
         became = {"run_id": request.id, "action": dict(request.action or {})}
         await SqlRuns(tx).add(
-            [request], ctx.now, [entry(ctx.caller, ctx.now, Change("run", Thing.TASK, name, became=became))]
+            [request], ctx.now, audit_rows([entry(ctx.caller, ctx.now, Change("run", Thing.TASK, name, became=became))])
         )
         await self.limiter.stored(tx, ctx.caller, ctx.limits)
         run = request.made(ctx.now)

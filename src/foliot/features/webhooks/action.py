@@ -17,8 +17,8 @@ from foliot.core.secret_names import names_in
 from foliot.core.vault import CannotOpen, NotForHost
 from foliot.engine.model.run import Failed, Outcome, Problem, is_test
 from foliot.engine.ports import Context, Target
-from foliot.features.endpoints.model import place
 from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
+from foliot.features.webhooks.model import place
 from foliot.features.webhooks.signature import BadKey, Secrets, sign
 from foliot.features.webhooks.templates import filled
 from foliot.features.webhooks.verdict import judge, phrase

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import Change, masked
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.core.access import Caller, Thing, Verb, demand
@@ -21,20 +21,10 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import masked
-from foliot.features.bulk.model.bulk import (
-    BULK,
-    MOST_ITEMS,
-    MOST_REPLAYS,
-    OVER,
-    Act,
-    Bulk,
-    BulkRequest,
-    BulkState,
-    read_request,
-)
+from foliot.features.bulk.model.bulk import BULK, MOST_ITEMS, OVER, Act, Bulk, BulkRequest, BulkState, read_request
 from foliot.features.bulk.model.item import BULKS_TOPIC, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
+from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.dead_letters import may_send
 from foliot.features.dead_letters.usecases.trial import Rehearsal, rehearse
 from foliot.features.filters.model.query import Query

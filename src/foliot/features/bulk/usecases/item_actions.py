@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Door, Role
 from foliot.engine.model.schedule import Status
-from foliot.features.backfills.usecases import Backfills
 from foliot.features.bulk.model.bulk import Act, Bulk
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, discard
 from foliot.features.runs.usecases.runs import Runs, cancel_run
@@ -22,7 +22,8 @@ class BulkHands:
     runs: Runs
     dead_letters: DeadLetters
     schedules: Schedules
-    backfills: Backfills
+    fill: Callable[[CommandContext, Bulk, str], Awaitable[str | None]]
+    """Backfills one instant."""
     limiter: Limiter
 
     def take(self, bulk: Bulk) -> BulkErrand:
@@ -56,7 +57,7 @@ class BulkErrand:
                 await discard(ctx, thing_id)
                 return None
             case Act.BACKFILL:
-                return await self.hands.backfills.fill(ctx, self.bulk, thing_id)
+                return await self.hands.fill(ctx, self.bulk, thing_id)
             case Act.PAUSE | Act.RESUME | Act.RUN | Act.TAG | Act.DELETE:
                 return await self._schedule(ctx, thing_id)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.commands.audit import Change
+from foliot.commands.audit import Change, masked
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
@@ -18,8 +18,11 @@ from foliot.db.database import Database
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import DeadGroup, Page, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import masked
-from foliot.features.bulk.model.bulk import DISCARDED, MOST_REPLAYS
+from foliot.features.dead_letters.model import DISCARDED, MOST_REPLAYS, Letters
+from foliot.features.dead_letters.sql import groups as grouped
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql.runs import Sieve
+from foliot.features.filters.usecases import UNANSWERED, hosts_of
 from foliot.features.runs.model.replay import Terms, read_terms
 from foliot.features.runs.usecases.replay import Repeating
 from foliot.features.runs.usecases.runs import repeat
@@ -55,6 +58,15 @@ class DeadLetters:
         """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
         async with ctx.read() as tx:
             return await SqlRuns(tx).dead_groups(ctx.tenant_id, page, **filters)
+
+    @query(Verb.READ, Thing.DEAD_LETTER)
+    async def alike(self, ctx: QueryContext, page: Page, wanted: Query) -> Letters:
+        """Unresolved letters that the filter finds, grouped by the fingerprint of their error."""
+        async with ctx.read() as tx:
+            sieve = await Sieve.of(tx.conn, tx.dialect, ctx.tenant_id, wanted.also(*UNANSWERED), self.clock.now())
+            groups, pile = await grouped(tx, sieve, page)
+            hosts = await hosts_of(tx, ctx.tenant_id, [group.sample for group in groups])
+            return Letters(groups, pile, hosts)
 
     @command(Verb.RUN, Thing.DEAD_LETTER)
     async def replay(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Replayed:

@@ -14,7 +14,7 @@ from foliot.db.dialects import Dialect
 from foliot.engine.model.run import TEST
 from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import runs, schedules, versions
-from foliot.features.endpoints.model import LONGEST, WEBHOOK
+from foliot.features.webhooks.model import LONGEST, WEBHOOK
 
 _HEAD = '{"url":"'
 """Webhooks are stored with their URL first, always written the same way."""

@@ -22,8 +22,8 @@ from foliot.features.health.usecases.stalls import Knowledge
 from foliot.features.insights.model import attention
 from foliot.features.insights.model.attention import Item, Kind
 from foliot.features.insights.sql.attention import SqlTroubles
-from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 from foliot.features.schedules.usecases.change import SKEW
 from foliot.features.workers.usecases import Worker, read_worker
 
@@ -119,7 +119,7 @@ class Attention:
     async def _failing(self, tx: Transaction, tenant_id: str, now: datetime) -> list[Item]:
         named = await SqlTroubles(tx).failing(tenant_id, now - WINDOW, EACH * 10 + 1)
         shown = named[:EACH]
-        outcomes = await SqlHistory(tx).outcomes(tenant_id, [one.schedule_id for one in shown], SHOWN, why=True)
+        outcomes = await SqlScheduleHealth(tx).outcomes(tenant_id, [one.schedule_id for one in shown], SHOWN, why=True)
         wells = [(one.name, Wellness(one.schedule_id, outcomes.get(one.schedule_id, ()))) for one in shown]
         items = [item for name, wellness in wells if (item := attention.failing(name, wellness))]
         return [*items, attention.more_failing(len(named) - EACH)] if len(named) > EACH else items

@@ -24,6 +24,7 @@ from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.insights.model.history import Bar, Stretch
 from foliot.features.insights.model.timeline import PLANNED, Group, Grouping, Mark, chosen, collisions, fold, width_of
 from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 PAST = FUTURE = timedelta(hours=24)
 LONGEST = timedelta(days=366)
@@ -121,7 +122,9 @@ async def _read(tx: Transaction, tenant_id: str, query: Query, stretch: Stretch)
     unmade = found.entries
     keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is Grouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
-    return _Past(schedules, bars, unmade, await SqlHistory(tx).names(tenant_id, sorted(strangers)), not found.more)
+    return _Past(
+        schedules, bars, unmade, await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers)), not found.more
+    )
 
 
 async def _candidates(

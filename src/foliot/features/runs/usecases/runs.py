@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from foliot.commands.audit import Change, differences
@@ -16,12 +16,11 @@ from foliot.core.ids import RUN
 from foliot.core.ports import Clock
 from foliot.core.queue_name import same_queue
 from foliot.db.database import Database
-from foliot.db.transaction import Transaction
 from foliot.engine.model.event import Event
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import Page, RunRequest, RunView
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.sql.runs import SqlRuns
+from foliot.engine.sql.runs import SqlRuns, with_attempts
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
@@ -129,13 +128,6 @@ async def cancel_run(ctx: CommandContext, run_id: str) -> RunView:
     if became:
         ctx.audit(Change("cancel", Thing.RUN, run_id, was, became))
     return run
-
-
-async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:
-    """The same runs, each with its ended attempts: one question for all of them."""
-    # One that never started has none.
-    found = await SqlRuns(tx).attempts([run.id for run in runs if run.started_at is not None], whole=whole)
-    return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]
 
 
 async def repeat(

@@ -9,8 +9,8 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
-from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST = 100
 """Schedules that one question may name."""
@@ -29,6 +29,6 @@ class Fares:
         if not 1 <= len(wanted) <= MOST:
             raise Invalid("ids", f"must name 1 to {MOST} schedules, with commas between them", got=len(wanted))
         async with ctx.read() as tx:
-            known = await SqlHistory(tx).names(ctx.tenant_id, wanted)
-            found = await SqlHistory(tx).outcomes(ctx.tenant_id, list(known), SHOWN)
+            known = await SqlScheduleHealth(tx).names(ctx.tenant_id, wanted)
+            found = await SqlScheduleHealth(tx).outcomes(ctx.tenant_id, list(known), SHOWN)
         return [Wellness(one, found.get(one, ())) for one in wanted if one in known]

@@ -11,8 +11,8 @@ from foliot.commands.envelope import QueryContext, query
 from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.model.ranking import Record, flakiest, slowest
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST_RUNS = 50_000
 """Runs that one answer counts; of more, the newest."""
@@ -54,9 +54,9 @@ class Rankings:
     async def rank(self, ctx: QueryContext, over: Over, most: int) -> Ranking:
         since = self.clock.now() - over.length
         async with ctx.read() as tx:
-            found = await SqlHistory(tx).fared(ctx.tenant_id, since, MOST_RUNS)
+            found = await SqlScheduleHealth(tx).fared(ctx.tenant_id, since, MOST_RUNS)
             slow, flaky = slowest(found, most), flakiest(found, most)
             shown = sorted({one.schedule_id for one in (*slow, *flaky)})
-            names = await SqlHistory(tx).names(ctx.tenant_id, shown)
+            names = await SqlScheduleHealth(tx).names(ctx.tenant_id, shown)
         runs = sum(one.runs for one in found)
         return Ranking(over, since, slow, flaky, names, runs, runs < MOST_RUNS)

@@ -26,7 +26,7 @@ from foliot.engine.model.views import Page, RunView
 from foliot.engine.ports import Actions, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import edited, portrait
+from foliot.features.schedules.model.audit_view import edited, portrait
 from foliot.features.schedules.model.document import MAX_TAGS, Check, asleep, merge, put_back, read_draft, whole
 from foliot.features.schedules.usecases.change import Held, hold, turn
 from foliot.features.schedules.usecases.check_target import copied, objection

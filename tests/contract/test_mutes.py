@@ -12,7 +12,7 @@ from foliot.core.errors import Forbidden, NotFound
 from foliot.engine.model.run import RunState
 from foliot.features.bulk.actor import Hauler
 from foliot.features.bulk.usecases.item_actions import BulkHands
-from foliot.features.filters import schema as filters_schema
+from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.insights.model.attention import Kind
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.live.usecases import Glimpses
@@ -45,7 +45,7 @@ async def count(client: Client, q: str) -> int:
 
 async def groups(client: Client, q: str = "") -> dict[str, Any]:
     answer = await client.get(f"/api/dead-letters/groups?q={q}")
-    conforms(filters_schema.FailureGroupPage, answer.json)
+    conforms(dead_letters_schema.FailureGroupPage, answer.json)
     found: dict[str, Any] = answer.json
     return found
 

@@ -19,6 +19,7 @@ from foliot.app.http import create_app
 from foliot.core.ids import floor_id, id_at
 from foliot.engine.model.run import RunState
 from foliot.engine.sql import tables
+from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.filters import schema as filters_schema
 from foliot.features.filters.model.query import Query, Term
 from foliot.features.filters.sql.runs import Sieve
@@ -194,7 +195,7 @@ async def test_letters_that_failed_alike_stand_together(world: World, client: Cl
 
     answer = await asked(client, "", "/api/dead-letters/groups")
 
-    conforms(filters_schema.FailureGroupPage, answer.json)
+    conforms(dead_letters_schema.FailureGroupPage, answer.json)
     groups: list[dict[str, Any]] = answer.json["items"]
     assert answer.json["total"] == 2
     by_code = {one["code"]: one for one in groups}

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Query, Response
 from foliot.core.document import moment
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
+from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.dead_letters.model import AGES, LetterGroup
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.filters import schema
@@ -122,7 +123,7 @@ async def points(
 @router.get(
     "/dead-letters/groups",
     dependencies=[permits(DeadLetters.alike)],
-    response_model=schema.FailureGroupPage,
+    response_model=dead_letters_schema.FailureGroupPage,
     tags=["Dead letters"],
     operation_id="dead_letters.groups",
     summary="Dead letters by what went wrong",
@@ -136,13 +137,13 @@ async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> R
     items = [_group(one, found.hosts.get(one.sample.id)) for one in shown]
     pile = found.pile
     return encode.answer(
-        schema.FailureGroupPage(
+        dead_letters_schema.FailureGroupPage(
             items=items,
             total=pile.groups,
             letters=pile.letters,
             oldest_at=pile.oldest_at,
             ages=[
-                schema.DeadLetterAge(
+                dead_letters_schema.DeadLetterAge(
                     up_to_hours=None if age is None else int(age.total_seconds()) // 3600,
                     count=count,
                 )
@@ -181,9 +182,9 @@ def _bar(one: Bucket) -> schema.RunSeriesBucket:
     )
 
 
-def _group(one: LetterGroup, host: str | None) -> schema.FailureGroup:
+def _group(one: LetterGroup, host: str | None) -> dead_letters_schema.FailureGroup:
     code, message = told(one.sample.error)
-    return schema.FailureGroup(
+    return dead_letters_schema.FailureGroup(
         fingerprint=one.fingerprint,
         kind=one.sample.kind,
         code=code,
@@ -193,7 +194,7 @@ def _group(one: LetterGroup, host: str | None) -> schema.FailureGroup:
         first_at=one.first_at,
         last_at=one.last_at,
         schedules=[
-            schema.ScheduleName(
+            dead_letters_schema.ScheduleName(
                 id=found,
                 name=name,
             )
@@ -202,7 +203,7 @@ def _group(one: LetterGroup, host: str | None) -> schema.FailureGroup:
         sample_id=one.sample.id,
         sample=runs_schema.Run.of(one.sample),
         arrivals=[
-            schema.HourlyCount(
+            dead_letters_schema.HourlyCount(
                 at=one.counted_from + timedelta(hours=hour),
                 count=number,
             )

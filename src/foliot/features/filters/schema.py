@@ -12,8 +12,6 @@ from typing_extensions import TypedDict
 
 from foliot.engine.model.run import RunState
 from foliot.features.filters.model.query import MOST_CHARACTERS
-from foliot.features.mutes.schema import MutedGroup
-from foliot.features.runs.schema import Run
 from foliot.servers.http.schema import CLOSED, declared
 
 Filter = Annotated[
@@ -90,66 +88,3 @@ class RunPoints(_RunPointsKey):
     took_ms: Sequence[int]
     """Of a run that goes on, so far."""
     state: list[int]
-
-
-@declared
-class ScheduleName:
-    """A schedule and its name."""
-
-    id: str
-    name: str
-
-
-@declared
-class HourlyCount:
-    """How many came in the hour that begins at `at`."""
-
-    at: datetime
-    count: int
-
-
-@declared
-class DeadLetterAge:
-    """Letters that are older than those of the bar before, and not older than this."""
-
-    up_to_hours: int | None
-    """None: older than all the others."""
-    count: int
-
-
-@declared
-class FailureGroup:
-    """Dead letters without an answer that failed alike."""
-
-    fingerprint: str
-    kind: str
-    code: str
-    message: str
-    host: str | None
-    """The host they could not reach, or that answered badly."""
-    count: int
-    first_at: datetime
-    last_at: datetime
-    schedules: list[ScheduleName]
-    """Where they come from: the ten that sent most."""
-    sample_id: str
-    sample: Run
-    """The newest of them."""
-    arrivals: list[HourlyCount]
-    """By the hour, for the last 24."""
-    mute: MutedGroup | None
-    """Who wants to hear nothing of it, and until when."""
-
-
-@declared
-class FailureGroupPage:
-    """A page of groups, those with the newest letter first; `total` counts all of them."""
-
-    items: list[FailureGroup]
-    total: int
-    letters: int
-    """How many letters there are in all groups."""
-    oldest_at: datetime | None
-    ages: list[DeadLetterAge]
-    """How old all of them are, the youngest first."""
-    next_cursor: str | None

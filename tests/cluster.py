@@ -1,4 +1,4 @@
-"""A small cluster in this process: somebody who fires, somebody who executes, and what brings the runs."""
+"""A small cluster in this process: a scheduler, workers, and the broker between them."""
 
 from __future__ import annotations
 

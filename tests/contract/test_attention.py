@@ -1,4 +1,4 @@
-"""What needs a person, on every database: each trouble is told with its reason, and nothing that is well is read."""
+"""The attention list, on every database: each problem with its reason, and no query for what is well."""
 
 from __future__ import annotations
 

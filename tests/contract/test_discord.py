@@ -1,4 +1,4 @@
-"""The Discord door, through a stand-in that speaks Discord's protocol: what members see, and what happens."""
+"""The Discord bot, through a stand-in that speaks Discord's protocol: what members see, and what happens."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ async def migrated(chosen: Settings) -> None:
 async def a_house(tmp_path: Path, discord: DiscordServer, **environ: str) -> AsyncIterator[House]:
     chosen = settings(discord, tmp_path, **environ)
     await migrated(chosen)
-    app = build.build(chosen, doors=False, engine=True, discord=True)
+    app = build.build(chosen, http=False, engine=True, discord=True)
     try:
         await app.start()
         yield House(app, discord)
@@ -322,7 +322,7 @@ async def test_the_same_interaction_twice_has_one_effect(piped: House) -> None:
 
 async def test_two_processes_with_one_token_run_it_once(piped: House) -> None:
     """Discord tells every connection of a bot."""
-    other = build.build(piped.app.settings, doors=False, engine=False, discord=True)
+    other = build.build(piped.app.settings, http=False, engine=False, discord=True)
     await other.start()
     try:
         await piped.discord.until(lambda: piped.discord.got["identify"] == 2)

@@ -1,4 +1,4 @@
-"""Wrong keys are answered late, at every door; right ones from the same address are not."""
+"""Wrong keys are answered late, at every interface; right ones from the same address are not."""
 
 from __future__ import annotations
 

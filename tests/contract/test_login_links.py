@@ -1,4 +1,4 @@
-"""Who may make a link that signs somebody in: everybody, for themselves, and for nothing more than they have."""
+"""Who may create a login link: every user, for themselves, and with no more rights than their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of dead letters of which somebody wants to hear nothing, on every database."""
+"""Muted groups of dead letters, on every database."""
 
 from __future__ import annotations
 

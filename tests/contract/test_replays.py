@@ -1,4 +1,4 @@
-"""What a replay follows, and what can be changed about it, through the HTTP door, on every database."""
+"""What a replay follows, and what can be changed about it, through the HTTP API, on every database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Articles through the HTTP door: submitted, followed, read, cancelled."""
+"""Articles through the HTTP API: submitted, followed, read, cancelled."""
 
 from __future__ import annotations
 

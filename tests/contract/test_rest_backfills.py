@@ -1,4 +1,4 @@
-"""Making up for instants through the HTTP door, carried out by the real hauler, on every database."""
+"""Backfills through the HTTP API, processed by the real bulk runner, on every database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bulk actions through the HTTP door, carried out by the real hauler, on every database."""
+"""Bulk actions through the HTTP API, processed by the real bulk runner, on every database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API keys and stream tickets at the HTTP door: who gets in, with what, and for how long."""
+"""API keys and stream tickets at the HTTP API: who gets access, with what, and for how long."""
 
 from __future__ import annotations
 

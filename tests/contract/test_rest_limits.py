@@ -1,4 +1,4 @@
-"""What the HTTP door does when a tenant has had its share, and where limits are seen and set."""
+"""The HTTP API when a tenant has reached a limit, and the routes that show and set limits."""
 
 from __future__ import annotations
 

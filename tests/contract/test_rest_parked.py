@@ -1,4 +1,4 @@
-"""Parked runs at the HTTP door: what people see of them, what health and metrics say, and that a cancel wakes."""
+"""Parked runs in the HTTP API: how they are shown, in health and metrics too, and that a cancel wakes the watcher."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queues and workers at the HTTP door: who sees what, and what pausing and asking does."""
+"""Queues and workers in the HTTP API: who sees what, and what pausing and operators' requests do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP door for runs, their events, dead letters, health and metrics, against the real store."""
+"""The HTTP API for runs, their events, dead letters, health and metrics, with a real database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTTP door for schedules, against the real store."""
+"""The HTTP API for schedules, with a real database."""
 
 from __future__ import annotations
 

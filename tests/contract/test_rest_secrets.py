@@ -1,4 +1,4 @@
-"""Secrets at the HTTP door: values go in, and nothing that comes out holds one."""
+"""Secrets in the HTTP API: values go in, and no answer contains one."""
 
 from __future__ import annotations
 

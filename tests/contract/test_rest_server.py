@@ -1,4 +1,4 @@
-"""The HTTP door behind a real server on a real socket: what an in-process client cannot show."""
+"""The HTTP API behind a real server on a real socket: what an in-process client cannot show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skipping the next instant through the HTTP door, on every database: the firing transaction decides."""
+"""Skipping the next instant through the HTTP API, on every database: the firing transaction decides."""
 
 from __future__ import annotations
 

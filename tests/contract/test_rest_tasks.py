@@ -1,4 +1,4 @@
-"""Tasks and presets at the HTTP door."""
+"""Tasks and presets in the HTTP API."""
 
 from __future__ import annotations
 

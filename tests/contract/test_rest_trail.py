@@ -1,4 +1,4 @@
-"""The HTTP door for the audit log."""
+"""The HTTP API for the audit log."""
 
 from __future__ import annotations
 

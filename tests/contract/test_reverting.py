@@ -1,4 +1,4 @@
-"""An edit of a schedule is taken back: whole, once, and never over somebody else's; on every database."""
+"""Reverting an edit of a schedule: whole, once, and never over another user's edit; on every database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WebSockets of jobs, over real connections: resumed exactly, closed when they stall, open to nobody else."""
+"""WebSockets of jobs, over real connections: resumed exactly, closed when they stall, closed to other tenants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands still, as other processes report it: the house reads all of it, a tenant nothing of another's."""
+"""Stalls that other processes report: the operator reads all of them, a tenant nothing of another's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one socket of a tab: what it subscribes to it is told, once, in order, and not too often; then all is let go."""
+"""The WebSocket of a tab: delivers what it subscribed to, once, in order, at a bounded rate; then frees everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs and what crawls brought home in MongoDB: as they stand, whoever was away in between."""
+"""Jobs and crawl items in MongoDB: in their current state, through outages on either side."""
 
 from __future__ import annotations
 

@@ -53,8 +53,8 @@ CAMPAIGNS = (
         "a ticker rests for six seconds",
         Edit(
             "src/foliot/engine/ticker.py",
-            "        return min(max(wanted, SHORTEST), self.longest_rest)\n",
-            "        return max(wanted, 6.0)\n",
+            "        return rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST)\n",
+            "        return max(rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST), 6.0)\n",
         ),
         campaign=CALM,
     ),
@@ -99,8 +99,8 @@ CAMPAIGNS = (
         "a deletion is answered and not written",
         Edit(
             "src/foliot/features/schedules/usecases/schedules.py",
-            "            _compare(schedule, match)\n            await self.remove(tx, caller, schedule)\n",
-            "            _compare(schedule, match)\n",
+            "        _compare(schedule, match)\n        await self.remove(ctx, schedule)\n",
+            "        _compare(schedule, match)\n",
         ),
         campaign=CALM,
     ),

@@ -50,6 +50,7 @@ _BATCHES = "tests/contract/test_store_batches.py::"
 _SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
+_ENVELOPE = "src/foliot/commands/envelope.py"
 _TURNS = "src/foliot/engine/sql/tenant_turns.py"
 _CRAWLS = "src/foliot/features/crawls/sql/requests.py"
 
@@ -558,6 +559,23 @@ MUTANTS = (
             ),
         ),
         "tests/contract/test_store_prices.py::test_a_tenant_that_cleans_up_deletes_its_own_runs_alone[sqlite]",
+    ),
+    # --- use cases ------------------------------------------------------------------------------------------------
+    Mutant(
+        "use cases: nobody asks whether the caller may",
+        (Edit(_ENVELOPE, "    for verb, thing in needs:\n        demand(caller, verb, thing)\n", "    return\n"),),
+        "tests/unit/test_permissions.py::test_no_use_case_does_anything_for_a_caller_without_its_permission",
+    ),
+    Mutant(
+        "use cases: readers are woken before the commit",
+        (Edit(_ENVELOPE, "self._topics.update(dict.fromkeys(topics))", "self._feed.wake(*topics)"),),
+        "tests/contract/test_command_envelope.py::test_a_change_its_entry_and_its_wake_up_come_together[sqlite]",
+    ),
+    Mutant(
+        "use cases: the answer is not kept under its key",
+        (Edit(_ENVELOPE, "                await self._once.keep(self.tx, self.caller, answer)\n", ""),),
+        "tests/contract/test_command_envelope.py::"
+        "test_the_same_key_takes_effect_once_and_is_given_the_same_answer[sqlite]",
     ),
     # --- gRPC -----------------------------------------------------------------------------------------------------
     Mutant(

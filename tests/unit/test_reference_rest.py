@@ -1,4 +1,4 @@
-"""The reference of the HTTP door names every route, problem, field and metric there is."""
+"""The reference of the HTTP API names every route, problem, field and metric."""
 
 from __future__ import annotations
 

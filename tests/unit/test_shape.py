@@ -1,4 +1,4 @@
-"""The shape of the house, as far as a linter cannot see it."""
+"""Limits on the layout of the code that a linter cannot check."""
 
 from __future__ import annotations
 

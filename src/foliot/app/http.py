@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
-
-from fastapi import FastAPI
-from starlette.routing import BaseRoute
 
 from foliot.auth.digest import Pepper
 from foliot.auth.identity_port import Identity
@@ -51,7 +48,7 @@ from foliot.features.tasks import rest as tasks
 from foliot.features.tenants import rest as tenants
 from foliot.features.webhooks import rest as webhooks
 from foliot.features.workers import rest as workers
-from foliot.servers.http.app import Handed, build_app, routes_of
+from foliot.servers.http.app import Handed, HttpApp, Routes, build_app, routes_of
 from foliot.servers.http.same_site import LOOPBACK
 
 ROUTERS = tuple(
@@ -100,7 +97,7 @@ FIRST = frozenset({"/crawl", "/api/schedules/{schedule_id}/run-now"})
 
 
 @lru_cache(maxsize=1)
-def _routes() -> Sequence[BaseRoute]:
+def _routes() -> Routes:
     return routes_of(ROUTERS, FIRST)
 
 
@@ -113,7 +110,7 @@ def create_app(  # noqa: PLR0913 -- as many as there are things to choose
     cursor_pepper: Pepper | None = None,
     pages: Path | None = None,
     public_url: str | None = None,
-) -> FastAPI:
+) -> HttpApp:
     """The application with every feature; `build_app` says what the options mean."""
     known = None if identity is None else cases[Sessions].over(identity)
 

@@ -87,7 +87,7 @@ async def _verify(settings: Settings, earlier: Sequence[Head]) -> Verified:
 
     caller = caller_of(verify)
     await refuse_other_revision(settings)
-    app = build.build(settings, doors=False, engine=False)
+    app = build.build(settings, http=False, engine=False)
     try:
         await app.start()
         chain = app.usecases[Chain]

@@ -50,7 +50,7 @@ async def _ask(action: GrpcCall, entry: ServiceAddress) -> Finding:
     import asyncio
 
     from foliot.features.grpc_calls.errors import Trouble
-    from foliot.net.grpc_port import CallFailed
+    from foliot.net.grpc_call import CallFailed
 
     try:
         async with asyncio.timeout(PATIENCE):

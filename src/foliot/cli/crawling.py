@@ -22,7 +22,7 @@ async def crawling(settings: Settings) -> list[Finding]:
     from foliot.features.crawls import wiring
     from foliot.net.client import HttpEgress
 
-    crawl, egress = wiring.crawling(settings, HttpEgress(), StoreClock())
+    crawl, egress = wiring.build_crawls(settings, HttpEgress(), StoreClock())
     async with egress:
         seen = await crawl.seen()
         lacking = await crawl.lacking(settings.scrapyd_project, [each.url for each in seen if each.error is None])

@@ -31,10 +31,10 @@ def serve(settings: Settings) -> int:
 
     async def main() -> int:
         await refuse_other_revision(settings)
-        app = build.build(settings, doors=False, engine=False, discord=True)
-        if isinstance(app.discord, str):
+        app = build.build(settings, http=False, engine=False, discord=True)
+        if app.discord_missing is not None:
             await app.stop()
-            raise Conflict(app.discord)
+            raise Conflict(app.discord_missing)
 
         def announce() -> None:
             typer.echo(f"Foliot {foliot.__version__}: Discord, data in {settings.database_shown}; Ctrl-C stops it.")
@@ -46,9 +46,11 @@ def serve(settings: Settings) -> int:
 
 def shown(app: App) -> str:
     """A line of `foliot up`, where somebody asked for the door."""
-    if app.discord is None:
+    if app.discord is None and app.discord_missing is None:
         return ""
-    said = app.discord.removeprefix("Discord: ") if isinstance(app.discord, str) else "connecting; the log says more"
+    said = "connecting; the log says more"
+    if app.discord_missing is not None:
+        said = app.discord_missing.removeprefix("Discord: ")
     return f"\n  Discord  {said}"
 
 

@@ -47,13 +47,13 @@ async def _source(settings: Settings) -> Finding:
 
 
 async def _provider(settings: Settings) -> Finding:
-    from foliot.app import servers
     from foliot.auth.verification_keys import BadKeys
     from foliot.core.egress import EgressFailed, EgressRefused
     from foliot.db.clock import StoreClock
+    from foliot.features.api_keys import wiring
 
     key = "FOLIOT_JWKS_URL"
-    jwks, egress = servers.provider(settings, StoreClock())
+    jwks, egress = wiring.provider(settings, StoreClock())
     try:
         async with egress:
             found = len((await jwks.fetch()).named)

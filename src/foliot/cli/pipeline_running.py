@@ -114,14 +114,14 @@ async def _app(settings: Settings) -> App:
             return await _in_memory(settings)
     else:
         await refuse_other_revision(settings)
-    return build.build(settings, doors=False, engine=False)
+    return build.build(settings, http=False, engine=False)
 
 
 async def _in_memory(settings: Settings) -> App:
     from foliot.app import build
     from foliot.db.migrate import create
 
-    app = build.build(replace(settings, database_url=MEMORY), doors=False, engine=False)
+    app = build.build(replace(settings, database_url=MEMORY), http=False, engine=False)
     async with app.store.engines.write.connect() as conn:
         await create(conn)
         await conn.commit()
@@ -132,9 +132,7 @@ async def _perform(app: App, definition: Definition, voice: Voice) -> Outcome:
     from foliot.core.ids import RUN, new_id
     from foliot.engine.ports import Context
 
-    if app.piping is None:
-        raise Failure("this Foliot was built without pipelines")
-    action = app.piping.action
+    action = app.pipelines.action
     ctx = Context(
         run_id=new_id(RUN),
         tenant_id=app.settings.pipelines_tenant,

@@ -141,7 +141,7 @@ def calm_memory() -> None:
 
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
-    from foliot.app.health_file import health_file
+    from foliot.features.health.health_file import health_file
 
     stop = Stop(app.settings.shutdown_seconds)
     if app.engine is not None:

@@ -11,7 +11,7 @@ from foliot.core.errors import Conflict
 
 if TYPE_CHECKING:
     from foliot.config.settings import Settings
-    from foliot.servers.grpc.server import RpcDoor
+    from foliot.servers.grpc.server import GrpcServer
 
 KEYS = "--grpc-port, FOLIOT_GRPC_PORT"
 GrpcPort = Annotated[
@@ -52,7 +52,7 @@ def open_port(settings: Settings) -> tuple[int | None, str]:
     return port, ""
 
 
-def shown(door: RpcDoor | None, remark: str) -> str:
+def shown(door: GrpcServer | None, remark: str) -> str:
     """Where it is open, or why it is not."""
     if door is None:
         return remark
@@ -72,10 +72,10 @@ def serve(settings: Settings) -> int:
 
     async def main() -> int:
         await refuse_other_revision(settings)
-        app = build.build(settings, doors=False, engine=False, rpc_port=port)
+        app = build.build(settings, http=False, engine=False, rpc_port=port)
 
         def announce() -> None:
-            where = "" if app.rpc is None else app.rpc.address
+            where = "" if app.grpc is None else app.grpc.address
             typer.echo(
                 f"Foliot {foliot.__version__}: gRPC on {where}, data in {settings.database_shown}; Ctrl-C stops it."
             )

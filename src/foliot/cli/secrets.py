@@ -118,7 +118,7 @@ async def _rekey(settings: Settings) -> Rekeyed:
 
     caller = caller_of(rekey)
     await refuse_other_revision(settings)
-    app = build.build(settings, doors=False, engine=False)
+    app = build.build(settings, http=False, engine=False)
     try:
         await app.start()
         with counting("secrets sealed", await app.usecases[Secrets].stale(caller)) as progress:

@@ -230,7 +230,7 @@ def _up(settings: Settings, *, demo: bool) -> int:
             await build.migrate(settings)
             app = build.build(
                 settings,
-                doors=True,
+                http=True,
                 engine=True,
                 rpc_port=rpc_port,
                 discord=settings.discord_token is not None,
@@ -265,7 +265,7 @@ def _part(settings: Settings, role: Role | None = None) -> int:
 
         async def main() -> int:
             await refuse_other_revision(settings)
-            app = build.build(settings, doors=doors, engine=not doors, role=role or Role.UP)
+            app = build.build(settings, http=doors, engine=not doors, role=role or Role.UP)
             return await process.live(app, listener, announce)
 
         ended = process.run(main())

@@ -34,7 +34,7 @@ def block(app: App, address: str, remark: str) -> str:
         f"Foliot {foliot.__version__} is up; {keys}.",
         f"  Dashboard  {address}/{_not_built()}",
         f"  API        {address}/api  (documentation: {address}/docs)",
-        f"  gRPC       {rpc.shown(app.rpc, remark)}{bot.shown(app)}",
+        f"  gRPC       {rpc.shown(app.grpc, remark)}{bot.shown(app)}",
         f"  Data       {settings.sqlite_path or settings.database_shown}",
     ]
     if app.demo is not None:

@@ -35,10 +35,10 @@ def token(
     kid: Annotated[str | None, typer.Option(help="Name of that key, where servers know several.")] = None,
 ) -> None:
     """Sign a token with FOLIOT_JWT_SECRET and print it; every server with the same settings accepts it."""
-    from foliot.app import servers
     from foliot.auth.token_issuer import Signer
     from foliot.config.settings import Settings
     from foliot.db.clock import wall
+    from foliot.features.api_keys import wiring
 
     with one_line_errors():
         seconds = duration("--ttl", ttl)
@@ -46,7 +46,7 @@ def token(
             raise Failure(f"--ttl: must be at least a second, and less than a lifetime, got {ttl!r}", Exit.USAGE)
         life = timedelta(seconds=int(seconds))
         settings = Settings.load(os.environ)
-        signer = Signer(key=_key(settings, key_file), expected=servers.expectations(settings), kid=kid)
+        signer = Signer(key=_key(settings, key_file), expected=wiring.expectations(settings), kid=kid)
         typer.echo(signer.sign(tenant_id=tenant, user_id=user, role=role, life=life, now=wall()))
 
 

@@ -198,7 +198,7 @@ async def _prove(settings: Settings, *, everything: bool) -> Proof:
 
     caller = caller_of(audit)
     await refuse_other_revision(settings)
-    app = build.build(settings, doors=False, engine=False)
+    app = build.build(settings, http=False, engine=False)
     try:
         await app.start()
         total = sum((await app.usecases[Wellbeing].numbers(caller)).schedules.values())

@@ -1,4 +1,4 @@
-"""A run in flight: one attempt, performed in this process."""
+"""A running attempt in this process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Stop(StrEnum):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Flight(Notebook):
-    """What the engine knows about an attempt while it runs."""
+    """The state of an attempt while it runs."""
 
     leased_at: float
     hard_at: float
@@ -29,9 +29,9 @@ class Flight(Notebook):
     stop: Stop | None = None
     performing: bool = True
     landing: bool = False
-    """It has ended and has more lines than an ending should carry: the logbook goes on writing them."""
+    """It has ended with more lines than an ending should carry: the log writer goes on writing them."""
     writing: asyncio.Future[None] | None = None
-    """Set while the logbook writes lines of this attempt: its ending must come after them."""
+    """Set while the log writer writes lines of this attempt: its ending must come after them."""
 
     def halt(self, reason: Stop) -> None:
         """Stop the effect, for this reason; the first reason counts, except that a lost lease beats all."""

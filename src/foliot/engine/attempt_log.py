@@ -1,4 +1,4 @@
-"""What an attempt says of itself while somebody works for it: lines, values to hide, and how to find its effect."""
+"""The log of a running attempt: lines, values to redact, and the handle of its effect."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from foliot.engine.sql.parked import SqlParked
 
 ROOM_LINES = 1000
 ROOM_TEXT = 256 * 1024
-"""Lines, and characters of them, that wait to be written before whoever can wait does."""
+"""Buffered lines, and characters of them, from which on back-pressure applies."""
 BUFFERED_LINES = 10_000
-"""Lines that may wait of those who cannot; what comes faster than it can be written is counted, not kept."""
+"""Buffered lines of code that cannot wait; beyond, lines are counted, not stored."""
 _DIGITS = 18
 """Of a whole number that 64 bits surely hold; a longer one is kept as well as a float can."""
 
@@ -59,7 +59,7 @@ def _integer(digits: str) -> int | float:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Notebook:
-    """Kept in memory until it is written down with what it belongs to."""
+    """Buffers lines until they are written with what they belong to."""
 
     claimed: Claimed
     clock: Clock
@@ -69,7 +69,7 @@ class Notebook:
     """Characters of these lines."""
     dropped: int = 0
     crowded: Callable[[], None] | None = field(default=None, repr=False)
-    """Called when somebody begins to wait for room."""
+    """Called when back-pressure begins."""
     _taken: asyncio.Event | None = field(default=None, repr=False)
     hidden: tuple[str, ...] = field(default=(), repr=False)
     base: Redactor = field(default_factory=Redactor, repr=False)
@@ -88,22 +88,22 @@ class Notebook:
         return self.claimed.fence.run_id
 
     def log(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
-        """Add a line for people who read the run."""
+        """Add a log line."""
         message = self.redactor.text(clean(message))
         text = message if len(message) <= LINE_LIMIT else message[:LINE_LIMIT] + "… (cut)"
         self._add(Line(at or self.clock.now(), EventType.LOG, level, text))
 
     def progress(self, **data: Any) -> None:
-        """Add a step of progress."""
+        """Add a progress step."""
         self._add(Line(self.clock.now(), EventType.PROGRESS, data=self.redactor.document(plain(data))))
 
     def hide(self, *values: str) -> None:
-        """Keep these values out of everything that is kept of this attempt."""
+        """Redact these values in everything that is stored of this attempt."""
         self.hidden += values
         self.redactor = Redactor.of(self.hidden, self.base)
 
     def redacted(self, outcome: Outcome) -> Outcome:
-        """The outcome without the hidden values."""
+        """The outcome without the redacted values."""
         if not self.redactor.forms:
             return outcome
         document = self.redactor.document
@@ -122,7 +122,7 @@ class Notebook:
         if len(self.lines) >= self.most:
             self.dropped += 1
             return
-        # Where some are missing, not at the end of what came afterwards.
+        # At the place of the missing lines, not at the end of what came afterwards.
         self._own_up()
         self.lines.append(line)
         self.text += len(line.message)
@@ -135,11 +135,11 @@ class Notebook:
 
     @property
     def full(self) -> bool:
-        """Whether whoever has more to say should wait."""
+        """Whether back-pressure applies."""
         return len(self.lines) >= ROOM_LINES or self.text >= ROOM_TEXT
 
     async def room(self) -> None:
-        """Wait until what was said is written down, as far as it has to be."""
+        """Wait until enough buffered lines are written."""
         while self.full:
             if self._taken is None:
                 self._taken = asyncio.Event()
@@ -148,7 +148,7 @@ class Notebook:
             await self._taken.wait()
 
     def take_lines(self, most: int | None = None) -> Sequence[Line]:
-        """The lines that wait to be written, or the first of them; a flood is bounded and says so."""
+        """The buffered lines, or the first of them; a flood is bounded and marked."""
         count = len(self.lines) if most is None else self._slice(most)
         if count == len(self.lines):
             self._own_up()
@@ -171,7 +171,7 @@ class Notebook:
         return count
 
     def give_back(self, lines: Sequence[Line]) -> None:
-        """Lines that were taken and could not be written."""
+        """Put back lines that could not be written."""
         self.lines[:0] = lines
         self.text += sum(len(line.message) for line in lines)
 
@@ -200,7 +200,7 @@ class Notebook:
 
 @dataclass(frozen=True, slots=True)
 class Noting:
-    """Keeps the handle of an effect, in the notebook and on the row, before the effect starts."""
+    """Stores the handle of an effect, in memory and on the row, before the effect starts."""
 
     store: Database
     notebook: Notebook
@@ -211,7 +211,7 @@ class Noting:
         try:
             kept = await self._write(clean)
         except Unavailable:
-            # Written twice is written once; a second silence is the action's to hear of, before it starts anything.
+            # The write is idempotent; a second missing answer is reported to the action, before it starts anything.
             kept = await self._write(clean)
         if not kept:
             raise Stale(f"run {notebook.run_id} is in other hands now: start nothing for it")

@@ -12,7 +12,7 @@ from foliot.cluster.task_view import TaskEnd, TaskView
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A run that was marked as handed to the broker. Its priority is what waiting has made of it."""
+    """A run that was marked as published. Its priority includes ageing."""
 
     run_id: str
     queue: str
@@ -21,7 +21,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """What was marked, the most urgent first, and whether a window had no room for more."""
+    """The marked runs, the most urgent first, and whether a window was full."""
 
     runs: Sequence[Offer] = ()
     full: bool = False
@@ -29,61 +29,61 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How many runs of a queue may lie with the broker unclaimed, and whether old ones are offered again."""
+    """How many unclaimed runs of a queue the broker may hold, and whether old ones are published again."""
 
     most: int
     again: bool = True
 
 
 class Broker(Protocol):
-    """Carries parcels to whoever takes their queues."""
+    """Publishes messages to the consumers of their queues."""
 
     @property
     def shown(self) -> str:
-        """Its address, fit to be shown."""
+        """Its address without credentials."""
         ...
 
     async def publish(self, parcels: Sequence[Parcel]) -> None:
-        """Hand over all of them and wait for the receipt; `Unavailable` when it did not come for each."""
+        """Publish all of them and wait for confirms; `Unavailable` unless each was confirmed."""
         ...
 
     async def check(self) -> None:
-        """`Unavailable`, saying why, when it cannot be reached."""
+        """`Unavailable`, with the reason, when it cannot be reached."""
         ...
 
     async def close(self) -> None: ...
 
 
 class Monitor(Protocol):
-    """Hears what runs do in this process, for tools that watch a broker's workers."""
+    """Receives events of runs in this process, for tools that monitor a broker's workers."""
 
     def began(self, run: TaskView) -> None: ...
 
     def left(self, run_id: str) -> None:
-        """It is not in this process any more: it has ended, is parked, or was lost."""
+        """It is no longer in this process: it has ended, is parked, or was lost."""
         ...
 
     def ended(self, run: TaskView, ending: TaskEnd) -> None: ...
 
 
 class Intake(Protocol):
-    """Where the runs of a worker come from, when they are sent to it."""
+    """The source of a worker's runs, with a broker."""
 
     async def open(self, receive: Receive) -> None:
-        """Begin to take parcels; each is taken by `receive`, which returns when room for the next one is wanted."""
+        """Start consuming; each message is passed to `receive`, which returns when the next one may come."""
         ...
 
     async def follow(self, queues: Sequence[str]) -> None:
-        """Take from these queues, too."""
+        """Consume these queues too."""
         ...
 
     async def close(self) -> None:
-        """Take nothing more, and let what is being taken end."""
+        """Stop consuming, and let messages in progress finish."""
         ...
 
     def report(self) -> Mapping[str, Any]: ...
 
     @property
     def monitor(self) -> Monitor:
-        """Who is told of runs that begin and end here."""
+        """Receives events of runs that begin and end here."""
         ...

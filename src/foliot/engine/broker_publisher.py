@@ -1,4 +1,4 @@
-"""Hands runs whose time has come to the broker: few at a time, so that what it holds is what is most urgent now."""
+"""Publishes ready runs to the broker: few at a time, so that it holds the most urgent ones."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from foliot.engine.sql.retention import SqlUpkeep
 from foliot.wakeups.feed import RUNS_TOPIC
 
 LEAST_WINDOW = 100
-"""So many runs of a queue may always lie with the broker."""
+"""Minimum number of runs of a queue that the broker may hold."""
 UNCLAIMED = timedelta(seconds=15)
-"""A run that nobody claimed for this long is offered again: its message may be lost."""
+"""A run that is unclaimed for this long is published again: its message may be lost."""
 LOOK_AT_WORKERS = 1.0
 TOUCH = 5.0
-"""After this long without a parcel, the broker is asked whether it is there."""
+"""After this long without a message, the connection to the broker is tested."""
 SHORTEST, LONGEST = 0.01, 0.25
-"""How long to rest when the broker holds all that it may."""
+"""Pause when the broker holds all that it may."""
 BACKLOG = 0.03
-"""How long to rest when there is more than it may hold: it has work for longer, and many at once cost little."""
+"""Pause when there is more than it may hold: it has work for longer, and large batches are cheap."""
 PARTS = 2
-"""What is offered at once makes at least so many parcels for each worker, so that others find some to take."""
+"""A batch makes at least so many messages for each worker, so that others find some to take."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -61,25 +61,25 @@ class Taker:
 
 @dataclass(frozen=True, slots=True)
 class Takers:
-    """Who takes runs from which queue."""
+    """Which workers take runs from which queue."""
 
     all: Sequence[Taker] = ()
 
     @classmethod
     def of(cls, nodes: Sequence[Mapping[str, Any]]) -> Takers:
-        """Workers that were asked to leave take nothing more."""
+        """Workers that were asked to stop take nothing more."""
         return cls([_taker(node["report"]) for node in nodes if node["role"] == "worker" and not _leaving(node)])
 
     def of_queue(self, queue: str) -> list[Taker]:
         return [taker for taker in self.all if taker.queues is None or queue in taker.queues]
 
     def window(self, queue: str) -> Window:
-        """Without a free slot nobody waits for a second message: the first may still be on its way."""
+        """A worker without a free slot gets no second message: the first may still be on its way."""
         free = sum(taker.free for taker in self.of_queue(queue))
         return Window(max(LEAST_WINDOW, 2 * free), again=free > 0)
 
     def parcel(self, queue: str, offered: int) -> int:
-        """How many runs should travel together."""
+        """How many runs share a message."""
         takers = self.of_queue(queue)
         widest = max((taker.slots for taker in takers), default=PARCEL)
         return max(1, min(PARCEL, widest, math.ceil(offered / (PARTS * max(1, len(takers))))))
@@ -97,7 +97,7 @@ def _taker(report: Mapping[str, Any]) -> Taker:
 
 @dataclass(slots=True, kw_only=True)
 class Publisher:
-    """Marks runs in the store, then hands them over: a mark without a message is cheap, the other way is not."""
+    """Marks runs in the database, then publishes them: a mark without a message is cheap, the other way is not."""
 
     clock: Clock
     store: Database
@@ -111,12 +111,12 @@ class Publisher:
     topics: Sequence[str] = (RUNS_TOPIC,)
     published: int = 0
     trouble: str | None = None
-    """Why the last parcels did not go."""
+    """Why the last messages were not sent."""
     _takers: Takers = field(default_factory=Takers)
     _seen_at: float = -math.inf
     _touched_at: float = -math.inf
     _spacing: Spacing = field(default_factory=Spacing)
-    """How far apart two looks are at least, whatever wakes us."""
+    """Minimum time between two queries, whatever wakes us."""
     _patience: float = SHORTEST
 
     async def run_once(self) -> Published:
@@ -139,7 +139,7 @@ class Publisher:
         return Published(len(found.runs), len(parcels), max(self._spacing.gap, SHORTEST))
 
     def _rest(self, now: datetime, *, full: bool) -> float:
-        """Whoever claims what the broker holds does not tell us: a full window is looked at again soon."""
+        """Claims do not notify the publisher: a full window is queried again soon."""
         self._patience = min(self._patience * 2, LONGEST)
         return self.alarm.rest(now, self._patience if full else self.longest_rest)
 
@@ -151,7 +151,7 @@ class Publisher:
         self._seen_at = at
 
     async def _reach(self, at: float) -> None:
-        """Ask before anything is marked, when the broker was away, or when nothing was sent for a while."""
+        """Test the connection before anything is marked, after an outage, or when nothing was sent for a while."""
         if self.trouble is None and at - self._touched_at < TOUCH:
             return
         try:
@@ -162,7 +162,7 @@ class Publisher:
         self.trouble, self._touched_at = None, at
 
     def _packed(self, offered: Sequence[Offer], now: datetime) -> list[Parcel]:
-        """Neighbours in the order of one queue travel together; queues take turns as their runs do."""
+        """Runs next to each other in the order of one queue share a message; queues take turns as their runs do."""
         parcels = []
         for queue, members in groupby(sorted(offered, key=lambda offer: offer.queue), key=lambda offer: offer.queue):
             theirs = list(members)
@@ -184,7 +184,7 @@ class Publisher:
         self.published += sum(len(parcel.run_ids) for parcel in parcels)
 
     async def _take_back(self, parcels: Sequence[Parcel]) -> None:
-        """What the broker may have taken all the same is claimed once, like everything."""
+        """Messages that the broker may have accepted all the same do no harm: runs are claimed once."""
         run_ids = [run_id for parcel in parcels for run_id in parcel.run_ids]
         try:
             async with self.store.begin() as tx:

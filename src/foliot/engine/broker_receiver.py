@@ -1,4 +1,4 @@
-"""Takes the runs that a broker brings, as far as there are slots for them, and returns the rest."""
+"""Claims the runs of broker messages as far as there are free slots, and returns the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOLD = 1.0
 
 @dataclass(slots=True, kw_only=True)
 class Receiver:
-    """A parcel is a hint: the rows say what may be claimed, and what is most urgent."""
+    """A message is a hint: the rows say what may be claimed, and what is most urgent."""
 
     clock: Clock
     store: Database
@@ -31,12 +31,12 @@ class Receiver:
     workers: Workers
     parcels: int = 0
     stale: int = 0
-    """Runs that were named to us, and that nobody may claim any more."""
+    """Runs of messages that can no longer be claimed."""
     returned: int = 0
     closed: bool = False
     _waiting: list[tuple[Parcel, asyncio.Future[int]]] = field(default_factory=list)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Slots are counted and taken by one parcel at a time."""
+    """Slots are counted and taken by one message at a time."""
 
     async def receive(self, parcel: Parcel) -> None:
         self.parcels += 1
@@ -47,7 +47,7 @@ class Receiver:
             await self._return(rest, parcel.offered_at)
 
     async def _take(self, parcel: Parcel) -> int:
-        """Ask for as many of its runs as there are slots for, and say how many that were."""
+        """Claim as many of its runs as there are slots for; returns how many were claimed."""
         asked: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append((parcel, asked))
         async with self._turn:
@@ -56,7 +56,7 @@ class Receiver:
         return await asked
 
     async def _take_all(self) -> None:
-        """Parcels that came while the last ones were claimed are claimed together: a claim costs the same for many."""
+        """Messages that arrived during a claim are claimed together: a claim costs the same for many."""
         waiting, self._waiting = self._waiting, []
         free = 0 if self.closed else max(self.workers.free(), 0)
         named: list[tuple[Parcel, Sequence[str]]] = []
@@ -90,7 +90,7 @@ class Receiver:
         return free > 0 and not self.closed
 
     async def _most_urgent(self, queue: str) -> int:
-        """After a wait, something more urgent than what was brought may be ready: it goes first."""
+        """After a wait, a more urgent run than those of the message may be ready: it goes first."""
         async with self._turn:
             if (free := self.workers.free()) <= 0:
                 return 0
@@ -99,7 +99,7 @@ class Receiver:
             return await self.workers.submit(ready) if ready else 0
 
     async def _return(self, run_ids: Sequence[str], offered_at: datetime) -> int:
-        """What we did not claim, and nobody else, is offered again."""
+        """Runs that neither we nor another worker claimed are offered again."""
         async with self.store.begin() as tx:
             back = await SqlOffers(tx).take_back(run_ids, offered_at)
         self.returned += back
@@ -125,7 +125,7 @@ class Followed:
 
 @dataclass(slots=True, kw_only=True)
 class Follower:
-    """For a worker that takes every queue: finds the queues there are, so that it takes from new ones too."""
+    """For a worker that takes every queue: discovers new queues and subscribes to them."""
 
     store: Database
     intake: Intake

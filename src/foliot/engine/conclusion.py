@@ -1,4 +1,4 @@
-"""The end of an attempt: the judge's verdict in the form that is written, and what is counted once it is stored."""
+"""The ending of an attempt: the judgement in the form that is written, and the counters once it is stored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger("foliot.engine")
 def conclude(
     claimed: Claimed, outcome: Ended, now: datetime, *, lines: Sequence[Line] = (), cancelled: bool = False
 ) -> Ending:
-    """The judge's verdict on an attempt, ready to be written."""
+    """The judgement of an attempt, ready to be written."""
     tried = Tried(
         claimed.fence.run_id,
         claimed.attempt,
@@ -51,7 +51,7 @@ def conclude(
 
 
 def _policy(claimed: Claimed) -> RetryPolicy:
-    """Of a run without a schedule. A target that was tried out has answered, one way or the other: nothing is kept."""
+    """Of a run without a schedule. A test of a target has its answer either way: nothing is kept."""
     return RetryPolicy(dead_letter=not is_test(claimed.kind, claimed.config))
 
 
@@ -77,7 +77,7 @@ def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: En
 
 
 def task_view(claimed: Claimed) -> TaskView:
-    """An attempt in the words of a broker's tools."""
+    """An attempt in the terms of a broker's tools."""
     name = claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
     return TaskView(
         run_id=claimed.fence.run_id,

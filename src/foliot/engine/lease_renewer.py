@@ -1,4 +1,4 @@
-"""Keeps the leases of the runs in flight, hears cancellations, and abandons what will not stop."""
+"""Renews the leases of running attempts, reads cancellations, and abandons attempts that do not stop."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeper:
-    """One look per process and round, however many runs are in flight."""
+    """One statement per process and round, however many attempts are running."""
 
     clock: Clock
     store: Database

@@ -1,4 +1,4 @@
-"""What becomes of an attempt whose action did not answer: damaged, stopped, timed out or crashed."""
+"""Outcomes of attempts whose action did not return one: damaged, stopped, timed out or crashed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOCKED = Problem(
 
 
 def hopeless(claimed: Claimed) -> Failed:
-    """Trying again would change nothing."""
+    """A retry would change nothing."""
     if claimed.locked and claimed.fault is None:
         # The next worker may have the key.
         return Failed(LOCKED)
@@ -45,7 +45,7 @@ def stopped(flight: Flight, error: asyncio.CancelledError) -> Ended | None:
             return None
         case None:
             if flight.task is not None and not flight.task.cancelling():
-                # Nobody stopped this attempt: the action let the end of something of its own slip out.
+                # The attempt was not stopped by us: the action let a cancellation of its own escape.
                 return crashed(flight, error)
             raise error
 
@@ -59,13 +59,13 @@ def crashed(notebook: Notebook, error: BaseException) -> Failed:
     if notebook.redactor.forms:
         said = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
     log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **said)
-    # Hidden values go before the text is cut: half of one would not be recognised.
+    # Hidden values are removed before the text is truncated: half of one would not be recognised.
     message = notebook.redactor.text(f"{type(error).__name__}: {error}")
     return Failed(Problem("action_crashed", message[:1000]))
 
 
 def unanswered(flight: Flight, outcome: Ended | None) -> Outcome | None:
-    """Nobody knows whether a noted effect has started: it is looked at, and not started a second time."""
+    """It is unknown whether a noted effect has started: it is checked, and not started a second time."""
     if outcome is None or flight.noted is None:
         return outcome
     if isinstance(outcome, Failed):

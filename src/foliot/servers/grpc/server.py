@@ -55,7 +55,7 @@ class Listening:
 
 
 @dataclass(slots=True, kw_only=True)
-class RpcDoor:
+class GrpcServer:
     """The gRPC door of one process. Without `identity` it is in local mode and asks nobody for a token."""
 
     cases: UseCases

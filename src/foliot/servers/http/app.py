@@ -36,6 +36,9 @@ Times are RFC 3339 in UTC. Errors are problem documents (RFC 9457) with a `code`
 Lists answer `{"items": […], "next_cursor": …}`."""
 
 
+HttpApp = FastAPI
+Routes = Sequence[BaseRoute]
+
 BEARER = {"type": "http", "scheme": "bearer", "description": "A token (JWT) or an API key (`flt_…`)."}
 
 

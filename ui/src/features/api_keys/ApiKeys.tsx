@@ -51,8 +51,7 @@ export function Keys() {
     >
       {local ? (
         <p className="border-b px-4 py-2 text-sm text-muted">
-          This Foliot listens on this machine only and asks nobody for a key. Keys count as soon as it is given a
-          signing key.
+          This Foliot listens on this machine only and needs no key. Keys are checked once it has a signing key.
         </p>
       ) : null}
       {keys.error ? (
@@ -110,7 +109,7 @@ export function Keys() {
         action="Revoke"
         onConfirm={() => act(`/api/keys/${revoking?.id ?? ""}`, { method: "DELETE" }, "Revoked: it counts no more")}
       >
-        Whoever uses it is refused from the next request on. It cannot be brought back.
+        Requests with it are refused from now on. This cannot be undone.
       </Confirm>
     </Card>
   );

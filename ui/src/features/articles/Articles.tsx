@@ -67,7 +67,7 @@ export function Articles({ job }: { job: JobReport }) {
           <span className="flex min-w-0 items-baseline gap-2">
             <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span>
             {row.read?.previous_scraped_at ? (
-              <span className="shrink-0 text-xs text-muted" title="It said something else before: open it to see what">
+              <span className="shrink-0 text-xs text-muted" title="Its text has changed: open it to see how">
                 has changed
               </span>
             ) : null}

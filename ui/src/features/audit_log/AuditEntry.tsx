@@ -51,7 +51,7 @@ export function AuditEntry({ entry, onReverted }: { entry: AuditLogEntry; onReve
         >
           <Chevron size={16} aria-hidden />
         </button>
-        <span className="font-medium">{entry.user_id || "somebody"}</span>
+        <span className="font-medium">{entry.user_id || "unknown user"}</span>
         <span>{entry.verb.replaceAll("_", " ")}</span>
         <span className="text-muted">{entry.thing.replaceAll("_", " ")}</span>
         {place ? (

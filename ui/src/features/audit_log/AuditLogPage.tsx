@@ -106,7 +106,7 @@ export default function AuditLogPage() {
         </div>
       ) : list.error ? null : (
         <Empty
-          title={filtered ? "Nothing matches" : "Nobody has changed anything yet"}
+          title={filtered ? "Nothing matches" : "No changes yet"}
           actions={filtered ? <Button onClick={clear}>Clear the filter</Button> : null}
         >
           Every change is written here, with how the thing was before and after.

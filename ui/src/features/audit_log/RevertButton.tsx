@@ -46,8 +46,7 @@ export function RevertButton({
         action="Revert"
         onConfirm={revert}
       >
-        What stood before it stands again from now on, as a new version. Refused if somebody has edited the schedule
-        since.
+        Restores what was there before this edit, as a new version. Refused if the schedule has been edited since.
       </Confirm>
     </div>
   );

@@ -35,7 +35,7 @@ export function ScheduleAuditLog({ id }: { id: string }) {
   });
   if (isPending) return <SkeletonRows rows={4} />;
   if (error) return <ErrorCard error={error} what="What was done could not be read" onRetry={() => void refetch()} />;
-  if (!data.items.length) return <Empty title="Nobody has touched it" />;
+  if (!data.items.length) return <Empty title="No changes yet" />;
   return (
     <div className="overflow-hidden rounded-lg border">
       <ul className="divide-y">
@@ -44,7 +44,7 @@ export function ScheduleAuditLog({ id }: { id: string }) {
           return (
             <li key={entry.id} className="px-3 py-2">
               <p className="flex flex-wrap gap-x-2">
-                <span className="font-medium">{entry.user_id || "somebody"}</span>
+                <span className="font-medium">{entry.user_id || "unknown user"}</span>
                 <span>{VERBS[entry.verb] ?? entry.verb.replaceAll("_", " ")}</span>
                 <span className="text-muted">by {entry.door}</span>
                 <span className="ml-auto text-muted">

@@ -88,8 +88,8 @@ function BackfillForm({
       }}
     >
       <p className="text-sm text-muted">
-        One run for each instant of the stretch. Each is told its instant, follows the settings of now, and counts as
-        open while it goes on. No instant gets two, however often you ask.
+        One run for each instant of the period. Each receives its instant, uses the current settings, and counts as open
+        while it runs. No instant gets two runs, however often you ask.
       </p>
       <div className="grid gap-3 text-sm sm:grid-cols-2">
         <DateTimeInput label={`From (${city(viewer)})`} value={from} onChange={setFrom} required />

@@ -111,7 +111,7 @@ function DisableDialog({ endpoint, onClose }: { endpoint: EndpointHealth | null;
       <br />
       {trial.error
         ? messageOf(trial.error)
-        : "Every active schedule that calls this target is paused until somebody resumes it. What passes meanwhile is never caught up; runs that have begun go on."}
+        : "Every active schedule that calls this target is paused until it is resumed. Instants that pass in the meantime are not caught up; runs that have started continue."}
     </Confirm>
   );
 }

@@ -97,7 +97,7 @@ function Body({
         onPress={again}
       />
       <p className="text-xs text-muted">
-        Tests are not sent again, nor what somebody has retried already. Both are bulk actions that can be watched and
+        Tests are not sent again, nor runs that were retried already. Both are bulk actions that can be followed and
         stopped.
       </p>
       <div className="flex justify-end">

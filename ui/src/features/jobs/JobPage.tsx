@@ -175,7 +175,7 @@ function JobDetail({ job }: { job: JobReport }) {
         action="Cancel the job"
         onConfirm={() => act(`/jobs/${job.job_id}`, { method: "DELETE" }, "Cancelled")}
       >
-        What waits is taken from the queue, what was read stays. {articles ? "" : "The spider is told to stop."}
+        Waiting pages are removed from the queue; results are kept. {articles ? "" : "The spider is asked to stop."}
       </Confirm>
     </Page>
   );

@@ -189,9 +189,9 @@ export function QueueTable({
           setReason("");
         }}
       >
-        <p>Schedules go on firing and their runs wait; what runs already finishes.</p>
+        <p>Schedules keep firing and their runs wait; runs that have started finish.</p>
         <label className="mt-3 flex flex-col gap-1 text-ink">
-          Why, for whoever wonders
+          Reason, shown with the queue
           <input
             value={reason}
             onChange={(event) => setReason(event.target.value)}

@@ -179,7 +179,7 @@ export default function RunsPage() {
           empty={
             badFilter ? (
               <Empty title="The filter is not understood">
-                The line above says where. Nothing is listed until it is put right.
+                The line above says where. Nothing is listed until it is corrected.
               </Empty>
             ) : q ? (
               <Empty

@@ -137,7 +137,7 @@ export default function SchedulesPage() {
               title="The filter is not understood"
               actions={<Button onClick={() => choose("")}>Clear the filter</Button>}
             >
-              What is wrong stands below the box.
+              The error is shown below the box.
             </Empty>
           ) : q ? (
             <Empty title="No schedule matches" actions={<Button onClick={() => choose("")}>Clear the filter</Button>}>

@@ -19,8 +19,8 @@ export function Members() {
   return (
     <Card title="Members" flush>
       <p className="border-b px-4 py-2 text-sm text-muted">
-        People come in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>;
-        there is nobody to invite here. These have left a trace.
+        People sign in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>, so
+        there are no invitations here. These people have used Foliot.
       </p>
       {error ? (
         <div className="p-4">
@@ -49,7 +49,7 @@ export function Members() {
           ))}
         </ul>
       ) : (
-        <Empty title="Nobody has left a trace yet" />
+        <Empty title="No members yet" />
       )}
     </Card>
   );

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,6 +14,7 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker import Monitor
+from foliot.engine.group_writer import GroupWriter
 from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp
 from foliot.engine.model.run import Fence, Lost, Problem
@@ -66,15 +67,24 @@ class Filer:
     """A small group waits until this long after the last one, if there is more to come."""
     name: str = "filer"
     topics: Sequence[str] = (PAGES_TOPIC,)
-    _most: int = GROUP
-    """How many are written together: fewer after a group that could not be."""
     _spacing: Spacing = field(default_factory=Spacing)
     _sweeps: Spacing = field(default_factory=Spacing)
+    _writer: GroupWriter[Scraped, Told] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._writer = GroupWriter(
+            transaction=self._record,
+            weight=_weight,
+            lesser=_lesser,
+            key=lambda ending: ending.fence.run_id,
+            most=GROUP,
+            heavy=HEAVY,
+        )
 
     async def run_once(self) -> Filed:
         # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
         await self._renew()
-        lost = await self._take_back()
+        lost = await self._reclaim()
         early = self._early()
         written = 0 if early else await self._write()
         rest = early or (0.0 if self.gatherer.endings else min(self.heartbeat, self.sweep) / 2)
@@ -88,47 +98,20 @@ class Filer:
 
     async def _write(self) -> int:
         """Written twice is written once, so everything stays until it is acknowledged."""
-        group = self._group()
+        group = self._writer.group(self.gatherer.endings)
         if not group:
             return 0
-        try:
-            await self._put(group)
-        except Unavailable:
-            # Also what is too much for the database looks as if it were away.
-            self._most = max(self._most // 2, 1)
-            raise
-        self._most = min(self._most * 2, GROUP)
+        await self._writer.write(group)
         self._spacing.mark()
         del self.gatherer.endings[: len(group)]
         return len(group)
 
-    async def _put(self, group: Sequence[Scraped]) -> None:
-        """One ending that cannot be stored must not hold up its neighbours: it is looked for by halves."""
-        try:
-            async with self.store.begin() as tx:
-                told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
-        except Unavailable:
-            raise
-        except Exception:
-            if len(group) == 1 and group[0].page is None:
-                raise
-            log.exception("articles could not be stored", action="unrecordable", count=len(group))
-            half = len(group) // 2
-            for part in (group[:half], group[half:]) if half else ([_unrecordable(group[0])],):
-                await self._put(part)
-        else:
-            self._tell(told)
-
-    def _group(self) -> list[Scraped]:
-        """So many, or so much, as a database takes in one statement."""
-        group: list[Scraped] = []
-        weight = 0
-        for ending in self.gatherer.endings[: self._most]:
-            weight += len(ending.page.content or "") if ending.page is not None else 0
-            if group and weight > HEAVY:
-                break
-            group.append(ending)
-        return group
+    async def _record(self, group: Sequence[Scraped]) -> Told:
+        async with self.store.begin() as tx:
+            told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
+        # At once: a group that is written in parts may fail at a later one, and this one is not told again.
+        self._tell(told)
+        return told
 
     async def flush(self) -> None:
         """Write the last endings of a process that stops; what cannot be written is taken back by others."""
@@ -168,6 +151,16 @@ class Filer:
             else:
                 fetch.lose()
 
+    async def _reclaim(self) -> int:
+        """What is to be written does not wait for a row that cannot be taken back."""
+        try:
+            return await self._take_back()
+        except Unavailable:
+            raise
+        except Exception:
+            log.exception("articles could not be taken back", action="articles_kept")
+            return 0
+
     async def _take_back(self) -> int:
         if self._sweeps.early(self.sweep):
             return 0
@@ -189,7 +182,12 @@ class Filer:
         return len(endings)
 
 
-def _unrecordable(ending: Scraped) -> Scraped:
-    """The same without what could not be stored."""
-    problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
-    return replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)
+def _weight(ending: Scraped) -> int:
+    return 0 if ending.page is None else len(ending.page.content or "")
+
+
+def _lesser(ending: Scraped) -> Iterator[Scraped]:
+    """The same without the page that could not be stored."""
+    if ending.page is not None:
+        problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
+        yield replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)

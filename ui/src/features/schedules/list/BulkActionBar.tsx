@@ -30,7 +30,7 @@ const WORDS: Record<ScheduleAction, { verb: string; title: (count: string) => st
   pause: {
     verb: "Pause",
     title: (count) => `Pause ${count}`,
-    means: "No later instant fires until somebody resumes them. What passes meanwhile is never caught up.",
+    means: "No later instant fires until they are resumed. Instants that pass in the meantime are not caught up.",
   },
   resume: { verb: "Resume", title: (count) => `Resume ${count}`, means: "Each fires again from its next instant on." },
   delete: {

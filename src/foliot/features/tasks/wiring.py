@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import structlog
@@ -32,7 +32,9 @@ from foliot.features.tasks.action import RunTask
 from foliot.features.tasks.loader import load
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.net.client import HttpEgress
-from foliot.net.grpc_port import Calls
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 SCRAPER = "scraper-service"
 TASK_FILES = 4096
@@ -43,7 +45,7 @@ log = structlog.get_logger("foliot.tasks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tasking:
+class TaskParts:
     """Tasks in one process: which there are, and what runs them."""
 
     catalogue: TaskCatalogue
@@ -60,9 +62,15 @@ class Tasking:
         await self.services.close()
 
 
-def tasking(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
-    settings: Settings, store: Database, clock: Clock, egress: HttpEgress, grpc: GrpcCall, calls: Calls, apart: Apart
-) -> Tasking:
+def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
+    settings: Settings,
+    store: Database,
+    clock: Clock,
+    egress: HttpEgress,
+    grpc: GrpcCall,
+    calls: GrpcEgress,
+    apart: Apart,
+) -> TaskParts:
     """Load every task there is; what cannot be loaded is said in the log, and spoils nothing else."""
     book = settings.services
     places = [one.place for one in book.entries.values() if not one.scheme.speaks_grpc]
@@ -87,7 +95,7 @@ def tasking(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     for fault in catalogue.faults():
         log.error(fault, action="tasks_not_loaded")
     action = RunTask(tasks=catalogue, pool=pool)
-    return Tasking(catalogue=catalogue, action=action, pool=pool, services=services)
+    return TaskParts(catalogue=catalogue, action=action, pool=pool, services=services)
 
 
 def task_bounds() -> Bounds:
@@ -96,7 +104,7 @@ def task_bounds() -> Bounds:
     return Bounds(memory=memory, files=TASK_FILES, processes=TASK_PROCESSES, cores=os.cpu_count() or 1)
 
 
-def _probes(settings: Settings, store: Database, services: HttpEgress, calls: Calls) -> Sequence[Probe]:
+def _probes(settings: Settings, store: Database, services: HttpEgress, calls: GrpcEgress) -> Sequence[Probe]:
     found: list[Probe] = [DatabaseProbe(store)]
     if settings.redis_url is not None:
         found.append(AnswerProbe("redis", "redis", lambda: _redis(settings)))

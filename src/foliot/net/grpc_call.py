@@ -1,4 +1,4 @@
-"""The port for calls of gRPC services: by name, in bytes."""
+"""Calls of gRPC services: what is sent, what comes back, and how they fail."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
-
-from foliot.core.address_book import AddressBook
 
 
 class CallStatus(StrEnum):
@@ -82,22 +79,3 @@ class CallFailed(Exception):
 
 class AnswerTooLarge(Exception):
     """A request or an answer is larger than allowed."""
-
-
-class Calls(Protocol):
-    """The gRPC client that all outgoing calls use."""
-
-    @property
-    def book(self) -> AddressBook: ...
-
-    def line_of(self, service: str) -> int | None:
-        """The number of the current connection; None when there is none, or it broke."""
-        ...
-
-    async def admit(self, service: str, tenant_id: str) -> None:
-        """`EgressRefused` when the service may not be called, or not by this tenant."""
-        ...
-
-    async def call(self, call: Call) -> Answers:
-        """Raises `EgressRefused`, `CallFailed` or `AnswerTooLarge`."""
-        ...

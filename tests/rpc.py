@@ -20,6 +20,7 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, Succeeded
 from foliot.engine.ports import Context
+from foliot.features.schedules.rpc.methods import scheduler_service
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.proto.scheduler_service_pb2_grpc import SchedulerServiceStub
 from foliot.servers.grpc.server import GrpcServer, Listening
@@ -61,7 +62,14 @@ def world_on(store: Database) -> World:
 @asynccontextmanager
 async def opened(world: World, identity: Identity | None = None, **changes: Any) -> AsyncIterator[GrpcServer]:
     """The door of this world, as long as the block lasts."""
-    door = GrpcServer(cases=world.cases, listening=Listening(), identity=identity, pepper=KEYRING, **changes)
+    door = GrpcServer(
+        cases=world.cases,
+        service=scheduler_service,
+        listening=Listening(),
+        identity=identity,
+        pepper=KEYRING,
+        **changes,
+    )
     await door.start()
     try:
         yield door

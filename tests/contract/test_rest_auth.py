@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from foliot.app import build
+from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
 from foliot.auth.identity import Identities
 from foliot.auth.tokens import Tokens
@@ -24,7 +25,6 @@ from foliot.config.settings import Settings
 from foliot.core.access import Role
 from foliot.db.clock import wall
 from foliot.features.health.metrics_rest import SCRAPER
-from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.tokens import ALGORITHMS, SECRET, by, by_secret, claims, jwk, jwks, pem, private, token
 from tests.world import HOURLY, World, open_world

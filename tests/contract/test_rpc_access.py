@@ -21,9 +21,10 @@ from foliot.engine.model.views import Page
 from foliot.features.api_keys.usecases import Keys
 from foliot.features.audit_log.usecases import Trail
 from foliot.features.schedules.rpc.jobs import Jobs
-from foliot.features.schedules.rpc.methods import PUBLIC, SERVICE, Method, methods
+from foliot.features.schedules.rpc.methods import SERVICE, methods
 from foliot.features.schedules.rpc.watch import Watching
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.method import PUBLIC, Method
 from foliot.servers.grpc.server import GrpcServer
 from foliot.testing import open_store
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish

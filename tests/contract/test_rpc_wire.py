@@ -21,6 +21,7 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL
 from foliot.core.errors import Contended, Unavailable
 from foliot.engine.model.run import Succeeded
+from foliot.features.schedules.rpc.methods import scheduler_service
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
@@ -333,24 +334,29 @@ async def test_a_method_that_is_not_there(ask: Client) -> None:
 async def test_two_doors_cannot_share_a_port(door: GrpcServer, world: World) -> None:
     from foliot.core.errors import Conflict
 
-    second = GrpcServer(cases=world.cases, listening=Listening(port=door.port))
+    second = GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening(port=door.port))
     with pytest.raises(Conflict, match="FOLIOT_GRPC_PORT"):
         await second.start()
     await second.stop()
 
-    third = GrpcServer(cases=world.cases, listening=Listening(port=door.port), needed=False)
+    third = GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening(port=door.port), needed=False)
     await third.start()
     assert "FOLIOT_GRPC_PORT" in third.closed
     await third.stop()
 
 
 async def test_a_door_that_never_opened_can_be_stopped(world: World) -> None:
-    await GrpcServer(cases=world.cases, listening=Listening()).stop()
+    await GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening()).stop()
 
 
 async def test_with_a_certificate_it_speaks_tls_only(world: World) -> None:
     certificate, key = _certificate()
-    door = GrpcServer(cases=world.cases, pepper=KEYRING, listening=Listening(certificate=certificate, key=key))
+    door = GrpcServer(
+        cases=world.cases,
+        service=scheduler_service,
+        pepper=KEYRING,
+        listening=Listening(certificate=certificate, key=key),
+    )
     await door.start()
     try:
         trust = grpc.ssl_channel_credentials(certificate)

@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Unavailable
 from foliot.engine.model.event import EventType, Line
@@ -26,7 +27,6 @@ from foliot.features.live.rest import socket as stream
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.servers.http import shared_reader, sse
-from foliot.servers.http.app import create_app
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 from tests.asgi import Client
 from tests.callers import Names

@@ -12,6 +12,7 @@ import grpc.aio
 import pytest
 
 from foliot import task
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.config.address_book import addresses
 from foliot.core.access import Caller, Role
@@ -22,7 +23,6 @@ from foliot.features.presets.documents import all_presets
 from foliot.net.grpc_client import GrpcEgress
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc.server import GrpcServer
-from foliot.servers.http.app import create_app
 from foliot.testing import GivenActions, StoppedClock, open_store
 from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Answer, Client

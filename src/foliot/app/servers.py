@@ -19,7 +19,7 @@ def http_app(
 ) -> Callable[..., Any]:
     """HTTP, as an application for a server."""
     # The web framework takes longer to import than everything else together; a scheduler and an audit need none.
-    from foliot.servers.http.app import create_app
+    from foliot.app.http import create_app
     from foliot.servers.http.same_site import LOOPBACK
     from foliot.web import DIST
 
@@ -39,12 +39,14 @@ def grpc_server(
     settings: Settings, usecases: UseCases, identity: Identity | None, pepper: Pepper | None, port: int, beside: Any
 ) -> GrpcServer:
     """GRPC at this port. `beside` is the HTTP application of the same process, if there is one."""
+    from foliot.features.schedules.rpc.methods import scheduler_service
     from foliot.servers.grpc.server import GrpcServer, Listening
 
     certificate, key = settings.grpc_tls_cert, settings.grpc_tls_key
     reflect = settings.grpc_reflection
     return GrpcServer(
         cases=usecases,
+        service=scheduler_service,
         listening=Listening(
             host=settings.grpc_host or settings.host,
             port=port,

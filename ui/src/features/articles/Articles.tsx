@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { ArticleResult, ArticleResults, FailedArticle, Job } from "@/api/schema";
+import type { ArticleResult, ArticleResults, FailedArticle, JobReport } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Modal } from "@/parts/Confirm";
@@ -29,7 +29,7 @@ interface Row {
 const rowId = (row: Row): string => row.url;
 
 /** The articles of a batch: those that were read, and those that failed. */
-export function Articles({ job }: { job: Job }) {
+export function Articles({ job }: { job: JobReport }) {
   const [outcome, setOutcome] = useUrl("outcome");
   const [most, setMost] = useState(STEP);
   const [reading, setReading] = useState<ArticleResult | null>(null);

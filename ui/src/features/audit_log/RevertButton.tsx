@@ -4,7 +4,7 @@ import { toast } from "sonner";
 
 import { ask } from "@/api/client";
 import { messageOf } from "@/api/problem";
-import type { Schedule, TrailEntry } from "@/api/schema";
+import type { Schedule, AuditLogEntry } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -16,7 +16,7 @@ export function RevertButton({
   name,
   onReverted,
 }: {
-  entry: TrailEntry;
+  entry: AuditLogEntry;
   name: string;
   onReverted?: () => void;
 }) {

@@ -1,22 +1,22 @@
-import type { Instant } from "@/api/schema";
+import type { ScheduleInstant } from "@/api/schema";
 
 /** One instant, or several consecutive ones without a run for the same reason. */
 export interface InstantGroup {
-  first: Instant;
-  last: Instant;
+  first: ScheduleInstant;
+  last: ScheduleInstant;
   count: number;
 }
 
-const ALONE: ReadonlySet<Instant["outcome"]> = new Set(["ran", "queued", "planned"]);
+const ALONE: ReadonlySet<ScheduleInstant["outcome"]> = new Set(["ran", "queued", "planned"]);
 const FOLDED_FROM = 3;
 
 /**
  * Newest first. Runs are never grouped; three or more consecutive equal outcomes without a run are, so that an outage
  * does not hide the rest.
  */
-export function groupInstants(instants: readonly Instant[], now = Number.POSITIVE_INFINITY): InstantGroup[] {
+export function groupInstants(instants: readonly ScheduleInstant[], now = Number.POSITIVE_INFINITY): InstantGroup[] {
   const found: InstantGroup[] = [];
-  let row: Instant[] = [];
+  let row: ScheduleInstant[] = [];
   const flush = (): void => {
     const [first, last] = [row[0], row.at(-1)];
     if (first && last) {
@@ -52,7 +52,7 @@ const REASONS: Record<string, string> = {
 };
 
 /** The reason of an outcome as a sentence. */
-export function reasonOf(instant: Instant): string {
+export function reasonOf(instant: ScheduleInstant): string {
   const known = REASONS[instant.reason];
   if (known) return known;
   if (instant.reason.startsWith(SKIPPED_BY)) return `${instant.reason.slice(SKIPPED_BY.length)} wanted it skipped`;

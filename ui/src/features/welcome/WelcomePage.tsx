@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Count } from "@/api/schema";
+import type { RunCount } from "@/api/schema";
 import { usePermission, useSession } from "@/api/session";
 import { Card } from "@/parts/Card";
 import { CopyButton } from "@/parts/copy/CopyButton";
@@ -28,7 +28,7 @@ export default function WelcomePage() {
   });
   const runs = useQuery({
     queryKey: queryKeys.runsCount({ q: "" }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { signal }),
     refetchInterval: 3000,
   });
   const mayKeys = usePermission("write:key");

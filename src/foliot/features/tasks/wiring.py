@@ -22,8 +22,7 @@ from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.run import Failed, Outcome, Succeeded
-from foliot.engine.ports import Context
-from foliot.features.grpc_calls.action import GrpcCall
+from foliot.engine.ports import Action, Context
 from foliot.features.health.model import Probe, Service, ServiceFailed
 from foliot.features.health.probes import AnswerProbe, DatabaseProbe, GrpcProbe, HttpProbe
 from foliot.features.pipelines.model.ports import Apart
@@ -67,7 +66,7 @@ def build_tasks(  # noqa: PLR0913, PLR0917 -- as many as there are things to wir
     store: Database,
     clock: Clock,
     egress: HttpEgress,
-    grpc: GrpcCall,
+    grpc: Action,
     calls: GrpcEgress,
     apart: Apart,
 ) -> TaskParts:
@@ -137,7 +136,7 @@ async def _broker(settings: Settings) -> None:
             await broker.close()
 
 
-def _scraper(book: AddressBook, clock: Clock, services: HttpEgress, grpc: GrpcCall) -> Service | None:
+def _scraper(book: AddressBook, clock: Clock, services: HttpEgress, grpc: Action) -> Service | None:
     address = book.address_of(SCRAPER)
     if address is None:
         return None
@@ -150,7 +149,7 @@ def _scraper(book: AddressBook, clock: Clock, services: HttpEgress, grpc: GrpcCa
 class GrpcService:
     """A service that describes itself; called as the action `grpc` calls it."""
 
-    action: GrpcCall
+    action: Action
     name: str
     clock: Clock
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from foliot.cli.schedule_acts import read_documents
+from foliot.features.schedules.cli.transfer import read_documents
 from tests.acceptance.house import House
 from tests.browser.asking import soon, told, webhook
 from tests.browser.conftest import Open

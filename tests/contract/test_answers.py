@@ -12,7 +12,7 @@ import pytest
 from foliot.commands.idempotency import AnsweredBefore, Once
 from foliot.core.access import LOCAL
 from foliot.core.errors import Conflict, NotFound
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.sql.claims import SqlClaims

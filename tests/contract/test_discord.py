@@ -14,7 +14,7 @@ import pytest
 import foliot
 from foliot.app import build
 from foliot.app.build import App
-from foliot.cli.discord import commanding
+from foliot.cli.check.discord import check as check_discord
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.schedule import Schedule
@@ -584,11 +584,11 @@ async def test_foliot_check_asks_discord_who_the_bot_is(tmp_path: Path) -> None:
         right = settings(discord, tmp_path)
         wrong = settings(discord, tmp_path, DISCORD_TOKEN="x", FOLIOT_DISCORD_ROLES="")
 
-        assert [(one.level, one.message) for one in await commanding(right)] == [("ok", "is that of the bot foliot")]
-        roles, token = await commanding(wrong)
-    [away] = await commanding(right)
+        assert [(one.level, one.message) for one in await check_discord(right)] == [("ok", "belongs to the bot foliot")]
+        roles, token = await check_discord(wrong)
+    [away] = await check_discord(right)
 
     assert (roles.level, roles.key) == ("warning", "FOLIOT_DISCORD_ROLES")
-    assert (token.level, token.message) == ("error", "is refused by Discord: copy the bot's token anew")
+    assert (token.level, token.message) == ("error", "is refused by Discord: copy the bot's token again")
     assert away.level == "warning"
-    assert await commanding(Settings.load({"FOLIOT_HOME": str(tmp_path)})) == []
+    assert await check_discord(Settings.load({"FOLIOT_HOME": str(tmp_path)})) == []

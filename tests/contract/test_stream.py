@@ -155,7 +155,7 @@ async def test_a_log_knows_its_attempts_wherever_one_comes_in(world: World) -> N
     run_id = held.fence.run_id
     await write(world, held, "of the first")
     async with world.store.begin() as tx:
-        from foliot.engine.conclusion import conclude
+        from foliot.engine.attempts.conclusion import conclude
         from foliot.engine.model.run import Failed, Problem
 
         await SqlClaims(tx).finish([conclude(held, Failed(Problem("no", "no")), world.clock.now())], world.clock.now())

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from foliot.app import build
-from foliot.cli.crawling import crawling as findings_of
+from foliot.cli.check.scrapyd import check as findings_of
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from typer.main import get_command
 
-from foliot.cli.app import app
+from foliot.cli.root import app
 from foliot.core.time.trigger import Trigger, cron
 from foliot.engine.model.outcome import Tried, judge
 from foliot.engine.model.retry import RetryPolicy, Strategy

@@ -13,9 +13,9 @@ import structlog
 from foliot.core.errors import Refusal, Unavailable
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.broker import Broker, Intake
-from foliot.engine.broker_publisher import Publisher
-from foliot.engine.broker_receiver import Follower, Receiver
+from foliot.engine.broker.ports import Broker, Intake
+from foliot.engine.broker.publisher import Publisher
+from foliot.engine.broker.receiver import Follower, Receiver
 from foliot.engine.clock_sync import SettableClock, Timekeeper
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
@@ -30,7 +30,7 @@ from foliot.engine.model.node import Role, Wish
 from foliot.engine.model.stall import PATIENCE
 from foliot.engine.node_reporter import Herald
 from foliot.engine.pace import Pace
-from foliot.engine.parked_runs import Watcher
+from foliot.engine.parked.runs import Watcher
 from foliot.engine.ports import Actions, Workers, is_watched
 from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import Recorder

@@ -15,10 +15,11 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.admission import Admission
-from foliot.engine.attempt import Flight, Stop
-from foliot.engine.attempt_log import Notebook, Noting
-from foliot.engine.broker import Monitor
-from foliot.engine.conclusion import announce, conclude, task_view
+from foliot.engine.attempts.attempt import Flight, Stop
+from foliot.engine.attempts.attempt_log import Notebook, Noting
+from foliot.engine.attempts.conclusion import announce, conclude, task_view
+from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, unanswered
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.meter import Meter
 from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import Parking
@@ -28,7 +29,6 @@ from foliot.engine.ports import Action, Actions, Stale, Target, is_watched, targ
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.unanswered import crashed, hopeless, stopped, timed_out, unanswered
 from foliot.wakeups.feed import LINES_TOPIC, SLOTS_TOPIC, Feed
 
 SOFT = 0.9

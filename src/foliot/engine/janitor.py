@@ -10,7 +10,7 @@ import structlog
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.extension import Upkeep
 from foliot.engine.model.run import Failed, Lost, Problem
 from foliot.engine.model.views import Claimed, Ending, Finished

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.attempt import Flight, Stop
+from foliot.engine.attempts.attempt import Flight, Stop
 from foliot.engine.executor import Executor
 from foliot.engine.sql.claims import SqlClaims
 

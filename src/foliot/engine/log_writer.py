@@ -10,7 +10,7 @@ import structlog
 
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
-from foliot.engine.attempt import Flight
+from foliot.engine.attempts.attempt import Flight
 from foliot.engine.executor import Executor
 from foliot.engine.model.event import Line
 from foliot.engine.pace import Spacing

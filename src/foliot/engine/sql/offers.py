@@ -18,7 +18,7 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.broker import Offer, Offered, Window
+from foliot.engine.model.offer import Offer, Offered, Window
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import SHARED, SHARES, Pick, rounded, urgency
 from foliot.engine.sql.tables import runs

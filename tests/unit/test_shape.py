@@ -60,18 +60,6 @@ def test_a_module_says_what_it_is_for(module: Path) -> None:
     assert ast.get_docstring(tree(module)), "write one sentence at its top"
 
 
-def test_servers_know_no_feature() -> None:
-    known = {
-        place(module): node.module
-        for module in MODULES
-        if place(module).startswith("servers/")
-        for node in ast.walk(tree(module))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("foliot.features")
-    }
-
-    assert known == {}, "the composition root hands routes, methods and readers to servers"
-
-
 def test_only_the_loop_goes_round_for_ever(module: Path) -> None:
     endless = [
         node.lineno

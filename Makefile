@@ -30,7 +30,7 @@ run: setup ## start Foliot here: API, scheduler and workers in one process (ARGS
 ui: setup ## work on the dashboard: Vite with hot reload, in front of what `make run` started (FOLIOT_UI_API=http://127.0.0.1:8001)
 	@$(BIN)/python ui/build.py dev $(ARGS)
 
-dashboard: $(VENV)/.run ## build the dashboard anew
+dashboard: $(VENV)/.run ## rebuild the dashboard
 	@rm -f $(VENV)/.ui
 	@$(MAKE) --no-print-directory $(VENV)/.ui
 
@@ -40,7 +40,7 @@ test: setup-dev ## run the whole test suite (ARGS="-k name" for a part)
 cover: setup-dev ## run the suite and report the lines and branches it did not reach
 	@$(PYTEST) --cov --cov-report=term $(ARGS)
 
-check: setup-dev ## lint, format, types, storeys, generated code
+check: setup-dev ## lint, format, types, layers, generated code
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -79,7 +79,7 @@ reference: setup-dev ## write the pages of docs/reference that only repeat the c
 	@$(BIN)/python -m tests.reference
 	@$(BIN)/python ui/schema.py
 
-proto: setup-dev ## write the modules of the gRPC door from proto/
+proto: setup-dev ## write the modules of the gRPC server from proto/
 	@$(BIN)/python proto/generate.py
 
 bench: setup-dev ## measure (ARGS names the benchmark)

@@ -35,6 +35,7 @@ from foliot.engine.model.node import Role
 from foliot.engine.model.run import Problem
 from foliot.engine.pace import Pace
 from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.actor.fetcher import Gathering
 from foliot.features.articles.fetch.request import Fetcher
 from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
@@ -136,7 +137,7 @@ async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = F
         pace=Pace(),
         workers_of=lambda executor: EmbeddedWorkers(executor, 10),
         role=role,
-        gathering=how,
+        extensions=[article_fetching(how)],
     )
     await running.start()
     stack.push_async_callback(running.stop, 5)

@@ -203,6 +203,6 @@ def calm(scene: Scene) -> None:
     for one in (found or {}).get("items", []):
         scene.ask("DELETE", f"/api/schedules/{one['id']}")
     for state in ("queued", "retrying", "running"):
-        _, runs = scene.ask("GET", f"/api/runs?status={state}&limit=500")
+        _, runs = scene.ask("GET", f"/api/runs?state={state}&limit=500")
         for run in (runs or {}).get("items", []):
             scene.ask("POST", f"/api/runs/{run['id']}/cancel")

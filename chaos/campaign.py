@@ -21,6 +21,9 @@ from chaos.report import Report
 from chaos.stage import BESIDE, Player, Stage, answers, free_port, listens, skewed, wait_until
 from chaos.wire import Exchange, Wire
 
+ASKED = 0.6
+"""The share of a campaign without faults in which requests are sent."""
+
 PIPELINES = """pipelines:
   chaos:
     chain:
@@ -127,7 +130,7 @@ class Run:
         servers = Servers(self.database, self.broker, self.lines)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)
         self.generator.create(plan.lead, plan.seconds)
-        self.generator.start()
+        self.generator.start(plan.seconds if plan.deck else plan.seconds * ASKED)
         self.faults.until(plan.seconds, most=plan.seconds * 2 + 20 * plan.faults * max(1.0, plan.lease))
         self.scribe.tell("last fault")
         self.faults.heal(everything=True)

@@ -107,7 +107,8 @@ def _ended(history: History) -> Iterable[str]:
         wanted = GIVEN_UP if kind.fails else GOOD
         if run.state not in wanted and not (run.state == "cancelled" and may_be_cancelled):
             word = "was not given up" if kind.fails else "did not succeed"
-            guarantee = "G11" if run.state == "cancelled" else "G10" if run.state in GIVEN_UP else "G4"
+            given_up = run.state in GIVEN_UP or (kind.fails and run.attempt >= run.max_attempts)
+            guarantee = "G11" if run.state == "cancelled" else "G10" if given_up else "G4"
             yield f"{guarantee}: {run.id} {word}: {run.state} after {run.attempt} attempts"
         if run.attempt > run.max_attempts:
             yield f"G10: {run.id} was tried {run.attempt} times, at most {run.max_attempts} were allowed"

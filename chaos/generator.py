@@ -35,14 +35,17 @@ TRIES = 5
 REST = 2.5
 """Seconds for which a schedule is paused at least, so that it passes over an instant."""
 
+HELD = 10.0
+"""Seconds in which a run that fails is seen waiting for its next attempt, at most."""
+
 REPEATED = 0.3
 """The share of requests that are sent a second time with the same key, though they were answered."""
 
 DELETED_EACH = 5
 """At the end one in so many schedules is deleted instead of paused."""
 
-OPEN = "/api/runs?status=queued,running,retrying&limit=50"
-WAITING = "/api/runs?status=queued,retrying&limit=50"
+OPEN = "/api/runs?state=queued,running,retrying&limit=50"
+WAITING = "/api/runs?state=queued,retrying&limit=50"
 
 
 class Hindered(Exception):
@@ -85,8 +88,11 @@ class Generator:
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
     _requests: Requests | None = None
+    _until: float = float("inf")
     _failure: list[BaseException] = field(default_factory=list)
     _keys: int = 0
+    _held: str = ""
+    """The schedule whose runs fail and then wait."""
     _since: str = ""
     """When the newest edit took effect."""
 
@@ -115,7 +121,9 @@ class Generator:
         self._expect(201, status, answer, "/api/schedules")
         return answer
 
-    def start(self) -> None:
+    def start(self, seconds: float = float("inf")) -> None:
+        """Ask for so long. Each request wakes a scheduler: how punctual it is by itself shows afterwards."""
+        self._until = time.monotonic() + seconds
         if self.web:
             self._requests = Requests(
                 self._post, lambda path: self.doors.insist("GET", path), self.scribe, self.chance, self.web
@@ -130,16 +138,26 @@ class Generator:
             self._thread.join()
         if self._failure:
             raise self._failure[0]
+        # What a resumed schedule would make up for its pause, it makes up at once (G12).
+        for one in self._rested():
+            self._resume(one)
+        if self._held:
+            self.doors.insist("DELETE", f"/api/schedules/{self._held}")
         for number, one in enumerate(self.schedules):
             if number % DELETED_EACH == DELETED_EACH - 1:
                 self._delete(one)
             elif not one.paused:
                 self._pause(one)
 
+    def _rested(self) -> list[Standing]:
+        """Schedules whose pause has passed over an instant."""
+        return [one for one in self.schedules if one.paused_at and time.monotonic() - one.paused_at > REST]
+
     def _work(self) -> None:
         try:
             while not self._stop.wait(self.chance.uniform(*self.pause)):
-                self._ask()
+                if time.monotonic() < self._until:
+                    self._ask()
         except BaseException as failure:  # noqa: BLE001 -- carried to whoever stops the generator
             self._failure.append(failure)
 
@@ -148,7 +166,7 @@ class Generator:
         if self._requests is not None and self.chance.random() < 0.5:
             self._requests.one([one.id for one in self.schedules if KINDS[one.kind].reasons])
             return
-        rested = [one for one in self.schedules if one.paused_at and time.monotonic() - one.paused_at > REST]
+        rested = self._rested()
         if one.paused or (rested and self.chance.random() < 0.4):
             self._resume(one if one.paused else rested[0])
             return
@@ -158,6 +176,7 @@ class Generator:
             (self._rename, 1),
             (self._run, 3),
             (self._cancel, 2),
+            (self._cancel_waiting, 1),
         )
         (verb,) = self.chance.choices([verb for verb, _ in verbs], [weight for _, weight in verbs])
         verb(one)
@@ -210,6 +229,7 @@ class Generator:
         self.scribe.tell("run-now", run=self._posted(f"/api/schedules/{one.id}/run-now", 202)["id"])
 
     def _cancel(self, _: Standing) -> None:
+        page: Any = {"items": []}
         for path in self.chance.choice(((WAITING, OPEN), (OPEN,))):
             status, page = self.doors.insist("GET", path)
             self._expect(200, status, page, "list")
@@ -224,6 +244,21 @@ class Generator:
             self.scribe.tell("cancel", run=run, state=answer["state"])
         elif status != 409:
             self._expect(200, status, answer, "cancel")
+
+    def _cancel_waiting(self, _: Standing) -> None:
+        """A run that waits for its second attempt ends at once (G11)."""
+        if not self._held:
+            body = kinds.held("Chaos held", f"http://127.0.0.1:{self.target}/held")
+            self._held = self._posted("/api/schedules", 201, body)["id"]
+        run = self._posted(f"/api/schedules/{self._held}/run-now", 202)["id"]
+        self.scribe.tell("run-now", run=run)
+        self.scribe.tell("cancel", run=run, state="")
+        deadline = time.monotonic() + HELD
+        while self.doors.insist("GET", f"/api/runs/{run}")[1]["state"] != "retrying" and time.monotonic() < deadline:
+            time.sleep(0.1)
+        status, answer = self._post(f"/api/runs/{run}/cancel")
+        self._expect(200, status, answer, "cancel")
+        self.scribe.tell("cancel", run=run, state=answer["state"])
 
     # --- asking -------------------------------------------------------------------------------------------------------
 

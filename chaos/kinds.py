@@ -76,6 +76,18 @@ def timing(found: Mapping[str, Any]) -> dict[str, Any]:
     return {**made, "end_at": found["end"]} if "end" in found else made
 
 
+def held(name: str, url: str) -> dict[str, Any]:
+    """A schedule that only runs by hand, fails, and tries again after a minute: its runs wait."""
+    return {
+        "name": name,
+        "type": "oneoff",
+        "run_at": "2999-01-01T00:00:00Z",
+        "action": {"kind": "webhook", "url": f"{url}/fail"},
+        "retry_policy": {"strategy": "fixed", "max_retries": 2, "delay_seconds": 60, "jitter": 0},
+        "overlap": "allow_all",
+    }
+
+
 def document(name: str, kind: Kind, found: Mapping[str, Any], url: str) -> dict[str, Any]:
     retries = 2 if kind.fails else 50
     return {

@@ -17,7 +17,7 @@ from chaos.history import Scribe
 
 Ask = Callable[..., Answer]
 
-ENDED = "/api/runs?status=success&limit=50&kind=webhook"
+ENDED = "/api/runs?state=success&limit=50&kind=webhook"
 
 
 @dataclass(slots=True)

@@ -23,6 +23,7 @@ from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Claimed, Page
 from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.run_items import write_items
 from foliot.engine.sql.runs import SqlRuns
 from foliot.features.api_keys.key_cache import Keys
 from foliot.features.api_keys.last_use import LastUse
@@ -31,7 +32,6 @@ from foliot.features.api_keys.usecases import Keys as KeysCases
 from foliot.features.articles.usecases import Articles
 from foliot.features.audit_log.usecases import Trail
 from foliot.features.bulk.usecases.bulk import Bulks, BulkView
-from foliot.features.crawls.sql.requests import write_items
 from foliot.features.crawls.usecases import Crawls
 from foliot.features.pipelines.model.definition import Definition, StepSpec, revision_of
 from foliot.features.pipelines.model.file import Kept

@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -194,7 +195,7 @@ async def test_each_service_is_healthy_as_a_process_and_a_webhook_is_delivered(
             machine.start(name, service)
         staying = {name: found[name.rpartition("-")[0]] for name in machine.processes if name != "migrate-1"}
         for name, service in staying.items():
-            healthy = await asyncio.to_thread(wait_until, lambda n=name, s=service: machine.healthy(n, s), seconds=90)
+            healthy = await asyncio.to_thread(wait_until, partial(machine.healthy, name, service), seconds=90)
             assert healthy, machine.said(name)
         run = await delivered(machine, target)
         codes = await asyncio.to_thread(machine.stop)

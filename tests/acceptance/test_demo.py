@@ -19,7 +19,7 @@ def test_a_newcomer_mends_what_fails_and_removes_the_demo(house: House) -> None:
     assert ask(house, "GET", "/").headers["Content-Type"].startswith("text/html")
     assert told(house, "GET", "/api/demo")["schedules"] == 12, "without a gRPC port that it knew before"
     assert told(house, "GET", "/api/runs/count?q=state:dead_letter")["count"] == 37
-    (failed, *_) = told(house, "GET", "/api/runs?status=failed")["items"]
+    (failed, *_) = told(house, "GET", "/api/runs?state=failed")["items"]
     again = told(house, "POST", f"/api/runs/{failed['id']}/retry")
     assert how_it_ended(house, again["id"]) == "success"
     assert house.foliot("audit")["holes"] == []

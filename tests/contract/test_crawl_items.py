@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
+from foliot.engine.sql import run_items as module
+from foliot.engine.sql.item_tables import crawl_items
 from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.crawls.model.job import Items
-from foliot.features.crawls.sql import items as module
-from foliot.features.crawls.sql.requests import SqlCrawls, write_items
-from foliot.features.crawls.tables import crawl_items
+from foliot.engine.sql.run_items import Items, write_items
+from foliot.features.jobs.sql import SqlJobs
 from tests.contract.test_crawls import MINE, crawl
 from tests.givens import statements
 from tests.world import World
@@ -33,7 +33,7 @@ async def bring(world: World, *rows: tuple[str, Sequence[Any]], tenant_id: str =
 
 async def items(world: World, run_id: str, skip: int = 0, limit: int = 500, attempt: int = 1) -> Items:
     async with world.store.read() as tx:
-        return await SqlCrawls(tx).items(MINE, run_id, attempt, skip, limit)
+        return await SqlJobs(tx).items(MINE, run_id, attempt, skip, limit)
 
 
 async def test_items_come_back_in_order_however_they_came(world: World, run_id: str) -> None:
@@ -82,7 +82,7 @@ async def test_another_tenant_reads_nothing(world: World, run_id: str) -> None:
     await bring(world, (run_id, ["ours"]))
 
     async with world.store.read("other") as tx:
-        assert await SqlCrawls(tx).items("other", run_id, 1, 0, 10) == Items([], 0)
+        assert await SqlJobs(tx).items("other", run_id, 1, 0, 10) == Items([], 0)
 
 
 async def test_beyond_their_room_items_are_counted(world: World, run_id: str, monkeypatch: pytest.MonkeyPatch) -> None:

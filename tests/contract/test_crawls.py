@@ -20,12 +20,11 @@ from foliot.core.limits import Limits
 from foliot.db.database import Database
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Page
-from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import runs
 from foliot.features.audit_log.usecases import Trail
 from foliot.features.crawls.model.job import CrawlRequest, KnownJob
-from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.crawls.sql.requests import SqlCrawls, forget_expired
 from foliot.features.crawls.tables import crawl_requests
 from foliot.features.crawls.usecases import CACHED_FOR, Crawled, Crawls
 from foliot.features.jobs.usecases import Jobs
@@ -228,7 +227,7 @@ async def test_what_has_expired_is_deleted_in_the_end(world: World) -> None:
 
     async def left(after: timedelta) -> int:
         async with world.store.begin() as tx:
-            await SqlUpkeep(tx).prune_requests(world.clock.now() + after, 100)
+            await forget_expired(tx.conn, tx.dialect, world.clock.now() + after, 100)
             return await tx.conn.scalar(select(func.count()).select_from(crawl_requests)) or 0
 
     assert await left(CACHED_FOR) == 2

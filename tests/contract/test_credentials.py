@@ -303,7 +303,7 @@ async def test_rekeying_seals_what_was_left_open_and_what_an_older_key_sealed(wo
     both = Keyring((*KEYRING.masters, *old.masters))
     world.store.sealer = Sealer(both)
 
-    cases = Secrets(store=world.store, clock=world.clock, vault=both)
+    cases = Secrets(store=world.store, clock=world.clock, feed=world.feed, vault=both)
     done = await cases.rekey(Caller("default", "root", Role.SYSTEM))
 
     # Each schedule, its first version, and the run.

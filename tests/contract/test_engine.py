@@ -11,6 +11,8 @@ from typing import Any, cast
 
 import pytest
 
+from foliot.app.upkeep import UPKEEP
+from foliot.commands.audit import Change, record
 from foliot.commands.audit_sql import SqlTrail
 from foliot.core.access import LOCAL, Thing
 from foliot.db.database import Database
@@ -25,7 +27,7 @@ from foliot.engine.model.schedule import Catchup, CatchupMode, Overlap
 from foliot.engine.pace import Pace
 from foliot.engine.ports import Context
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import Change, record
+from foliot.features.audit_log.actor import audit_chaining
 from foliot.testing import Drained, GivenActions, StoppedClock, drain, open_store
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import (
@@ -105,6 +107,8 @@ class Bench:
             actions=GivenActions.of(action),
             pace=Pace(**{"retention": None, "gather": 0.0, **pace}),
             workers_of=lambda executor: EmbeddedWorkers(executor, 10),
+            extensions=[audit_chaining],
+            upkeep=UPKEEP,
         )
         self.actors: dict[str, Actor] = {
             actor.name: actor for actor in [*self.engine._firing(), *self.engine._finishing()]

@@ -139,7 +139,7 @@ QUESTIONS: dict[str, tuple[str, Any]] = {
     "the runs of a tenant": ("ix_runs_tenant_id_id|runs_pkey|pk_runs", lambda tx: SqlRuns(tx).find(TENANT, Page(10))),
     "the runs in a state": (
         "ix_runs_tenant_id_state_id",
-        lambda tx: SqlRuns(tx).find(TENANT, Page(10), status="dead_letter"),
+        lambda tx: SqlRuns(tx).find(TENANT, Page(10), state="dead_letter"),
     ),
     "the runs of a schedule": (
         "ix_runs_schedule_id_id|uq_runs_schedule_id_scheduled_for|sqlite_autoindex",

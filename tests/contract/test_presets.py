@@ -21,8 +21,9 @@ from foliot.engine.model.views import Page
 from foliot.features.presets.documents import all_presets
 from foliot.features.presets.usecases import Loaded, Presets
 from foliot.features.schedules.sql.declared import SqlDeclarations
-from foliot.features.schedules.usecases.declared import Declarer, Fate
+from foliot.features.schedules.usecases.declared import Fate
 from foliot.features.schedules.usecases.schedules import Schedules
+from foliot.features.tasks.actor import Declarer
 from foliot.testing import GivenActions, StoppedClock
 from foliot.wakeups.memory import MemoryFeed
 from tests.taskbook import catalogue, run_task

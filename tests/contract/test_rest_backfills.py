@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.engine.model.run import RunState
@@ -261,19 +262,16 @@ async def test_of_many_who_fill_an_instant_at_once_one_makes_the_run(world: Worl
     """Each in a transaction of its own that dawdles before its commit: the lock of the schedule decides."""
     schedule_id = await a_mixed_past(world, client)
     made = await backfill(client, schedule_id)
-    limits = await world.cases[Limiter].of(LOCAL.tenant_id)
 
-    async def fill() -> str:
-        async with world.store.begin(LOCAL.tenant_id) as tx:
-            bulk = await SqlBulks(tx).get(LOCAL.tenant_id, made["id"])
-            assert bulk is not None
-            run_id = await world.cases[Backfills].fill(
-                tx, LOCAL, bulk, item_of(datetime.fromisoformat(MISSING[1])), limits
-            )
-            await asyncio.sleep(0.05)
+    async def fill(ctx: CommandContext) -> str:
+        bulk = await SqlBulks(await ctx.begin(world.cases[Limiter])).get(LOCAL.tenant_id, made["id"])
+        assert bulk is not None
+        run_id = await world.cases[Backfills].fill(ctx, bulk, item_of(datetime.fromisoformat(MISSING[1])))
+        await asyncio.sleep(0.05)
         return run_id
 
-    ends = await asyncio.gather(*(fill() for _ in range(4)), return_exceptions=True)
+    calls = [CommandContext(world, LOCAL).perform(fill) for _ in range(4)]
+    ends = await asyncio.gather(*calls, return_exceptions=True)
 
     assert [type(end) for end in ends].count(str) == 1
     assert all("is under way by run_" in str(end) for end in ends if not isinstance(end, str))

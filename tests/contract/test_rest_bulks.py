@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from foliot.db.transaction import Transaction
+from foliot.commands.envelope import CommandContext
 from foliot.engine.model.run import RunState
 from foliot.features.bulk import schema as models_bulk
 from foliot.features.bulk.actor import LEASE, Hauler
-from foliot.features.bulk.item_action import Done
 from foliot.features.bulk.model.bulk import Bulk
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import Bulks
@@ -225,7 +223,7 @@ async def test_an_item_that_two_take_at_the_same_moment_is_done_once(world: Worl
     async with world.store.begin() as tx:
         (held,) = await SqlBulks(tx).claim("one", world.clock.now(), LEASE, 5)
         (item,) = await SqlBulks(tx).items(held.id, 5)
-    errand = await world.cases[BulkHands].take(held)
+    errand = world.cases[BulkHands].take(held)
 
     both = [hauler(world)._act(errand, held, item) for _ in range(2)]
     ended = await asyncio.gather(*both, return_exceptions=True)
@@ -240,12 +238,15 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
     made = await make(client, action="replay", filter="", rate=1)
 
     class Clumsy(BulkHands):
-        async def take(self, bulk: Bulk) -> Any:
-            errand = await super().take(bulk)
+        def take(self, bulk: Bulk) -> Any:
+            errand = super().take(bulk)
 
             class Breaks:
-                async def do(self, tx: Transaction, thing_id: str, now: datetime) -> Done:
-                    await errand.do(tx, thing_id, now)
+                caller = errand.caller
+                limiter = errand.limiter
+
+                async def do(self, ctx: CommandContext, thing_id: str) -> str | None:
+                    await errand.do(ctx, thing_id)
                     raise RuntimeError("after the effect")
 
             return Breaks()
@@ -255,7 +256,7 @@ async def test_an_effect_that_fails_leaves_nothing_behind(world: World, client: 
         runs=hands.runs,
         dead_letters=hands.dead_letters,
         schedules=hands.schedules,
-        backfills=hands.backfills,
+        fill=hands.fill,
         limiter=hands.limiter,
     )
     one = Hauler(clock=world.clock, store=world.store, feed=world.feed, hands=clumsy, holder="one")

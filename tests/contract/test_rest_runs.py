@@ -113,7 +113,14 @@ async def test_runs_are_listed_and_filtered(world: World, client: Client) -> Non
     assert await count("status=success,queued") == 3
     assert await count(f"schedule_id={run['schedule_id']}&kind=webhook&queue=default") == 3
     assert await count("queue=manual") == 0
-    assert len((await client.get(f"/api/schedules/{run['schedule_id']}/runs?status=queued")).json["items"]) == 2
+    for place in ("/api/runs", f"/api/schedules/{run['schedule_id']}/runs"):
+        for asked in ("state=queued", "status=queued", "state=queued,running&status=running,queued"):
+            assert len((await client.get(f"{place}?{asked}")).json["items"]) == 2
+        assert (await client.get(f"{place}?state=failed")).json["items"] == []
+        both = await client.get(f"{place}?state=queued&status=failed")
+        is_problem(both, 422, "invalid")
+        assert both.json["errors"][0]["field"] == "status"
+        is_problem(await client.get(f"{place}?state=asleep"), 422, "invalid")
     is_problem(await client.get("/api/runs?status=asleep"), 422, "invalid")
     is_problem(await client.get(f"/api/schedules/{run['schedule_id']}/runs?status=asleep"), 422, "invalid")
     page = (await client.get("/api/runs?limit=2")).json

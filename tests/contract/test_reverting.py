@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.envelope import CommandContext
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, Forbidden, Invalid, NotFound, VersionMismatch
 from foliot.core.ids import new_id
@@ -118,8 +119,12 @@ async def test_what_somebody_built_upon_it_is_not_torn_down(world: World, how: s
     elif how == "replace":
         await world.cases[Schedules].replace(LOCAL, one.id, {**HOURLY, "priority": 3})
     else:
-        async with world.store.begin() as tx:
-            await world.cases[Schedules].tag_one(tx, LOCAL, one.id, ["new"], [])
+
+        async def tag(ctx: CommandContext) -> None:
+            await ctx.begin()
+            await world.cases[Schedules].tag_one(ctx, one.id, ["new"], [])
+
+        await CommandContext(world, LOCAL).perform(tag)
 
     with pytest.raises(Conflict, match="was changed since"):
         await world.cases[Reverting].revert(LOCAL, edit.id)

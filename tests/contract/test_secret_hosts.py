@@ -15,6 +15,7 @@ from foliot.features.secrets.secret_cache import Wallet
 from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.secrets.usecases import Secrets
 from foliot.testing import StoppedClock
+from foliot.wakeups.memory import MemoryFeed
 from tests.world import KEYRING
 
 ACME = Caller("acme", "ada", Role.ADMIN)
@@ -23,7 +24,7 @@ KEY = "whsec_" + 24 * "a"
 
 
 def use(store: Database, *, require_hosts: bool = False) -> Secrets:
-    return Secrets(store=store, clock=StoppedClock(), vault=KEYRING, require_hosts=require_hosts)
+    return Secrets(store=store, clock=StoppedClock(), feed=MemoryFeed(), vault=KEYRING, require_hosts=require_hosts)
 
 
 def wallet(store: Database, *, require_hosts: bool = False) -> Wallet:

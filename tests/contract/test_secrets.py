@@ -23,6 +23,7 @@ from foliot.features.secrets.sql import SqlSecrets
 from foliot.features.secrets.tables import secrets
 from foliot.features.secrets.usecases import BATCH, Secrets
 from foliot.testing import StoppedClock
+from foliot.wakeups.memory import MemoryFeed
 from tests.givens import statements
 
 OLD, NEW = "old-" * 8, "new-" * 8
@@ -32,7 +33,7 @@ KEY_1, KEY_2, KEY_3 = ("whsec_" + 24 * letter for letter in "abc")
 
 
 def use(store: Database, clock: StoppedClock | None = None, *keys: str) -> Secrets:
-    return Secrets(store=store, clock=clock or StoppedClock(), vault=Keyring.of(keys or [NEW]))
+    return Secrets(store=store, clock=clock or StoppedClock(), feed=MemoryFeed(), vault=Keyring.of(keys or [NEW]))
 
 
 def wallet(store: Database, clock: StoppedClock | None = None, *keys: str, **more: Any) -> Wallet:
@@ -190,7 +191,7 @@ async def test_changes_are_on_the_trail_without_the_value(store: Database) -> No
 
 
 async def test_without_a_master_key_nothing_is_set_and_the_setting_is_named(store: Database) -> None:
-    cases = Secrets(store=store, clock=StoppedClock(), vault=None)
+    cases = Secrets(store=store, clock=StoppedClock(), feed=MemoryFeed(), vault=None)
 
     with pytest.raises(Conflict, match="FOLIOT_SECRET_KEY"):
         await cases.put(ACME, "TOKEN", {"value": "one-value"})

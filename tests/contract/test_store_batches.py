@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from foliot.commands.retry_on_conflict import again
 from foliot.db.database import Database
 from foliot.engine.meter import Meter
 from foliot.engine.model.run import BATCH_CHECK, BATCH_KINDS, Fence, HandedBack, RunState
@@ -21,6 +24,7 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.tables import attempts, queues, runs
 from foliot.features.articles.actor.batches import BatchOpener, OpenedBatches
 from foliot.features.articles.model.article import KIND, Counts
+from foliot.features.articles.model.fetch import Taken, Told
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.testing import StoppedClock
@@ -324,3 +328,71 @@ async def test_opening_a_batch_is_a_few_statements(store: Database) -> None:
         await open_batches(store, NOON)
 
     assert len(sent) <= 14
+
+
+async def test_racers_open_a_batch_once(store: Database) -> None:
+    made = scheduled()
+    await keep(store, made)
+    await tick(store, NOON)
+    (fired,) = await runs_of(store, made.id)
+    did = await asyncio.gather(*(open_batches(store, NOON + SECOND) for _ in range(4)))
+
+    assert sum(one.opened for one in did) == 1
+    assert await counts(store, fired["id"]) == Counts(total=3)
+    assert (await row_of(store, fired["id"]))["attempt"] == 1
+
+
+async def test_articles_that_end_at_the_same_time_end_their_batches_once(store: Database) -> None:
+    wishes = [wish(at) for at in range(8)]
+    jobs = [(await submit(store, part))[0] for part in (wishes, wishes[:5], wishes[3:])]
+    await know(store)
+    taken = await take(store)
+
+    @again
+    async def end(one: Taken) -> Told:
+        return await settle(store, [good(one)], now=NOON + SECOND)
+
+    told = await asyncio.gather(*(end(one) for one in taken))
+
+    ended = Counter(claimed.fence.run_id for one in told for claimed, _, _ in one.ended.runs)
+    assert ended == dict.fromkeys(jobs, 1)
+    for run_id, total in zip(jobs, (8, 5, 5), strict=True):
+        assert await counts(store, run_id) == Counts(total=total, done=total)
+        assert (await row_of(store, run_id))["state"] == RunState.SUCCESS
+        assert len(await attempts_of(store, run_id)) == 1
+
+
+async def test_a_cancel_beside_the_last_article_leaves_one_end_and_counts_that_add_up(store: Database) -> None:
+    run_id, _ = await submit(store, [wish(at) for at in range(4)])
+    await know(store)
+    taken = await take(store)
+
+    @again
+    async def end(one: Taken) -> None:
+        await settle(store, [good(one)], now=NOON + SECOND)
+
+    @again
+    async def cancel() -> None:
+        async with store.begin() as tx:
+            await SqlArticles(tx).forsake([run_id], NOON + SECOND)
+            await SqlRuns(tx).cancel([run_id], NOON + SECOND, "cancelled by ada", at_once=True)
+
+    await asyncio.gather(end(taken[0]), end(taken[1]), cancel(), end(taken[2]), end(taken[3]))
+
+    row, counted = await row_of(store, run_id), await counts(store, run_id)
+    assert counted.pending == 0
+    assert row["state"] == (RunState.CANCELLED if counted.cancelled else RunState.SUCCESS)
+    assert len(await attempts_of(store, run_id)) == 1
+    events = await events_of(store, run_id)
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+
+
+async def test_a_clock_that_was_ahead_keeps_no_article_for_ever(store: Database) -> None:
+    await submit(store, [wish(1)])
+    await know(store)
+    await take(store, now=NOON + timedelta(days=400))
+    async with store.begin() as tx:
+        kept = await SqlArticles(tx).lock_expired(NOON, 10)
+        freed = await SqlArticles(tx).lock_expired(NOON, 10, timedelta(hours=1))
+
+    assert (len(kept), len(freed)) == (0, 1)

@@ -23,8 +23,8 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.endings import cancel_runs
 from foliot.engine.sql.parked import OVERDUE, SqlParked
 from foliot.engine.sql.retention import SqlUpkeep
+from foliot.engine.sql.run_items import read_items
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.crawls.sql.items import read_items
 from foliot.testing import open_store
 from foliot.wakeups.feed import PARKED_TOPIC
 from foliot.wakeups.memory import MemoryFeed

@@ -161,9 +161,9 @@ async def test_old_keys_are_forgotten_and_young_ones_kept(store: Database) -> No
     async with store.begin() as tx:
         for at in range(5):
             await SqlRequests(tx).begin(f"tenant_{at % 2}", f"key_{at}", "print", NOON + at * HOUR)
-        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 2) == 2
-        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 9) == 1
-        assert await SqlUpkeep(tx).prune_requests(NOON + 3 * HOUR, 9) == 0
+        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 2) == 2
+        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 9) == 1
+        assert await SqlRequests(tx).prune(NOON + 3 * HOUR, 9) == 0
 
 
 async def letter(store: Database) -> str:

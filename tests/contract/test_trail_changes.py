@@ -143,7 +143,6 @@ async def test_when_the_entry_cannot_be_written_nothing_happens(world: World, mo
 
     with monkeypatch.context() as patch:
         patch.setattr("foliot.commands.audit_sql.entry_columns", unwritable)
-        patch.setattr("foliot.engine.sql.runs.entry_columns", unwritable)
         for change in (
             lambda: schedules.create(ADA, HOURLY, Once("k", "body", 201, str)),
             lambda: schedules.patch(ADA, one.id, {"name": "x"}),

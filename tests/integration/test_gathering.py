@@ -26,12 +26,14 @@ from foliot.engine.model.run import Problem, RunState
 from foliot.engine.pace import Pace
 from foliot.engine.slots import Slots
 from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.extension import ArticleFetching, article_fetching
 from foliot.features.articles.actor.fetcher import Gathering
 from foliot.features.articles.model.article import Counts, Manners
 from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles as ArticlesCases
 from foliot.features.articles.usecases import Submitted
+from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.testing import GivenActions
@@ -90,7 +92,10 @@ class House:
             pace=Pace(scale=0.1, retention=None),
             workers_of=lambda executor: EmbeddedWorkers(executor, 10),
             role=Role.UP,
-            gathering=Gathering(scraper=library, slots=slots, manners=manners, attempts=attempts),
+            extensions=[
+                article_fetching(Gathering(scraper=library, slots=slots, manners=manners, attempts=attempts)),
+                audit_chaining,
+            ],
             slots=Slots(failures=3, wait=WAIT),
         )
         await engine.start()
@@ -273,7 +278,9 @@ async def test_what_a_dead_worker_had_is_fetched_again_and_nothing_else(server_d
         assert await here.ended(made.run.id, 60) is RunState.SUCCESS
         assert Counter(library.asked) == Counter(pages(100))
         assert await here.counts(made.run.id) == Counts(total=100, done=100)
-        for fetch in list(dying._gatherer.fetches.values()) if dying._gatherer is not None else []:
+        fetching = dying.extension(ArticleFetching)
+        assert fetching is not None
+        for fetch in list(fetching.gatherer.fetches.values()):
             fetch.lost = True
             if fetch.task is not None:
                 fetch.task.cancel()
@@ -370,8 +377,9 @@ async def test_a_host_that_does_not_answer_is_left_alone_and_others_are_not(sqli
     async with house(sqlite_database_url) as here:
         library = Halves()
         engine = await here.engine(library, slots=8, manners=Manners(together=4))
-        assert engine._gatherer is not None
-        places = engine._gatherer.places
+        fetching = engine.extension(ArticleFetching)
+        assert fetching is not None
+        places = fetching.gatherer.places
         places.wait = 0.6
         await here.submit(pages(20, "bad.test"), max_age_seconds=0)
         await until(lambda: bool(places.open_breakers(here.clock.now())))

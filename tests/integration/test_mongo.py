@@ -17,10 +17,10 @@ from sqlalchemy import update
 from foliot.core.errors import Invalid
 from foliot.engine.model.run import RunState
 from foliot.features.articles.model.fetch import Extracted, Taken
+from foliot.features.articles.mongo import MongoArticles, SinkAway
 from foliot.features.articles.mongo_copier import Copier
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.tables import articles
-from foliot.features.pipelines.mongo import MongoArticles, SinkAway
 from tests.integration.test_gathering import House, Library, house, pages
 from tests.mongo_server import MongoServer, NoMongo, named
 
@@ -167,7 +167,7 @@ async def test_one_that_cannot_be_held_is_named_and_the_others_are_written(
 async def test_a_server_that_is_away_touches_no_job_and_loses_nothing(
     sqlite_database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("foliot.features.pipelines.mongo.PATIENCE", 300)
+    monkeypatch.setattr("foliot.features.articles.mongo.PATIENCE", 300)
     server = MongoServer(tmp_path / "mongo")
     async with house(sqlite_database_url) as here, copier(here, server.url) as copies:
         await here.engine(Library())

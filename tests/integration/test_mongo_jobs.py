@@ -14,11 +14,11 @@ from foliot.db.clock import StoreClock
 from foliot.engine.model.parked import Parking
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.parked import SqlParked
+from foliot.features.articles.mongo import MongoArticles, MongoJobs
 from foliot.features.articles.usecases import Articles
 from foliot.features.crawls.usecases import Crawls
 from foliot.features.jobs.mongo_copier import JobCopier
 from foliot.features.jobs.usecases import Jobs
-from foliot.features.pipelines.mongo import MongoArticles, MongoJobs
 from tests.integration.test_mongo import DATABASE, Kept, mongo, stand_in  # noqa: F401 -- fixtures
 from tests.mongo_server import MongoServer
 from tests.services import free_port

@@ -44,9 +44,13 @@ _MIGRATION = "src/foliot/db/migrations/versions/0001_core.py"
 _FIRING = "src/foliot/engine/sql/due_schedules.py"
 _CLAIMS = "src/foliot/engine/sql/claims.py"
 _ENDINGS = "src/foliot/engine/sql/endings.py"
+_LEASES = "src/foliot/engine/sql/leases.py"
+_ARTICLE_ENDINGS = "src/foliot/features/articles/sql/endings.py"
+_BATCHES = "tests/contract/test_store_batches.py::"
 _SETTLE = "src/foliot/engine/model/settle.py"
 _JANITOR = "src/foliot/engine/janitor.py"
 _DISPATCHER = "src/foliot/engine/dispatcher.py"
+_ENVELOPE = "src/foliot/commands/envelope.py"
 _TURNS = "src/foliot/engine/sql/tenant_turns.py"
 _CRAWLS = "src/foliot/features/crawls/sql/requests.py"
 
@@ -78,7 +82,7 @@ _NO_GUARD = (
 )
 _NO_FENCE = Edit(
     _ENDINGS,
-    "if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):",
+    "if not fenced(row, ending.fence):",
     "if row.id is None:",
 )
 _CLAIM_WITHOUT_STATE = (
@@ -149,7 +153,7 @@ MUTANTS = (
         (
             Edit(
                 _CLAIMS,
-                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)",
+                "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), self.leases.expired(now, longest))",
                 "query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None))",
             ),
         ),
@@ -160,7 +164,7 @@ MUTANTS = (
         (
             Edit(
                 "src/foliot/engine/sql/runs.py",
-                "if (row.epoch, row.token) == (fence.epoch, fence.token):",
+                "if fenced(row, fence):",
                 "if row.id == fence.run_id:",
             ),
         ),
@@ -170,7 +174,7 @@ MUTANTS = (
         "unfenced lease renewal",
         (
             Edit(
-                _CLAIMS,
+                _LEASES,
                 "return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}",
                 "return {fence.run_id for fence in fences}",
             ),
@@ -290,11 +294,50 @@ MUTANTS = (
         f"{PARKED}test_when_its_holder_vanishes_it_is_parked_again_and_no_attempt_is_lost[sqlite-worker]",
     ),
     Mutant(
+        "batches: an article that was taken away is still ended by its old holder",
+        (Edit(_ARTICLE_ENDINGS, "if not fenced(row, ending.fence):", "if row.id is None:"),),
+        f"{_BATCHES}test_an_ending_that_lost_its_lease_ends_no_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: an executor can claim one",
+        (
+            Edit(
+                "src/foliot/engine/sql/batch_rows.py",
+                "    if BATCH_KINDS.isdisjoint(kinds):\n",
+                "    if kinds:\n",
+            ),
+        ),
+        f"{_BATCHES}test_an_executor_never_sees_a_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: the end of the last item does not end the run",
+        (
+            Edit(
+                "src/foliot/features/articles/sql/articles.py",
+                "settle(jobs, now)) if told.finished else told",
+                "settle({}, now)) if told.finished else told",
+            ),
+        ),
+        f"{_BATCHES}test_the_transaction_that_ends_the_last_article_ends_the_batch[sqlite]",
+    ),
+    Mutant(
+        "batches: one in a paused queue is opened",
+        (
+            Edit(
+                "src/foliot/features/articles/sql/batch_runs.py",
+                "or_(runs.c.state != RunState.QUEUED, ~paused),",
+                "or_(runs.c.state != RunState.QUEUED, paused, ~paused),",
+            ),
+            Edit("src/foliot/features/articles/sql/batch_runs.py", "        *queue_pauses.open_to(dialect),\n", ""),
+        ),
+        f"{_BATCHES}test_a_batch_in_a_paused_queue_is_not_opened_and_hides_no_other[sqlite]",
+    ),
+    Mutant(
         "parked: whoever looked too long ago may still write",
         (
             Edit(
                 "src/foliot/engine/sql/parked.py",
-                "if (row.epoch, row.token) != (parking.fence.epoch, parking.fence.token):",
+                "if not fenced(row, parking.fence):",
                 "if row.id is None:",
             ),
         ),
@@ -516,6 +559,23 @@ MUTANTS = (
             ),
         ),
         "tests/contract/test_store_prices.py::test_a_tenant_that_cleans_up_deletes_its_own_runs_alone[sqlite]",
+    ),
+    # --- use cases ------------------------------------------------------------------------------------------------
+    Mutant(
+        "use cases: nobody asks whether the caller may",
+        (Edit(_ENVELOPE, "    for verb, thing in needs:\n        demand(caller, verb, thing)\n", "    return\n"),),
+        "tests/unit/test_permissions.py::test_no_use_case_does_anything_for_a_caller_without_its_permission",
+    ),
+    Mutant(
+        "use cases: readers are woken before the commit",
+        (Edit(_ENVELOPE, "self._topics.update(dict.fromkeys(topics))", "self._feed.wake(*topics)"),),
+        "tests/contract/test_command_envelope.py::test_a_change_its_entry_and_its_wake_up_come_together[sqlite]",
+    ),
+    Mutant(
+        "use cases: the answer is not kept under its key",
+        (Edit(_ENVELOPE, "                await self._once.keep(self.tx, self.caller, answer)\n", ""),),
+        "tests/contract/test_command_envelope.py::"
+        "test_the_same_key_takes_effect_once_and_is_given_the_same_answer[sqlite]",
     ),
     # --- gRPC -----------------------------------------------------------------------------------------------------
     Mutant(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from foliot.config.settings import Settings
 from tests.acceptance.house import House
+from tests.scrapyd_server import ScrapydServer
 from tests.seeds.conftest import Start, curl, curl_status
 from tests.services import free_port
+from tests.site import Site, a_site
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -97,6 +101,59 @@ def test_a_job_tells_its_status_and_streams_its_log(up: House) -> None:
     assert status["status"] in {"pending", "running", "finished", "error"}
     assert "200 OK" in headers
     assert curl_status(up, "curl http://localhost:8000/jobs/run_none/status")[0] == 404
+
+
+def frames(text: str) -> list[tuple[str, Any]]:
+    """Name and data of each event of a stream."""
+    found = []
+    for block in text.replace("\r", "").split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line and not line.startswith(":"))
+        if "event" in lines:
+            found.append((lines["event"], json.loads(lines["data"])))
+    return found
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with a_site(pages=30) as made:
+        yield made
+
+
+@pytest.fixture
+def crawling(start: Start, scrapyd: ScrapydServer) -> House:
+    return start(SCRAPYD_URL=scrapyd.url, FOLIOT_TIME_SCALE="0.2")
+
+
+def test_the_log_of_a_crawl_is_streamed_line_by_line_and_ends_with_its_status(crawling: House, site: Site) -> None:
+    """Against a real Scrapyd: `event: log` with ts, level, msg, then `event: end` with status and spider_job_id."""
+    body = wanted(schedule_at=None, interval=None, start_urls=[site.url])
+    site.open.clear()
+    _, made = ask(crawling, body)
+    url = f"{crawling.environ['FOLIOT_URL']}{made['logs_url']}"
+    with subprocess.Popen(
+        ["curl", "-sSN", "-i", "--max-time", "120", url], stdout=subprocess.PIPE, text=True
+    ) as stream:
+        assert stream.stdout is not None
+        before = ""
+        while "event: log" not in before:
+            before += stream.stdout.readline()
+        running = curl(crawling, f"curl http://localhost:8000/jobs/{made['job_id']}/status")
+        site.open.set()
+        text = before + stream.stdout.read()
+    head, _, streamed = text.replace("\r", "").partition("\n\n")
+    *lines, last = frames(streamed)
+    status = curl(crawling, f"curl http://localhost:8000/jobs/{made['job_id']}/status")
+
+    assert "content-type: text/event-stream" in head.lower()
+    assert running["status"] == "running", "the first line came while the crawl went on"
+    assert {name for name, _ in lines} <= {"log", "status"}
+    logged = [data for name, data in lines if name == "log"]
+    assert all({"ts", "level", "msg"} <= set(data) for data in logged)
+    assert any("Spider opened" in data["msg"] for data in logged)
+    assert any("Spider closed (finished)" in data["msg"] for data in logged)
+    assert last[0] == "end"
+    assert (last[1]["status"], last[1]["spider_job_id"]) == ("finished", status["spider_job_id"])
+    assert status["status"] == "finished"
 
 
 @pytest.mark.parametrize("change", [{"spider": None}, {"start_urls": ["no url"]}, {"depth": "deep"}, {"surprise": 1}])

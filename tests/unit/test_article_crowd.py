@@ -47,7 +47,7 @@ async def test_few_are_not_worth_a_take_while_others_wait_to_be_read(
         fetches={str(at): Fetch(taken(at), 0) for at in range(under_way)},
     )
     began = asyncio.get_running_loop().time()
-    gatherer._took_at = began + 10  # far enough away for the slowest machine
+    gatherer._spacing._last = began + 10  # far enough away for the slowest machine
 
     took = await gatherer.run_once()
 

@@ -644,7 +644,8 @@ def test_a_state_may_be_called_status(run: Foliot, server: Script, arguments: li
 
     assert run(*arguments, flag, "x").code == 0
 
-    assert server.request()[1] == f"{path}?status=x&limit=50"
+    word = "status" if path == "/api/schedules" else "state"
+    assert server.request()[1] == f"{path}?{word}=x&limit=50"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from foliot.features.endpoints.model import Call, address, endpoints, is_test, tried
+from foliot.engine.model.run import is_test
+from foliot.features.endpoints.model import Call, endpoints, tried
+from foliot.features.webhooks.model import address
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]

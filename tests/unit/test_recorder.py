@@ -12,10 +12,11 @@ import pytest
 
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
+from foliot.engine.group_writer import GROUP
 from foliot.engine.model.run import Fence, RunState
 from foliot.engine.model.views import Ending, Finished
 from foliot.engine.ready_times import Alarm
-from foliot.engine.recorder import GROUP, Recorder
+from foliot.engine.recorder import Recorder
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 from foliot.wakeups.memory import MemoryFeed
 from tests.givens import NOON, SECOND, stopped
@@ -54,7 +55,7 @@ class Ledger:
 @pytest.fixture(autouse=True)
 def _statements(monkeypatch: pytest.MonkeyPatch) -> None:
     """The transaction of these tests answers the statements itself."""
-    monkeypatch.setattr("foliot.engine.group_writer.SqlClaims", lambda tx: tx)
+    monkeypatch.setattr("foliot.engine.recorder.SqlClaims", lambda tx: tx)
 
 
 def recorder(ledger: Ledger, feed: MemoryFeed | None = None, alarm: Alarm | None = None) -> Recorder:

@@ -17,7 +17,7 @@ from foliot.engine.model.run import Cancelled, Failed, Fence, HandedBack, Outcom
 from foliot.engine.model.views import Claimed, Wait
 from foliot.engine.ports import Target, target_of
 from foliot.engine.slots import STALL, Slots
-from foliot.features.endpoints.model import place
+from foliot.features.webhooks.model import place
 from tests.givens import NOON
 
 SILENT = frozenset({"target_timeout", "target_unreachable"})

@@ -15,6 +15,7 @@ from foliot.app import servers, transport
 from foliot.app.guard import Guard
 from foliot.app.servers import Entrance, entrance_of
 from foliot.app.tasks import Tasking, tasking
+from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
 from foliot.auth.lazy_keyring import LateKeyring, keyring_of
 from foliot.commands.limits import Limiter
@@ -37,7 +38,9 @@ from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
 from foliot.engine.sql.tenant_limits import Caps
 from foliot.features.articles.action import Articles
+from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.wiring import Copying, Reading, copying, reading
+from foliot.features.audit_log.actor import audit_chaining
 from foliot.features.bulk.actor import Hauler
 from foliot.features.bulk.usecases.item_actions import BulkHands
 from foliot.features.crawls.wiring import crawling
@@ -49,9 +52,9 @@ from foliot.features.pipelines.usecases.reconcile import Reconciler
 from foliot.features.pipelines.wiring import Piping, piping
 from foliot.features.presets.documents import all_presets
 from foliot.features.presets.usecases import Presets
-from foliot.features.schedules.usecases.declared import Declarer
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import Wallet
+from foliot.features.tasks.actor import Declarer
 from foliot.features.webhooks.action import Webhook
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
@@ -344,7 +347,8 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         role=role,
         broker=transport.broker(settings) if role is Role.SCHEDULER else None,
         intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
-        gathering=None if read is None else read.how,
+        extensions=[audit_chaining, *([] if read is None else [article_fetching(read.how)])],
+        upkeep=UPKEEP,
         about={"host": host, "pid": pid},
         told=told,
         slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),

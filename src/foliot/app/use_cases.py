@@ -112,7 +112,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
         [
             schedules,
             Instants(store=store, clock=clock),
-            Previews(store=store, clock=clock, default_zone=default_zone),
+            Previews(store=store, clock=clock, feed=feed, default_zone=default_zone),
             Fares(store=store),
             Rankings(store=store, clock=clock),
             Glimpses(store=store, clock=clock),
@@ -126,7 +126,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Bulks(
                 store=store, clock=clock, feed=feed, searching=searching, new_id=new_id, check_for=schedules.check_for
             ),
-            BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, backfills=backfills, limiter=limiter),
+            BulkHands(runs=runs, dead_letters=dead_letters, schedules=schedules, fill=backfills.fill, limiter=limiter),
             backfills,
             Skipping(store=store, clock=clock, feed=feed),
             Realign(store=store, clock=clock, feed=feed),
@@ -160,6 +160,7 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             ),
             Presets(
                 store=store,
+                clock=clock,
                 feed=feed,
                 tasks=catalogue,
                 declaring=Declaring(schedules=schedules),
@@ -168,16 +169,16 @@ def use_cases(  # noqa: PLR0913 -- as many as there are things to wire
             Pipelines(store=store, clock=clock, feed=feed, limiter=limiter, new_id=new_id),
             dead_letters,
             Mutes(store=store, clock=clock, feed=feed),
-            Keys(store=store, clock=clock, new_id=new_id, pepper=pepper, longer=keys_live_longer),
-            Tickets(store=store, clock=clock, pepper=pepper),
-            Sessions(store=store, clock=clock, pepper=pepper),
+            Keys(store=store, clock=clock, feed=feed, new_id=new_id, pepper=pepper, longer=keys_live_longer),
+            Tickets(store=store, clock=clock, feed=feed, pepper=pepper),
+            Sessions(store=store, clock=clock, feed=feed, pepper=pepper),
             Members(store=store, clock=clock),
             Demo(store=store, clock=clock, feed=feed, site=site),
-            Secrets(store=store, clock=clock, vault=vault, require_hosts=require_hosts),
-            Tenants(store=store, clock=clock, limiter=limiter, check_allow=check_allow),
+            Secrets(store=store, clock=clock, feed=feed, vault=vault, require_hosts=require_hosts),
+            Tenants(store=store, clock=clock, feed=feed, limiter=limiter, check_allow=check_allow),
             limiter,
             Trail(store=store),
-            Reverting(store=store, schedules=schedules),
+            Reverting(store=store, clock=clock, feed=feed, schedules=schedules),
             Queues(store=store, clock=clock, feed=feed),
             Endpoints(
                 store=store,

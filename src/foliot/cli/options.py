@@ -12,6 +12,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Utc = Annotated[bool, typer.Option("--utc", help="Show times in UTC instead of local time.")]
 # Runs have a state and schedules a status; the flag takes either word, so that nobody has to remember which.
 STATUS_FLAGS = ("--status", "--state")
+STATE_FLAGS = ("--state", "--status")
 Limit = Annotated[int, typer.Option(min=1, max=500, help="How many to show at most.")]
 Cursor = Annotated[str | None, typer.Option(help="Go on where the list before ended.")]
 Filter = Annotated[

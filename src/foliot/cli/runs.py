@@ -12,7 +12,7 @@ import typer
 
 from foliot.cli.access import asks
 from foliot.cli.client import asking, segment
-from foliot.cli.options import STATUS_FLAGS, Cursor, Filter, From, Json, Limit, RunId, To, Utc
+from foliot.cli.options import STATE_FLAGS, Cursor, Filter, From, Json, Limit, RunId, To, Utc
 from foliot.cli.printing import Exit, Failure, count, facts, listing, moment, note, print_json, printable, table
 
 
@@ -30,7 +30,7 @@ group = typer.Typer(help="Look at runs, follow their logs, cancel and retry them
 def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     *,
     status: Annotated[
-        str | None, typer.Option(*STATUS_FLAGS, help="Only this state, or several separated by commas.")
+        str | None, typer.Option(*STATE_FLAGS, help="Only this state, or several separated by commas.")
     ] = None,
     schedule: Annotated[str | None, typer.Option(help="Only runs of this schedule (its id).")] = None,
     kind: Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")] = None,
@@ -46,7 +46,7 @@ def list_(  # noqa: PLR0913 -- a command has as many arguments as flags
     foliot run list -q 'state:failed,dead_letter schedule:nightly* since:24h'
     """
     with asking() as client:
-        chosen = {"status": status, "schedule_id": schedule, "kind": kind, "queue": queue, "q": q}
+        chosen = {"state": status, "schedule_id": schedule, "kind": kind, "queue": queue, "q": q}
         show_runs(client.get("/api/runs", **chosen, limit=limit, cursor=cursor), as_json=as_json, utc=utc)
 
 

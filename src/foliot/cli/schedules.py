@@ -9,7 +9,7 @@ import typer
 
 from foliot.cli import drafting
 from foliot.cli.client import asking, segment
-from foliot.cli.options import STATUS_FLAGS, Cursor, Json, Limit, ScheduleId, Utc
+from foliot.cli.options import STATE_FLAGS, STATUS_FLAGS, Cursor, Json, Limit, ScheduleId, Utc
 from foliot.cli.printing import facts, listing, moment, print_json, printable, table
 from foliot.cli.runs import show_run, show_runs
 
@@ -251,7 +251,7 @@ def instants(  # noqa: PLR0913 -- a command has as many arguments as flags
 @group.command("runs")
 def runs_(
     schedule: ScheduleId,
-    status: Annotated[str | None, typer.Option(*STATUS_FLAGS, help="Only runs in this state.")] = None,
+    status: Annotated[str | None, typer.Option(*STATE_FLAGS, help="Only runs in this state.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
     as_json: Json = False,
@@ -259,7 +259,7 @@ def runs_(
 ) -> None:
     """List a schedule's runs, newest first."""
     with asking() as client:
-        found = client.get(f"/api/schedules/{segment(schedule)}/runs", status=status, limit=limit, cursor=cursor)
+        found = client.get(f"/api/schedules/{segment(schedule)}/runs", state=status, limit=limit, cursor=cursor)
         show_runs(found, as_json=as_json, utc=utc)
 
 

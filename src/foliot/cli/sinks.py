@@ -17,7 +17,7 @@ async def copying(settings: Settings) -> list[Finding]:
     if settings.mongo_uri is None:
         return []
     from foliot.core.errors import Invalid
-    from foliot.features.pipelines.mongo import MongoArticles, SinkAway
+    from foliot.features.articles.mongo import MongoArticles, SinkAway
 
     try:
         sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)

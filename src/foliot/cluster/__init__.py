@@ -1,1 +1,1 @@
-"""Who executes."""
+"""Transport to workers on other machines, and pools of processes that can be killed."""

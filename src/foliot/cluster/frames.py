@@ -1,4 +1,4 @@
-"""How a pool and its processes write to each other: JSON and, behind it, bytes as they are; their lengths first."""
+"""Framing between a pool and its processes: JSON followed by raw bytes, each with its length first."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any, BinaryIO
 import orjson
 
 LARGEST = 8 * 1024 * 1024
-"""Bytes of one message; no call and no result comes near."""
+"""Maximum bytes of a message; no call and no result comes near."""
 LARGEST_BODY = 32 * 1024 * 1024
-"""Bytes beside it."""
+"""Maximum raw bytes beside it."""
 BODY = "body"
-"""Where a message that came with bytes has them."""
+"""The key under which a message holds its raw bytes."""
 
 _LENGTHS = struct.Struct(">II")
 
 
 class Broken(Exception):
-    """The other side wrote something that is no message."""
+    """The other side sent something that is not a message."""
 
 
 def pack(message: dict[str, Any], body: bytes = b"") -> bytes:
@@ -38,7 +38,7 @@ def read(source: BinaryIO) -> dict[str, Any] | None:
 
 
 async def receive(source: asyncio.StreamReader) -> dict[str, Any] | None:
-    """The next message of an asynchronous one; None at its end."""
+    """The next message of an asynchronous stream; None at its end."""
     try:
         size, more = _sizes(await source.readexactly(_LENGTHS.size))
         text, body = await source.readexactly(size), await source.readexactly(more)

@@ -1,4 +1,4 @@
-"""What this process may use of the machine: the cores and the memory of its cgroup, or of the whole machine."""
+"""Cores and memory that this process may use: those of its cgroup, or of the whole machine."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ MEBIBYTE = 1024 * 1024
 GROUPS = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 UNBOUNDED = 1 << 60
-"""What version 1 writes when there is no limit is near the largest number."""
+"""Without a limit, cgroup v1 writes a value near the largest number."""
 OURS = 256 * MEBIBYTE
-"""Memory that the process itself keeps, beside its readers."""
+"""Memory reserved for the process itself, beside its readers."""
 LEAST, MOST = 192 * MEBIBYTE, 1024 * MEBIBYTE
-"""Of one reader: less would fail pages that are merely large, and none needs more."""
+"""Memory of one reader: less would fail pages that are merely large, and none needs more."""
 POOLS = 2
-"""Of readers in a process: one for articles, one for pipelines and tasks."""
+"""Pools of readers in a process: one for articles, one for pipelines and tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """How many processes of a pool read, and how much memory each of them may hold."""
+    """Number of processes of a pool, and the memory limit of each."""
 
     many: int
     memory: int
 
     @classmethod
     def of(cls, cores: int, memory: int) -> Readers:
-        """One for each core, as long as there is memory for all of them."""
+        """One for each core, as far as there is memory for all of them."""
         room = max(memory - OURS, 0)
         many = max(min(cores, room // (POOLS * LEAST)), 1)
         return cls(many, min(max(room // (POOLS * many), LEAST), MOST))
@@ -41,7 +41,7 @@ class Readers:
 
 
 def cores(groups: Path = GROUPS, own: Path = OWN) -> int:
-    """How many can be kept busy: those that we may run on, and no more than the cgroup's quota."""
+    """Usable cores: those of the CPU affinity, and no more than the cgroup's quota."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     for place in _places(groups, own, "cpu"):
         quota, period = _quota(place)
@@ -51,7 +51,7 @@ def cores(groups: Path = GROUPS, own: Path = OWN) -> int:
 
 
 def memory(groups: Path = GROUPS, own: Path = OWN) -> int:
-    """Bytes that this process and its children may hold together."""
+    """Bytes that this process and its children may use together."""
     most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for place in _places(groups, own, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
@@ -62,7 +62,7 @@ def memory(groups: Path = GROUPS, own: Path = OWN) -> int:
 
 
 def _places(groups: Path, own: Path, controller: str) -> Iterator[Path]:
-    """Directories of our cgroup and those above it, of either version; a container sees its own as the root."""
+    """Directories of our cgroup and its parents, of either version; a container sees its own as the root."""
     try:
         lines = own.read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The inside of a process that exists to read what strangers wrote."""
+"""The main function of a process that parses untrusted pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from foliot.cluster.pool_port import Attempt, Call
 
 COURTESY = 10
-"""How much nicer a reader is than who started it: pages can wait longer than whoever fires and answers."""
+"""Niceness of a reader relative to its parent: pages can wait longer than firing and answering."""
 
 _NOBODYS = Attempt(run_id="", tenant_id="", schedule_id=None, attempt=1, max_attempts=1, scheduled_for=None)
 
@@ -19,7 +19,7 @@ _read = 0
 
 
 class Silence:
-    """What is said while something is read is nobody's business."""
+    """Discards what libraries print while they parse."""
 
     def log(self, message: str, level: str) -> None: ...
 
@@ -30,7 +30,7 @@ SILENCE = Silence()
 
 
 def asked(module: str, function: str, parameters: Mapping[str, Any], body: bytes, weight: int = 1) -> Call:
-    """What a pool is given to have a function at the top of a module read these bytes."""
+    """The call of a module-level function on these bytes, for a pool."""
     return Call(
         module=__name__,
         function=read.__name__,
@@ -43,15 +43,15 @@ def asked(module: str, function: str, parameters: Mapping[str, Any], body: bytes
 
 
 def read(module: str, function: str, parameters: Mapping[str, Any], body: bytes = b"") -> Any:
-    """Call a function at the top of a module; a transform that is loaded has asked for it by itself.
+    """Call a module-level function; a transform that is loaded has asked for it by itself.
 
-    No bytes do not come over at all.
+    An empty body is not transferred at all.
     """
     global _read  # noqa: PLW0603 -- one for each process
     if _read == 0 and hasattr(os, "nice"):
         os.nice(COURTESY)
     elif _read == 1:
-        # Everything is loaded, and stays: looking through it for garbage would take as long as reading does.
+        # Everything is loaded and stays: garbage collection of it would take as long as reading a page.
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
     _read += 1

@@ -1,4 +1,4 @@
-"""Calls of functions in processes that can be killed."""
+"""The port for calling functions in processes that can be killed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from foliot.core.ports import Room, always_room
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What a task may know about the attempt that it is."""
+    """What a task may know about its attempt."""
 
     run_id: str
     tenant_id: str
@@ -24,22 +24,22 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A function to be run in another process: where it is found, and what it is given, as JSON."""
+    """A function to call in another process: where it is found, and its arguments as JSON."""
 
     module: str
     function: str
     task: str
-    """Its name; empty for a function of our own that is no task, and is simply called."""
+    """The task's name; empty for an internal function, which is simply called."""
     parameters: Mapping[str, Any]
     attempt: Attempt
     body: bytes = b""
-    """Bytes that a function of our own is given as `body`: as they are, for JSON could not hold them."""
+    """Bytes that an internal function receives as `body`: raw, because JSON could not hold them."""
     weight: int = 1
-    """As how many calls it counts: a process is replaced after so many."""
+    """Its weight: a process is replaced after so many calls."""
 
 
 class Tell(Protocol):
-    """What a function in another process says meanwhile."""
+    """Log lines and progress of a function in another process."""
 
     def log(self, message: str, level: str) -> None: ...
 
@@ -48,28 +48,28 @@ class Tell(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """How a function ended: with a result, or with an error; both plain JSON."""
+    """How a function ended: with a result or an error, both plain JSON."""
 
     result: Any = None
     partial: bool = False
     error: str | None = None
-    """What it raised, in a line."""
+    """The exception, in a line."""
     trace: str = ""
     retry_after: float | None = None
     permanent: bool = False
 
 
 class ProcessDied(Exception):
-    """The process in which a function ran is gone, and nobody here ended it."""
+    """The process of a function died, and was not ended by us."""
 
 
 class Pool(Protocol):
-    """Processes for what would keep this one busy."""
+    """A pool of processes for CPU-bound functions."""
 
     async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
-        """Run it. Cancelled (asyncio): the function is asked to stop, and its process killed if it does not.
+        """Run it. Cancelled (asyncio): the function is asked to stop, and its process is killed if it does not.
 
-        After each thing that it says `room` is waited for, and with us the process that goes on talking.
+        After each log line `room` is awaited, which holds back the process too (back-pressure).
 
         Raises `TimeoutError` when it has not ended in time, and `ProcessDied` when its process did.
         """

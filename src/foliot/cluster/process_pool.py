@@ -1,4 +1,4 @@
-"""Processes for work that would keep this one busy: started when first needed, recycled, killed when they must stop."""
+"""A pool of processes for CPU-bound work: started on demand, recycled, killed when they must stop."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from foliot.cluster.resource_limits import Bounds, environment, hide_from_childr
 from foliot.core.ports import Room, always_room
 
 START = timedelta(seconds=60)
-"""For a process to come up and load what it needs; that is not the time of whoever called it."""
+"""Timeout for a process to start and import what it needs; it does not count against the call."""
 GRACE = 2.0
-"""Seconds that a function has to leave by itself once it was asked to stop."""
+"""Seconds that a function has to end once it was asked to stop."""
 
 BREATH = 20
-"""Messages after which others go first."""
+"""Messages after which other tasks get the loop."""
 
 log = structlog.get_logger("foliot.cluster")
 
@@ -38,9 +38,9 @@ class Child:
     process: Process
     calls: int = 0
     worn: int = 0
-    """What its calls weighed."""
+    """The summed weight of its calls."""
     spoiled: bool = False
-    """It was asked to stop, and nobody knows yet whether it did."""
+    """It was asked to stop, and has not answered yet."""
 
     @classmethod
     async def start(cls, bounds: Bounds, told: Mapping[str, str]) -> Child:
@@ -68,7 +68,7 @@ class Child:
         return self.process.returncode is None
 
     async def kill(self) -> None:
-        """End it, now; returns when it is gone."""
+        """Kill it; returns when it is gone."""
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
@@ -79,16 +79,16 @@ class Child:
 
 @dataclass(slots=True, kw_only=True)
 class ProcessPool:
-    """At most `size` processes, each replaced after `most` calls. Nothing runs until the first call."""
+    """At most `size` processes, each replaced after `most` calls. None runs before the first call."""
 
     size: int
     most: int = 50
     grace: float = GRACE
     bounds: Bounds = field(default_factory=Bounds)
     environment: Mapping[str, str] = field(default_factory=environment)
-    """All that a process is told of ours: no secret of this process is in it."""
+    """The environment of a process: it holds no secret of this one."""
     warm_up: Call | None = None
-    """The first thing that a process does, so that no call pays for what it has to load."""
+    """The first call of each process, so that no other pays for its imports."""
     _slots: asyncio.Semaphore = field(init=False)
     _idle: list[Child] = field(init=False, default_factory=list)
     _all: set[Child] = field(init=False, default_factory=set)
@@ -102,14 +102,14 @@ class ProcessPool:
         return len(self._all)
 
     async def call(self, call: Call, tell: Tell, patience: timedelta, room: Room = always_room) -> Told:
-        """Run it in a process; the time it waits for one counts as its own."""
+        """Run it in a process; the wait for one counts against its timeout."""
         async with asyncio.timeout(patience.total_seconds()) as limit, self._child(limit) as child:
             child.worn += call.weight
             return await self._converse(child, call, tell, patience, room)
 
     async def _converse(self, child: Child, call: Call, tell: Tell, patience: timedelta, room: Room) -> Told:
         child.calls += 1
-        # Never cancelled itself, so that no message is read by halves.
+        # Never cancelled itself, so that no message is read halfway.
         hearing = asyncio.create_task(_hear(child, tell, child.calls, room))
         asked = {"call": _asked(call), "number": child.calls, "seconds": patience.total_seconds()}
         try:
@@ -123,10 +123,10 @@ class ProcessPool:
             raise ProcessDied(_death(child, str(error))) from None
 
     async def _stop(self, child: Child, hearing: asyncio.Task[Told]) -> None:
-        """Ask it to leave, wait a moment, and kill it: nothing it began may go on behind the run's back."""
+        """Ask it to stop, wait a moment, and kill it: nothing may continue after the run has ended."""
         child.spoiled = True
         with contextlib.suppress(TimeoutError):
-            # One that reads nothing any more does not take the request either.
+            # A process that no longer reads does not receive the request either.
             async with asyncio.timeout(self.grace):
                 with contextlib.suppress(ConnectionError):
                     await child.send({"stop": True})
@@ -161,7 +161,7 @@ class ProcessPool:
         return child
 
     async def _warmed(self, child: Child, call: Call, limit: asyncio.Timeout) -> None:
-        """Let it load what it needs; whoever waits for it has all of its time left afterwards."""
+        """Let it import what it needs; the caller keeps its whole timeout for afterwards."""
         at, begun = limit.when(), asyncio.get_running_loop().time()
         limit.reschedule(begun + START.total_seconds())
         try:
@@ -181,7 +181,7 @@ class ProcessPool:
         await child.kill()
 
     async def close(self) -> None:
-        """Kill whatever is left; calls under way are cancelled by whoever made them."""
+        """Kill all processes; calls in progress are cancelled by their callers."""
         self._closed = True
         for child in list(self._all):
             await child.kill()
@@ -190,7 +190,7 @@ class ProcessPool:
 
 
 class Unheard:
-    """Hears what nobody wants to know."""
+    """Discards log lines and progress."""
 
     def log(self, message: str, level: str) -> None: ...
 
@@ -198,18 +198,18 @@ class Unheard:
 
 
 def _asked(call: Call) -> dict[str, Any]:
-    """A call as JSON; what a function of our own does not hear about is left out."""
+    """A call as JSON, without the fields that an internal function does not need."""
     asked = {"module": call.module, "function": call.function, "task": call.task, "parameters": call.parameters}
     return asked | {"attempt": asdict(call.attempt)} if call.task else asked
 
 
 async def _hear(child: Child, tell: Tell, number: int, room: Room) -> Told:
-    """What the process says until the function has ended; a thread that an earlier call left behind is not heard."""
+    """The messages until the function has ended; those of a thread that an earlier call left behind are skipped."""
     heard = 0
     while (message := await child.receive()) is not None:
         heard += 1
         if heard % BREATH == 0:
-            # What has arrived already is read without waiting for anything.
+            # Messages that have arrived already are read without waiting.
             await asyncio.sleep(0)
         if message.get("number") != number:
             continue

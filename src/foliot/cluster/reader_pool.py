@@ -1,4 +1,4 @@
-"""A process pool for strangers' bytes: its children have no environment, start nothing, and hold only so much."""
+"""A process pool for untrusted bytes: its children have no environment, start no process, and have bounded memory."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from foliot.cluster.process_pool import ProcessPool
 from foliot.cluster.resource_limits import Bounds
 
 READS_EACH = 2000
-"""After so many pages a reader is replaced."""
+"""Pages after which a reader is replaced."""
 GRACE = 0.1
-"""Seconds; a page that cannot be read is not read any better for waiting."""
+"""Timeout in seconds; a page that takes longer will not be read by waiting."""
 FILES = 64
 SAMPLE = b"<html><body><article><p>It was a bright cold day in April, and the clocks were striking.</p></article>"
-"""What a new reader reads first, and so has loaded what reading takes."""
+"""The first page of a new reader, so that its imports are done."""
 
 
 def reader_pool(room: Readers) -> ProcessPool:

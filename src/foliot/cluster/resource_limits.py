@@ -1,4 +1,4 @@
-"""Resource limits and the environment of a child process: what it may use, and what it is told."""
+"""Resource limits and environment of child processes."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 PYTHON = ("PYTHONHOME", "PYTHONPATH", "LD_LIBRARY_PATH")
-"""Variables without which an interpreter may not find itself."""
+"""Variables without which an interpreter may not start."""
 PLACE = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
-"""Variables that say where and in which language a program runs."""
+"""Variables of locale and directories."""
 
 _DUMPABLE, _NO_NEW_PRIVS = 4, 38
 """Options of prctl(2)."""
 
 
 def environment(names: Iterable[str] = ()) -> dict[str, str]:
-    """What a child is told of our environment: what its interpreter needs, and these variables."""
+    """The environment of a child: what its interpreter needs, and these variables."""
     return {name: os.environ[name] for name in (*PYTHON, *names) if name in os.environ}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How much one child may use; None: as much as we may."""
+    """Limits of one child; None: unlimited."""
 
     memory: int | None = None
-    """Bytes of its own, beside files that it maps."""
+    """Bytes of its own, beside mapped files."""
     files: int | None = None
     processes: int | None = None
-    """Of this user, all that run counted: 0 lets a child start no other."""
+    """Processes of this user, all running ones counted: 0 lets a child start no other."""
     cores: int = 1
-    """How many it may keep busy: its processor time is bounded by the time limit of a call, times this."""
+    """Cores that it may use: its CPU time is limited to the timeout of a call, times this."""
 
     def as_dict(self) -> dict[str, int | None]:
         return asdict(self)
 
 
 def confine(given: Mapping[str, Any]) -> Bounds:
-    """Put this process under its bounds, for good; no program that it starts gets more rights than it has."""
+    """Apply the limits to this process, permanently; programs that it starts gain no privileges."""
     bounds = Bounds(**given)
     _give_up_privileges()
     try:
@@ -59,7 +59,7 @@ def confine(given: Mapping[str, Any]) -> Bounds:
 
 
 def bound_processor(seconds: float, cores: int) -> None:
-    """The next call may compute so long; the system ends a process that goes on, whatever its parent does."""
+    """CPU time of the next call; the kernel ends a process that exceeds it, whatever its parent does."""
     try:
         import resource
     except ImportError:
@@ -67,7 +67,7 @@ def bound_processor(seconds: float, cores: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     most = math.ceil(used.ru_utime + used.ru_stime + seconds * cores) + 1
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    # Only the soft one: the next call needs more.
+    # Only the soft limit: the next call needs more.
     resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
@@ -80,17 +80,17 @@ def _limit(what: int, most: int) -> None:
 
 
 def hide_from_children() -> None:
-    """Our memory and environment, which hold secrets, are not shown in /proc to other processes of the same user."""
+    """Hide our memory and environment, which hold secrets, from other processes of the same user in /proc."""
     _control(_DUMPABLE, 0)
 
 
 def _give_up_privileges() -> None:
-    """Setuid programs are started as anybody's."""
+    """Setuid programs start without privileges (no_new_privs)."""
     _control(_NO_NEW_PRIVS, 1)
 
 
 def _control(option: int, value: int) -> None:
-    """prctl(2), where there is such a thing."""
+    """prctl(2), where it exists."""
     import ctypes
 
     with suppress(OSError, AttributeError):

@@ -12,6 +12,7 @@ from sqlalchemy import BigInteger, Text, cast, func, select, text, type_coerce
 from foliot.commands.audit_entry import GENESIS, Head, Link, TrailEntry, seal
 from foliot.commands.audit_tables import trail, trail_heads
 from foliot.db.columns import moment_out
+from foliot.db.dialects import Batch
 from foliot.db.transaction import Statements
 from foliot.engine.model.views import Page
 
@@ -172,3 +173,8 @@ def _text(value: Any) -> str | None:
     if isinstance(value, datetime):
         return str(moment_out("sqlite", value if value.tzinfo is not None else value.replace(tzinfo=UTC)))
     return None if value is None else str(value)
+
+
+def audit_rows(entries: Sequence[TrailEntry]) -> Batch | None:
+    """Entries as rows that another statement writes with its own."""
+    return (trail, entry_columns(entries)) if entries else None

@@ -1,4 +1,4 @@
-"""Those who ask at the same time are written down together: one transaction, one commit, an answer for each."""
+"""Collects concurrent requests of a tenant into one transaction; each caller gets its own answer."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Q = TypeVar("Q")
 A = TypeVar("A")
 
 MOST = 100
-"""In one group; who comes after that goes with the next."""
+"""Requests of one group; later ones go into the next."""
 SMALL = 8 * 1024
-"""Bytes of a document; whoever brings a larger one goes alone, and makes nobody else wait for it."""
+"""Bytes of a document; a request with a larger one is written alone, so that no other waits for it."""
 PATIENCE = 1.0
-"""Seconds: a database that takes longer to be away is away for all who wait, not for one group after the other."""
+"""Seconds: a database that takes longer to fail has failed for every waiting request, not for this group alone."""
 
 Write = Callable[[str, Sequence[Q]], Awaitable[Sequence[A | Exception | None]]]
 """Writes what one tenant asks for, and answers each once it is committed: with what it made, with the error that is
@@ -29,10 +29,10 @@ this one's own, or with None for one that has to be asked alone."""
 
 @dataclass(slots=True)
 class Together(Generic[Q, A]):
-    """While one group of a tenant is being written, the next one gathers: nobody waits for company that does not come.
+    """Group commit: while one group of a tenant is written, the next one accumulates; there is no timer.
 
-    A group that fails as a whole fails because of one of them, and nobody can tell which: each is asked alone then.
-    Only when the database is away do all of them hear it.
+    A group that fails as a whole fails because of one request, and it cannot be told which: each is run alone then.
+    Only when the database is away do all of them fail.
     """
 
     most: int = MOST
@@ -46,7 +46,7 @@ class Together(Generic[Q, A]):
         line = self._lines.get(tenant_id)
         if line is None:
             line = self._lines[tenant_id] = deque()
-            # A task of its own, which no client that goes away can cancel; whoever comes before it begins comes along.
+            # A task of its own, which no client can cancel; requests that arrive before it starts join.
             serving = asyncio.create_task(self._serve(tenant_id, line, write), name="together")
             self._serving.add(serving)
             serving.add_done_callback(self._serving.discard)
@@ -57,14 +57,14 @@ class Together(Generic[Q, A]):
         group: list[tuple[Q, asyncio.Future[A | None]]] = []
         try:
             while line:
-                # Whoever has gone away before anything was done for them wants nothing any more.
+                # Clients that disconnected before their request began are left out.
                 group = [line.popleft() for _ in range(min(self.most, len(line)))]
                 group = [one for one in group if not one[1].done()]
                 if group:
                     await self._write(tenant_id, group, line, write)
         finally:
             del self._lines[tenant_id]
-            # Of those whose answer nobody will give any more, for this task was stopped.
+            # This task was stopped: these get no answer any more.
             for _, done in (*group, *line):
                 done.cancel()
 

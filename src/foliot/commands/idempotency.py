@@ -31,20 +31,20 @@ def _no_headers(_: Any) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """A request that may come twice. Without a key it is simply new each time."""
+    """The idempotency key of a request, and how its answer is kept. Without a key every request is new."""
 
     key: str | None = None
     fingerprint: str = ""
     status: int = 200
     render: Callable[[Any], str] = str
-    """How the door writes the answer down, so that it can be given again word for word."""
+    """How the interface encodes the answer, so that a repeated request gets the same bytes."""
     headers: Callable[[Any], Mapping[str, str]] = _no_headers
-    """The same for what stands above the answer."""
+    """The same for the headers of the answer."""
     secret: bool = False
-    """The answer holds a secret: it is shown once, and kept nowhere."""
+    """The answer holds a secret: it is shown once, and not stored."""
 
     async def begin(self, tx: Transaction, caller: Caller, now: datetime) -> None:
-        """Reserve the key; `AnsweredBefore`, `KeyReused` or `Conflict` when somebody had it."""
+        """Reserve the key; `AnsweredBefore`, `KeyReused` or `Conflict` when it was used before."""
         if self.key is None:
             return
         earlier = await SqlRequests(tx).begin(caller.tenant_id, self.key, self.fingerprint, now)
@@ -60,7 +60,7 @@ class Once:
         raise AnsweredBefore(earlier.status, earlier.body, earlier.headers)
 
     async def keep(self, tx: Transaction, caller: Caller, result: object) -> None:
-        """Remember the answer. Errors roll the key back with everything else, so only successes are kept."""
+        """Store the answer. Errors roll the key back with everything else, so only successes are kept."""
         if self.key is None:
             return
         body, headers = (None, None) if self.secret else (self.render(result), self.headers(result))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from foliot.commands.idempotency_tables import requests
 from foliot.db.transaction import Statements
@@ -42,3 +43,13 @@ class SqlRequests(Statements):
         where = (requests.c.tenant_id == tenant_id, requests.c.request_key == key)
         kept = {"status": status, "body": body, "headers": dict(headers) if headers else None}
         await self.conn.execute(update(requests).where(*where).values(**kept))
+
+    async def prune(self, before: datetime, limit: int) -> int:
+        """Delete keys that were used before this moment; answers how many it found."""
+        query = select(requests.c.tenant_id, requests.c.request_key).where(requests.c.created_at < before).limit(limit)
+        old = (await self.conn.execute(query)).all()
+        for tenant_id, group in groupby(sorted(old), key=lambda row: row.tenant_id):
+            keys = [row.request_key for row in group]
+            where = (requests.c.tenant_id == tenant_id, self.dialect.among(requests.c.request_key, keys))
+            await self.conn.execute(delete(requests).where(*where, requests.c.created_at < before))
+        return len(old)

@@ -1,4 +1,4 @@
-"""Asks once more when the database undid a transaction to let another one through."""
+"""Runs a transaction again after a deadlock, a serialization failure or a lock timeout."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 TRIES = 20
 PATIENCE = 10.0
-"""Seconds after which whoever still stands in the way has the last word."""
+"""Seconds after which a conflict is raised instead of retried."""
 
 
 def again(ask: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
-    """The same request anew: nothing of the first had happened. Whoever stood in the way is through by then."""
+    """Call it again after `Contended`: the first try was rolled back, and the other transaction has ended by then."""
 
     @wraps(ask)
     async def asked(*args: P.args, **kwargs: P.kwargs) -> T:

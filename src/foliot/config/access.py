@@ -109,7 +109,7 @@ class Access:
     metrics_token: Secret | None = field(
         default=None,
         metadata=about(
-            "Opens `/metrics`, and nothing else, to whoever shows it as a bearer token: at least 16 characters. "
+            "A bearer token that gives access to `/metrics` and nothing else: at least 16 characters. "
             "Default: only the role `system`.",
             "FOLIOT_METRICS_TOKEN",
             read=strong(16, "characters"),

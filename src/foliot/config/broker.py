@@ -53,8 +53,8 @@ class Carrying:
         default=None,
         metadata=about(
             "The broker through which `foliot scheduler` hands runs to `foliot worker`: `amqp://…` (RabbitMQ) or "
-            "`redis://…`; `amqps://…` and `rediss://…` for TLS. Default: none; whoever has slots takes its runs from "
-            "the database. `foliot up` never uses one.",
+            "`redis://…`; `amqps://…` and `rediss://…` for TLS. Default: none; a process with free slots takes runs "
+            "from the database. `foliot up` never uses one.",
             "FOLIOT_BROKER_URL",
             "CELERY_BROKER_URL",
             "RABBITMQ_URL",
@@ -65,7 +65,7 @@ class Carrying:
     max_runs: int | None = field(
         default=None,
         metadata=about(
-            "After so many runs, `foliot worker` takes no more, finishes what it has, and begins anew under the same "
+            "After so many runs, `foliot worker` takes no more, finishes what it has, and restarts under the same "
             "process id. Default: never.",
             "FOLIOT_MAX_RUNS",
             read=reading.whole(1, 1_000_000_000),

@@ -65,8 +65,8 @@ class Discord:
     discord_token: Secret | None = field(
         default=None,
         metadata=about(
-            "The bot's token: opens the Discord door in `foliot up` and `foliot discord`, and is what `DiscordSink` "
-            "sends with. Default: no such door.",
+            "The bot's token: starts the Discord bot in `foliot up` and `foliot discord`, and is what `DiscordSink` "
+            "sends with. Default: no bot.",
             "FOLIOT_DISCORD_TOKEN",
             "DISCORD_TOKEN",
             read=token,
@@ -78,7 +78,7 @@ class Discord:
         metadata=about(
             "Which roles of the Discord server may do what: pairs such as `123456789012345678=operator`, separated by "
             "commas; `viewer` looks, `operator` and `admin` also run, schedule and remove; `user:<id>=…` names one "
-            "member. Of several the most counts. Default: nobody may do anything.",
+            "member. Of several roles the highest counts. Default: no member may do anything.",
             "FOLIOT_DISCORD_ROLES",
             read=roles,
         ),

@@ -36,7 +36,7 @@ class Rpc:
     grpc_host: str | None = field(
         default=None,
         metadata=about(
-            "Address the gRPC door listens on; in local mode a loopback address. Default: that of `FOLIOT_HOST`.",
+            "Address the gRPC server listens on; in local mode a loopback address. Default: that of `FOLIOT_HOST`.",
             "FOLIOT_GRPC_HOST",
             read=reading.address,
         ),
@@ -44,7 +44,7 @@ class Rpc:
     grpc_port: int | str | None = field(
         default=None,
         metadata=about(
-            f"Port the gRPC door listens on; 0 takes any free one and prints it, `{OFF}` opens no such door. "
+            f"Port the gRPC server listens on; 0 takes any free one and prints it, `{OFF}` starts no gRPC server. "
             f"Default: {USUAL_PORT}; `foliot up` goes without when another program has taken that.",
             "FOLIOT_GRPC_PORT",
             "GRPC_PORT",
@@ -54,7 +54,7 @@ class Rpc:
     grpc_reflection: bool | None = field(
         default=None,
         metadata=about(
-            "Whether the gRPC door tells anybody which methods it has: 1 or 0. Default: 1 in local mode, else 0.",
+            "Whether the gRPC server answers reflection, without a token: 1 or 0. Default: 1 in local mode, else 0.",
             "FOLIOT_GRPC_REFLECTION",
             read=reading.switch,
         ),
@@ -62,7 +62,7 @@ class Rpc:
     grpc_tls_cert: Path | None = field(
         default=None,
         metadata=about(
-            "File with the certificate (PEM, with its chain) that the gRPC door shows; with `FOLIOT_GRPC_TLS_KEY`. "
+            "File with the certificate (PEM, with its chain) of the gRPC server; with `FOLIOT_GRPC_TLS_KEY`. "
             "Default: no TLS.",
             "FOLIOT_GRPC_TLS_CERT",
             read=reading.file,

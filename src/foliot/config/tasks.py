@@ -43,8 +43,8 @@ class Tasking:
         default=(),
         metadata=about(
             "Python modules with tasks (`@task`), separated by commas; the directory in which Foliot is started is "
-            "searched too. Set it for every process: doors check parameters by it. Default: only the built-in tasks, "
-            "and those of installed packages (entry points of the group `foliot.tasks`).",
+            "searched too. Set it for every process: servers check parameters with it. Default: only the built-in "
+            "tasks, and those of installed packages (entry points of the group `foliot.tasks`).",
             "FOLIOT_TASKS",
             read=modules,
         ),

@@ -23,7 +23,7 @@ class Transforming:
         default=(),
         metadata=about(
             "Python modules with transforms (`foliot.Transform`), separated by commas; the directory in which Foliot "
-            "is started is searched too. Set it for every process: doors check pipelines by it. Default: only the "
+            "is started is searched too. Set it for every process: servers check pipelines with it. Default: only the "
             "built-in transforms, and those of installed packages (entry points of the group `foliot.transforms`).",
             "FOLIOT_TRANSFORMS",
             read=modules,

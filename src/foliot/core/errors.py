@@ -174,7 +174,7 @@ class Contended(Unavailable):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the store refuses a process, from when to when by the monotonic clock."""
+    """What the database refuses a process, from when to when by the monotonic clock."""
 
     cause: Cause
     error: str

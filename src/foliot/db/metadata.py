@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
-    Column,
-    MetaData,
-    text,
-)
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Column, MetaData, Table, delete, text
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import key
 
@@ -32,3 +32,15 @@ def where_set(column: str) -> dict[str, object]:
     """A partial index where the database supports them."""
     condition = text(f"{column} IS NOT NULL")
     return {"postgresql_where": condition, "sqlite_where": condition}
+
+
+FORGET_RUNS = "forget_runs"
+"""Key of `Table.info`: the function that deletes a table's rows of runs that are pruned."""
+
+
+async def _delete_by_run(conn: AsyncConnection, dialect: Any, table: Table, runs: Sequence[Any]) -> None:
+    await conn.execute(delete(table).where(dialect.among(table.c.run_id, [run.id for run in runs])))
+
+
+WITH_RUN = {FORGET_RUNS: _delete_by_run}
+"""`info` of a table whose rows go with the run in `run_id`."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -24,8 +23,6 @@ class Transaction:
     """Whether the caller's clock decides instead of the database's, for tests that stop time."""
     sealer: Sealer | None = None
     """Encrypts credentials; without one they are stored as given."""
-    audit_time: datetime | None = None
-    """Overrides the time of audit entries: the demo writes a past, and its entries say when it was written."""
     caches: dict[type[Any], Any] = field(default_factory=dict, repr=False)
     """What modules keep in memory for this database, one of each type; shared by all of a process's transactions."""
 

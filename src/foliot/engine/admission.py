@@ -12,10 +12,10 @@ from datetime import datetime, timedelta
 
 from foliot.core.document import rfc3339
 from foliot.engine.model.breaker import Breaker, BreakerState
+from foliot.engine.model.run import is_test
 from foliot.engine.model.views import Claimed, Wait
 from foliot.engine.ports import Target
 from foliot.engine.slots import Slots
-from foliot.features.endpoints.model import is_test
 
 QUICK = 0.25
 """Seconds: to a target whose oldest attempt has waited shorter, others follow so soon that they need not be put off."""

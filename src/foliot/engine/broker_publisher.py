@@ -18,6 +18,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker import Broker, Offer, Window
 from foliot.engine.model.node import SEEN, Wish
+from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.offers import SqlOffers
 from foliot.engine.sql.retention import SqlUpkeep
@@ -114,30 +115,28 @@ class Publisher:
     _takers: Takers = field(default_factory=Takers)
     _seen_at: float = -math.inf
     _touched_at: float = -math.inf
-    _looked_at: float = -math.inf
-    _gap: float = 0.0
-    """How far apart two looks are at least, whoever wakes us."""
+    _spacing: Spacing = field(default_factory=Spacing)
+    """How far apart two looks are at least, whatever wakes us."""
     _patience: float = SHORTEST
 
     async def run_once(self) -> Published:
         loop = asyncio.get_running_loop()
-        early = self._looked_at + self._gap - loop.time()
-        if early > SHORTEST / 10:
+        if early := self._spacing.early():
             return Published(0, 0, early)
         now = self.clock.now()
         await self._look_at_workers(loop.time())
         await self._reach(loop.time())
         async with self.store.begin() as tx:
             found = await SqlOffers(tx).offer(now, now - UNCLAIMED * self.scale, self._takers.window, self.batch)
-        self._looked_at = loop.time()
+        self._spacing.mark()
         if not found.runs:
-            self._gap = self.gather
+            self._spacing.gap = self.gather
             return Published(0, 0, self._rest(now, full=found.full))
-        self._gap = BACKLOG if found.full else self.gather
+        self._spacing.gap = BACKLOG if found.full else self.gather
         parcels = self._packed(found.runs, now)
         await self._send(parcels)
         self._patience = SHORTEST
-        return Published(len(found.runs), len(parcels), max(self._gap, SHORTEST))
+        return Published(len(found.runs), len(parcels), max(self._spacing.gap, SHORTEST))
 
     def _rest(self, now: datetime, *, full: bool) -> float:
         """Whoever claims what the broker holds does not tell us: a full window is looked at again soon."""

@@ -14,9 +14,8 @@ from foliot.engine.meter import Meter
 from foliot.engine.model.event import Line
 from foliot.engine.model.outcome import Tried, given_up, judge
 from foliot.engine.model.retry import RetryPolicy
-from foliot.engine.model.run import Ended, Lost, RunState
+from foliot.engine.model.run import Ended, Lost, RunState, is_test
 from foliot.engine.model.views import Claimed, Ending
-from foliot.features.endpoints.model import is_test
 
 log = structlog.get_logger("foliot.engine")
 

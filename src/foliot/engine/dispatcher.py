@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
+from foliot.engine.pace import Spacing
 from foliot.engine.ports import Workers
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.claims import SqlClaims
@@ -15,9 +16,6 @@ from foliot.wakeups.feed import RUNS_TOPIC, SLOTS_TOPIC
 
 CROWDED = 0.01
 """How long to rest when others took everything we saw."""
-
-SHORTEST = 0.001
-"""Timers are no finer than this: what is nearer is now."""
 
 SOON = 0.05
 """How long to rest when most of the slots are still free."""
@@ -61,12 +59,11 @@ class Dispatcher:
     _deep_at: float = -1.0
     """When to look behind them again."""
     _few: int = 1
-    _few_at: float = -1.0
-    """When a look last found few."""
+    _spacing: Spacing = field(default_factory=Spacing)
+    """Since a look last found few."""
 
     async def run_once(self) -> Dispatched:
-        early = self._few_at + self.gather - asyncio.get_running_loop().time()
-        if early > SHORTEST:
+        if early := self._spacing.early(self.gather):
             return Dispatched(0, 0, early)
         free = self.workers.free()
         if free <= 0:
@@ -81,7 +78,7 @@ class Dispatcher:
         if ready:
             rest = self._look_again(len(ready), taken, limit)
             rest = self._look_behind(taken, rest, deep=deep)
-            self._few_at = asyncio.get_running_loop().time() if rest else -1.0
+            (self._spacing.mark if rest else self._spacing.clear)()
             return Dispatched(len(ready), taken, rest)
         return Dispatched(0, 0, self.alarm.rest(now, self.longest_rest))
 

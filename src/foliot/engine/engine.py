@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -19,6 +19,7 @@ from foliot.engine.broker_receiver import Follower, Receiver
 from foliot.engine.clock_sync import SettableClock, Timekeeper
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
+from foliot.engine.extension import EngineContext, EngineExtension, Extend, Upkeep
 from foliot.engine.janitor import Janitor
 from foliot.engine.lease_renewer import Keeper
 from foliot.engine.log_writer import Logbook
@@ -37,19 +38,16 @@ from foliot.engine.slots import Slots
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.ticker import Ticker
 from foliot.engine.watchdog import LOOK, Lookout, Watchdog, holders
-from foliot.features.articles.actor.batches import BatchOpener
-from foliot.features.articles.actor.fetcher import Gatherer, Gathering
-from foliot.features.articles.actor.recorder import Filer
-from foliot.features.audit_log.actor import Chainer
 from foliot.wakeups.feed import Feed
 
 DISPATCH_BATCH = 500
 CANCEL_PERIOD = 2.0
 HERALD_PERIOD = 5.0
-CHAIN_PERIOD = 1.0
 TAKING = ("dispatcher", "follower")
 """Actors that bring runs to the executor of this process."""
 FOLLOW_PERIOD = 2.0
+
+X = TypeVar("X", bound=EngineExtension)
 
 log = structlog.get_logger("foliot.engine")
 
@@ -80,8 +78,10 @@ class Engine:
     """What else the reports of this process say."""
     told: Callable[[], Mapping[str, Any]] = dict
     """And what of it changes."""
-    gathering: Gathering | None = None
-    """How articles are fetched here; None: not at all."""
+    extensions: Sequence[Extend] = ()
+    """What features add to it."""
+    upkeep: Sequence[Upkeep] = ()
+    """What else the janitor deletes when it is old."""
     slots: Slots = field(default_factory=Slots)
     """How those of this process are shared out."""
     refusal: Callable[[], Refusal | None] = lambda: None
@@ -98,8 +98,7 @@ class Engine:
     _recorder: Recorder = field(init=False)
     _publisher: Publisher | None = field(init=False, default=None)
     _receiver: Receiver | None = field(init=False, default=None)
-    _gatherer: Gatherer | None = field(init=False, default=None)
-    _filer: Filer | None = field(init=False, default=None)
+    _extended: list[EngineExtension] = field(init=False, default_factory=list)
     _watchers: list[Watcher] = field(init=False, default_factory=list)
     _sources: list[Actor] = field(init=False, default_factory=list)
     """Those who bring new work."""
@@ -133,7 +132,9 @@ class Engine:
         )
         self.workers = self.workers_of(self.executor)
         self._watchers = self._watching()
-        self._sources = [*self._firing(), *self._watchers, *self._gathering()]
+        self._extended = self._extend()
+        self._sources = [*self._firing(), *self._watchers]
+        self._sources += [actor for each in self._extended for actor in each.sources()]
         self._lookout = Lookout(
             clock=self.clock,
             store=self.store,
@@ -154,17 +155,17 @@ class Engine:
     async def stop(self, grace: float) -> None:
         """Take nothing new, let what runs finish or hand it back, and write every ending down."""
         await self.take_nothing()
-        gathering = asyncio.gather(*([self._gatherer.drain(grace)] if self._gatherer is not None else []))
-        handed_back = await self.executor.drain(grace)
-        handed_back += sum(await gathering)
-        if self._filer is not None:
-            await self.loop.stop([self._filer.name])
-            await self._filer.flush()
+        handed_back = sum(
+            await asyncio.gather(self.executor.drain(grace), *(each.drain(grace) for each in self._extended))
+        )
+        for each in self._extended:
+            await self.loop.stop([actor.name for actor in each.finishers()])
+            await each.flush()
         await self.loop.stop()
         if self.broker is not None:
             await self.broker.close()
-        if self.role is not Role.WORKER:
-            await Chainer(store=self.store, period=CHAIN_PERIOD).chain_all()
+        for each in self._extended:
+            await each.close()
         await self._leave()
         log.info("the engine has stopped", action="engine_stopped", node=self.node_id, handed_back=handed_back)
 
@@ -185,8 +186,8 @@ class Engine:
         if self.intake is not None:
             await self.intake.close()
         await self.loop.stop(TAKING)
-        if self._gatherer is not None:
-            await self._gatherer.drain(None)
+        for each in self._extended:
+            await each.drain(None)
         while tasks := [flight.task for flight in self.executor.flights.values() if flight.task is not None]:
             await asyncio.wait(tasks)
 
@@ -238,8 +239,8 @@ class Engine:
                 retention=pace.retention,
                 lease=timedelta(seconds=pace.lease * pace.scale),
                 steady_for=self.timekeeper.steady_for,
+                upkeep=self.upkeep,
             ),
-            Chainer(store=self.store, period=CHAIN_PERIOD * pace.scale),
         ]
 
     def _fetching(self) -> list[Actor]:
@@ -296,43 +297,22 @@ class Engine:
             if is_watched(action) and self._executes
         ]
 
-    def _gathering(self) -> list[Actor]:
-        """Those who fetch articles, wherever runs are executed."""
-        if self.gathering is None or not self._executes:
-            return []
-        pace = self.pace
-        self._gatherer = Gatherer(
+    def _extend(self) -> list[EngineExtension]:
+        context = EngineContext(
+            node_id=self.node_id,
+            role=self.role,
+            executes=self._executes,
             clock=self.clock,
             store=self.store,
             feed=self.feed,
-            how=self.gathering,
-            worker=self.node_id,
-            lease=timedelta(seconds=pace.lease * pace.scale),
-            longest_rest=pace.tick,
-            queues=self.queues,
-            places=Slots(failures=self.slots.failures, wait=self.slots.wait),
-        )
-        self._filer = Filer(
-            clock=self.clock,
-            store=self.store,
-            feed=self.feed,
-            gatherer=self._gatherer,
-            heartbeat=pace.heartbeat * pace.scale,
-            sweep=pace.sweep * pace.scale,
             meter=self.meter,
+            pace=self.pace,
+            slots=self.slots,
+            queues=self.queues,
             monitor=None if self.intake is None else self.intake.monitor,
             steady_for=self.timekeeper.steady_for,
         )
-        opener = BatchOpener(
-            clock=self.clock,
-            store=self.store,
-            feed=self.feed,
-            meter=self.meter,
-            longest_rest=pace.tick,
-            queues=self.queues,
-            monitor=self._filer.monitor,
-        )
-        return [self._gatherer, opener]
+        return [extend(context) for extend in self.extensions]
 
     def _guard(self) -> Watchdog:
         pace, publisher = self.pace, self._publisher
@@ -382,17 +362,21 @@ class Engine:
                 period=CANCEL_PERIOD * pace.scale,
             ),
             Logbook(store=self.store, feed=self.feed, executor=self.executor),
-            *([self._filer] if self._filer is not None else []),
+            *(actor for each in self._extended for actor in each.finishers()),
             herald,
             self.timekeeper,
             self._lookout,
             self.watchdog,
         ]
 
+    def extension(self, kind: type[X]) -> X | None:
+        """The part of this type, if this engine has it."""
+        return next((each for each in self._extended if isinstance(each, kind)), None)
+
     def _open_breakers(self) -> list[OpenBreaker]:
         now = self.clock.now()
-        places = [] if self._gatherer is None else self._gatherer.places.open_breakers(now)
-        return [*self.slots.open_breakers(now), *places]
+        theirs = [breaker for each in self._extended for breaker in each.open_breakers(now)]
+        return [*self.slots.open_breakers(now), *theirs]
 
     def report(self) -> Mapping[str, Any]:
         free = max(self.workers.free(), 0) if self._executes else 0
@@ -402,7 +386,7 @@ class Engine:
             "loops": self.loop.report(),
             "standstills": [one.as_dict() for one in self.watchdog.standstills()],
             "in_flight": len(self.executor.flights),
-            **({} if self._gatherer is None else {"fetching": len(self._gatherer.fetches)}),
+            **{name: value for each in self._extended for name, value in each.report().items()},
             "slots": self.workers.slots if self._executes else 0,
             "free": free,
             "outside": self.slots.outside,

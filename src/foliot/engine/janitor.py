@@ -11,15 +11,14 @@ import structlog
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.conclusion import conclude
+from foliot.engine.extension import Upkeep
 from foliot.engine.model.run import Failed, Lost, Problem
-from foliot.engine.model.views import KEYS_KEPT, Claimed, Ending, Finished
+from foliot.engine.model.views import Claimed, Ending, Finished
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.leases import longest
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.api_keys.sql import SqlKeys
-from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.bulk.sql import SqlBulks
 from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 BATCH = 200
@@ -31,9 +30,6 @@ THIN_BATCH = 20
 COUNTED_EACH = 3600.0
 """Seconds after which what tenants have stored is counted anew."""
 NODES_KEPT = timedelta(hours=24)
-
-LONGEST, LEAST_LONGEST = 20, timedelta(minutes=1)
-"""No process gives a lease that is so many times as long as ours: one that is was given by a clock that was ahead."""
 
 MOST_LOST = 5
 """So often in a row whoever holds a parked run may vanish; then the run is to blame."""
@@ -64,6 +60,7 @@ class Janitor:
     lease: timedelta = timedelta(seconds=30)
     steady_for: Callable[[], float] = lambda: float("inf")
     """For how many seconds no step has moved the clock."""
+    upkeep: Sequence[Upkeep] = ()
     name: str = "janitor"
     topics: Sequence[str] = ()
     _place: str = ""
@@ -89,7 +86,7 @@ class Janitor:
             # Leases were given by the time before the step: whoever lives renews its own by the new one first.
             return 0
         async with self.store.begin() as tx:
-            expired = await SqlClaims(tx).lock_expired(now, BATCH, max(self.lease * LONGEST, LEAST_LONGEST))
+            expired = await SqlClaims(tx).lock_expired(now, BATCH, longest(self.lease))
             # An effect that goes on elsewhere has not gone with whoever looked after it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]
@@ -126,16 +123,13 @@ class Janitor:
     async def _prune(self) -> int:
         now = self.clock.now()
         async with self.store.begin() as tx:
-            await SqlUpkeep(tx).prune_requests(now - KEYS_KEPT, PRUNE_BATCH)
             await SqlUpkeep(tx).forget_nodes(now - NODES_KEPT)
-            await SqlKeys(tx).prune_tickets(now, PRUNE_BATCH)
-            await SqlKeys(tx).prune_sessions(now, PRUNE_BATCH)
+            for upkeep in self.upkeep:
+                await upkeep(tx, now, self.retention)
         if self.retention is None:
             return 0
         async with self.store.begin() as tx:
             pruned, place = await SqlUpkeep(tx).prune(now - self.retention, PRUNE_BATCH, self._place)
-            await SqlArticles(tx).prune(now - self.retention, PRUNE_BATCH)
-            await SqlBulks(tx).prune(now - self.retention, 1)
         self._place = place or ""
         return pruned
 

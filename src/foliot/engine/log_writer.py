@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -13,6 +13,7 @@ from foliot.db.database import Database
 from foliot.engine.attempt import Flight
 from foliot.engine.executor import Executor
 from foliot.engine.model.event import Line
+from foliot.engine.pace import Spacing
 from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.feed import LINES_TOPIC, Feed, run_topic
 
@@ -50,15 +51,14 @@ class Logbook:
     gap: float = GAP
     name: str = "logbook"
     topics: Sequence[str] = (LINES_TOPIC,)
-    _wrote_at: float = float("-inf")
+    _spacing: Spacing = field(default_factory=Spacing)
 
     async def run_once(self) -> Logged:
-        loop = asyncio.get_running_loop()
-        early = self._wrote_at + self.gap - loop.time()
+        early = self._spacing.early(self.gap)
         waiting = [one for one in self.executor.flights.values() if one.lines and (one.performing or one.landing)]
-        if not waiting or early > 0:
+        if not waiting or early:
             return Logged(0, 0, early if waiting else self.period)
-        self._wrote_at = loop.time()
+        self._spacing.mark()
         share = min(SLICE, max(ROUND // len(waiting), LEAST))
         taken = [(flight, flight.take_lines(share)) for flight in waiting]
         written = asyncio.get_running_loop().create_future()

@@ -13,6 +13,7 @@ import structlog
 from foliot.core.document import rfc3339
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
+from foliot.engine.pace import backoff
 from foliot.wakeups.feed import STOP_TOPIC, Feed, Waiter
 
 FIRST_BACKOFF = 0.05
@@ -108,7 +109,7 @@ class Loop:
         except Exception as error:  # noqa: BLE001 -- an actor that dies silently is the worst failure there is
             progress.failures += 1
             progress.error = f"{type(error).__name__}: {error}".splitlines()[0][:300]
-            rest = min(FIRST_BACKOFF * 2.0 ** min(progress.failures - 1, 10), LONGEST_BACKOFF)
+            rest = backoff(progress.failures, FIRST_BACKOFF, LONGEST_BACKOFF)
             _tell(actor.name, progress, error)
             return rest
         if progress.failures:

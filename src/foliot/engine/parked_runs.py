@@ -15,16 +15,18 @@ from foliot.db.database import Database
 from foliot.engine.broker import Monitor
 from foliot.engine.conclusion import announce, conclude
 from foliot.engine.executor import MARGIN, park
-from foliot.engine.group_writer import HEAVY, Entry, Writer, weight
+from foliot.engine.group_writer import GroupWriter
 from foliot.engine.meter import Meter
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import Parking
 from foliot.engine.model.run import Fence, Parked, RunState
-from foliot.engine.model.views import Claimed, Ending
+from foliot.engine.model.views import Claimed, Ending, Finished
+from foliot.engine.pace import backoff, rest_until
 from foliot.engine.parked_check import Visit, Visitor
 from foliot.engine.ports import WatchedAction
 from foliot.engine.ready_times import Alarm
+from foliot.engine.recorder import Entry, ending_writer, joined
 from foliot.engine.sql.parked import SqlParked
 from foliot.engine.unanswered import hopeless
 from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -32,7 +34,6 @@ from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 BATCH = 500
 CROWDED = 0.05
 """How long to rest when others took everything we saw."""
-SHORTEST = 0.001
 FIRST_BACKOFF = 1.0
 LONGEST_BACKOFF = 60.0
 MOST_FAILING = 10_000
@@ -78,9 +79,11 @@ class Watcher:
     """Of runs that were ended from outside: their effects are gone."""
     _failing: dict[str, int] = field(default_factory=dict)
     _visitor: Visitor = field(init=False)
+    _writer: GroupWriter[Entry, Finished] = field(init=False)
 
     def __post_init__(self) -> None:
         self._visitor = Visitor(self.clock, self.store, self.action, self.secrets)
+        self._writer = ending_writer(self.clock, self.store)
 
     @property
     def name(self) -> str:
@@ -96,7 +99,7 @@ class Watcher:
         async with self.store.glance() as tx:
             coming = await SqlParked(tx).coming(self.action.kind, self.queues, now, self._batch)
         if not coming.due or self._visitor.leaving.is_set():
-            return Watched(0, 0, self._rest(coming.next_at, now))
+            return Watched(0, 0, rest_until(coming.next_at, now, self.longest_rest))
         asked_at = asyncio.get_running_loop().time()
         claimed = await self._claim(coming.due, now)
         if not claimed:
@@ -106,11 +109,6 @@ class Watcher:
         await self._write()
         # What was parked just now may be due before everything we saw.
         return Watched(len(claimed), failed, 0.0)
-
-    def _rest(self, next_at: datetime | None, now: datetime) -> float:
-        if next_at is None:
-            return self.longest_rest
-        return min(max((next_at - now).total_seconds(), SHORTEST), self.longest_rest)
 
     async def _claim(self, run_ids: Sequence[str], now: datetime) -> Sequence[Claimed]:
         token = new_id("tok")
@@ -161,7 +159,7 @@ class Watcher:
         lines: list[Line] = []
         if not visit.put_back:
             times = self._failures(visit.run_id)
-            delay = min(FIRST_BACKOFF * 2.0 ** min(times - 1, 10), LONGEST_BACKOFF) * self.scale
+            delay = backoff(times, FIRST_BACKOFF, LONGEST_BACKOFF) * self.scale
             if times == 1:
                 said = f"Could not be looked at, and will be again: {visit.trouble}"
                 lines = [Line(now, EventType.LOG, "warning", said)]
@@ -183,23 +181,16 @@ class Watcher:
 
     async def _write(self) -> None:
         """Everything that waits to be written. Written twice is written once, so it stays until it is acknowledged."""
-        writer = Writer(self.clock, self.store)
         while self._unwritten:
-            group = self._group()
-            finished = await writer.write([entry for _, entry in group])
+            entries = self._writer.group(entry for _, entry in self._unwritten)
+            group = self._unwritten[: len(entries)]
+            finished = joined(entries, await self._writer.write(entries))
             del self._unwritten[: len(group)]
             self._tell(group, finished.states, finished.released)
         if self._gone:
             async with self.store.begin() as tx:
                 await SqlParked(tx).let_go(self._gone)
             self._gone = []
-
-    def _group(self) -> Sequence[tuple[Claimed, Entry]]:
-        heavy = count = 0
-        while count < len(self._unwritten) and heavy < HEAVY:
-            heavy += weight(self._unwritten[count][1])
-            count += 1
-        return self._unwritten[:count]
 
     def _tell(self, group: Sequence[tuple[Claimed, Entry]], states: Mapping[str, RunState], released: int) -> None:
         topics = []

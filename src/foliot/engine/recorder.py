@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.group_writer import HEAVY, Entry, Writer, weight
+from foliot.db.transaction import Transaction
+from foliot.engine.group_writer import HEAVY, GroupWriter
+from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.parked import Parking
-from foliot.engine.model.run import RunState
-from foliot.engine.model.views import Ending
+from foliot.engine.model.run import Problem, RunState
+from foliot.engine.model.views import Ending, Finished
+from foliot.engine.pace import Spacing
 from foliot.engine.ready_times import Alarm
+from foliot.engine.sql.claims import SqlClaims
+from foliot.engine.sql.parked import SqlParked
 from foliot.wakeups.feed import ENDINGS_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
-
-GROUP = 500
 
 CROWD = 32
 """So many endings are written at once, however long ago the last group was."""
 
-SHORTEST = 0.001
-"""Timers are no finer than this: what is nearer is now."""
-
+Entry = Ending | Parking
 Pending = tuple[Entry, asyncio.Future[RunState | None]]
 
 
@@ -51,7 +55,11 @@ class Recorder:
     name: str = "recorder"
     topics: Sequence[str] = (ENDINGS_TOPIC,)
     _pending: deque[Pending] = field(default_factory=deque)
-    _wrote_at: float = -1.0
+    _spacing: Spacing = field(default_factory=Spacing)
+    _writer: GroupWriter[Entry, Finished] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._writer = ending_writer(self.clock, self.store)
 
     async def put(self, entry: Entry) -> RunState | None:
         """The state in which the run was stored; None when the fence no longer held, so that nothing changed."""
@@ -61,23 +69,24 @@ class Recorder:
         return await done
 
     async def run_once(self) -> Wrote:
-        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
-        if early > SHORTEST and 0 < len(self._pending) < CROWD:
+        early = self._spacing.early(self.gather)
+        if early and 0 < len(self._pending) < CROWD:
             return Wrote(0, 0, early)
         group = self._gather()
         if not group:
             return Wrote(0, 0, self.longest_rest)
         try:
-            finished = await Writer(self.clock, self.store).write([entry for entry, _ in group])
+            entries = [entry for entry, _ in group]
+            finished = joined(entries, await self._writer.write(entries))
         except BaseException:
             # Written twice is written once, so all of the group may come again.
             self._pending.extendleft(reversed(group))
             raise
-        self._wrote_at = asyncio.get_running_loop().time()
+        self._spacing.mark()
         for entry, done in group:
             if not done.done():
                 done.set_result(finished.states.get(entry.fence.run_id))
-        self._tell([entry for entry, _ in group], finished.released)
+        self._tell(entries, finished.released)
         return Wrote(len(group), len(finished.stale), 0.0 if self._pending else self.longest_rest)
 
     def _tell(self, entries: Sequence[Entry], released: int) -> None:
@@ -91,9 +100,69 @@ class Recorder:
             self.feed.wake(PARKED_TOPIC)
 
     def _gather(self) -> list[Pending]:
-        group: list[Pending] = []
-        heavy = 0
-        while self._pending and len(group) < GROUP and heavy < HEAVY:
-            group.append(self._pending.popleft())
-            heavy += weight(group[-1][0])
-        return group
+        count = len(self._writer.group(entry for entry, _ in self._pending))
+        return [self._pending.popleft() for _ in range(count)]
+
+
+def ending_writer(clock: Clock, store: Database) -> GroupWriter[Entry, Finished]:
+    """Writes endings and parkings of runs."""
+
+    async def transaction(entries: Sequence[Entry]) -> Finished:
+        async with store.begin() as tx:
+            return await _written(tx, entries, clock.now())
+
+    return GroupWriter(transaction=transaction, weight=weight, lesser=_lesser, key=lambda entry: entry.fence.run_id)
+
+
+def joined(entries: Sequence[Entry], parts: Sequence[Finished]) -> Finished:
+    """What became of all of them; those that could not be stored are stale."""
+    states = {run_id: state for part in parts for run_id, state in part.states.items()}
+    stale = frozenset(entry.fence.run_id for entry in entries) - states.keys()
+    return Finished(states, stale, sum(part.released for part in parts))
+
+
+async def _written(tx: Transaction, entries: Sequence[Entry], now: datetime) -> Finished:
+    parkings = [entry for entry in entries if isinstance(entry, Parking)]
+    if not parkings:
+        return await SqlClaims(tx).finish([entry for entry in entries if isinstance(entry, Ending)], now)
+    parked = await SqlParked(tx).park(parkings, now)
+    endings = [entry for entry in entries if isinstance(entry, Ending)]
+    finished = await SqlClaims(tx).finish(endings, now) if endings else Finished({}, frozenset())
+    stale = {parking.fence.run_id for parking in parkings} - parked
+    states = {**finished.states, **dict.fromkeys(parked, RunState.RUNNING)}
+    return Finished(states, finished.stale | stale, finished.released)
+
+
+def weight(entry: Entry) -> int:
+    """About how much text it is."""
+    lines = sum(len(line.message) for line in entry.lines)
+    if isinstance(entry, Parking):
+        return lines + (_size(entry.items) if entry.items else 0)
+    body = (entry.response or {}).get("body")
+    return lines + (len(body) if isinstance(body, str) else 0)
+
+
+def _size(items: Sequence[Any]) -> int:
+    try:
+        return len(orjson.dumps(list(items)))
+    except TypeError:
+        # It will not be stored either, and that is told then.
+        return HEAVY
+
+
+def _lesser(entry: Entry) -> Iterator[Entry]:
+    """The same with less and less of what could not be stored."""
+    if isinstance(entry, Parking):
+        said = f"{len(entry.lines)} lines and {len(entry.items)} items could not be stored; the server's log says why"
+        yield replace(entry, lines=[Line(entry.at, EventType.LOG, "error", said)], items=())
+        given_up = entry.given_up
+        yield _bare(Ending(fence=entry.fence, state=given_up, outcome="failed", at=entry.at, given_up=given_up))
+    else:
+        yield _bare(entry)
+
+
+def _bare(ending: Ending) -> Ending:
+    """The same end without what could not be stored."""
+    problem = Problem("unrecordable", "the attempt ended, but its result could not be stored; the log says why")
+    state = ending.given_up if ending.state.final else ending.state
+    return replace(ending, state=state, outcome="failed", result=None, response=None, lines=(), error=problem.as_dict())

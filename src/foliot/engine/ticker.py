@@ -17,6 +17,7 @@ from foliot.engine.meter import Meter
 from foliot.engine.model.run import RunState
 from foliot.engine.model.settle import Due, OpenRun, Plan, judges_overlap, settle
 from foliot.engine.model.views import Recorded
+from foliot.engine.pace import rest_until
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
@@ -180,10 +181,7 @@ class Ticker:
         return list(takewhile(small, (settle(one, now, open_runs.get(one.id, ())) for one in due)))
 
     def _rest(self) -> float:
-        if self._next is None:
-            return self.longest_rest
-        wanted = (self._next - self.clock.now()).total_seconds()
-        return min(max(wanted, SHORTEST), self.longest_rest)
+        return rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST)
 
 
 def replaced(plans: Sequence[Plan], open_runs: Mapping[str, Sequence[OpenRun]]) -> int:

@@ -1,1 +1,1 @@
-"""Pages."""
+"""Parsers of what the web sends: charset, article text, metadata, prices."""

@@ -1,4 +1,4 @@
-"""What a page says about itself in its head: who wrote it and when, its language, its address, its picture."""
+"""Metadata of a page: author, date, language, canonical URL, image."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LONGEST_NAME = 100
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands in the head of a page, by name."""
+    """Values of the page's head, by name."""
 
     language: str | None = None
     address: str | None = None
     named: dict[str, str] = field(default_factory=dict)
     stated: dict[str, str] = field(default_factory=dict)
-    """The same from the page's structured data."""
+    """Values of the page's structured data."""
 
     @classmethod
     def of(cls, tree: Any) -> Heading:
@@ -46,7 +46,7 @@ class Heading:
 
     @property
     def author(self) -> str | None:
-        """Names in scripts that put no space between them are taken for nothing by the library."""
+        """The library discards names in scripts without spaces."""
         name = self.named.get("author") or self.stated.get("author") or ""
         return name if 0 < len(name) <= _LONGEST_NAME and "://" not in name and "@" not in name else None
 

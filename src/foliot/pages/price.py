@@ -1,4 +1,4 @@
-"""Finds the price on a product's page: what the page says to machines first, then what it shows to people."""
+"""Finds the price on a product page: structured data first, then visible text."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from foliot.pages.charset import decoded
 from foliot.pages.selectors import Match, select
 
 USUAL = ("#price", ".price .amount", ".product-price", ".price", "[data-price]", "[class*=price]")
-"""Where shops show their price, when nobody says where this one does."""
+"""Selectors where shops usually show their price, when none is given."""
 
 DEEPEST = 40
 MOST_DATA = 512 * 1024
-"""Characters of a page's structured data; what shops write there has a few thousand."""
+"""Maximum characters of structured data; shops write a few thousand."""
 MOST_THINGS = 20_000
-"""Of it, how much is looked at."""
+"""How much of it is examined."""
 LONGEST = 200
-"""Characters of a text that may hold a price; a longer one is prose."""
+"""Maximum characters of a text that may be a price; a longer one is prose."""
 
 _PLAIN = re.compile(r"\d{1,15}(\.\d{1,12})?([eE][+-]?\d{1,3})?")
 _CODE = re.compile(r"[A-Z]{3}")
@@ -43,7 +43,7 @@ class Found:
 def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = ()) -> Found | None:
     """The price of the product that this page is about; None when nothing on it can be read as one.
 
-    `TooMuch` when it has more tags than are looked at.
+    `TooMuch` when it has more tags than are examined.
     """
     text = decoded(page, content_type)
     count_tags(text)
@@ -60,7 +60,7 @@ def find_price(page: bytes, content_type: str = "", selectors: Sequence[str] = (
 
 
 def amount(value: object) -> Decimal | None:
-    """What a machine wrote: a number, or a text that is one."""
+    """A machine-readable price: a number, or a text that is one."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
@@ -72,7 +72,7 @@ def amount(value: object) -> Decimal | None:
 
 
 def read_text(text: str) -> tuple[Decimal | None, str]:
-    """What people read: `1.299,00 €`, `Rs. 1,00,000`; the price and its currency."""
+    """A human-readable price: `1.299,00 €`, `Rs. 1,00,000`; with its currency."""
     text = " ".join(text.split())
     if len(text) > LONGEST:
         return None, ""
@@ -83,7 +83,7 @@ def read_text(text: str) -> tuple[Decimal | None, str]:
 
 
 def currency(text: str) -> str:
-    """An ISO code where it is one, else the sign, cut to what is kept."""
+    """An ISO code where it is one, else the symbol, truncated."""
     text = text.strip()
     code = _SIGNS.get(text, text)
     return code.upper() if _CODE.fullmatch(code.upper()) else code[:8]
@@ -129,7 +129,7 @@ def _json_ld(tree: Any) -> Found | None:
 
 
 def _offers(document: object) -> Iterator[Mapping[str, Any]]:
-    """Every offer of every product, outermost first; without recursion, for the depth is the page's choice."""
+    """Every offer of every product, outermost first; iterative, because the page chooses the depth."""
     waiting: deque[tuple[object, bool, int]] = deque([(document, False, 0)])
     for _ in range(MOST_THINGS):
         if not waiting:
@@ -145,7 +145,7 @@ def _offers(document: object) -> Iterator[Mapping[str, Any]]:
             waiting += [
                 (inner, name == "offers", depth + 1)
                 for name, inner in node.items()
-                # What else somebody might buy is not what this page is about.
+                # Related products are not what this page is about.
                 if isinstance(inner, Mapping | list)
                 and name not in ("isRelatedTo", "isSimilarTo", "isAccessoryOrSparePartFor")
             ]
@@ -165,7 +165,7 @@ def _offered(offer: Mapping[str, Any]) -> Decimal | None:
 
 
 def _first(offer: Mapping[str, Any], name: str) -> object:
-    """The offer's own word, or that of its price specification."""
+    """The currency of the offer, or of its price specification."""
     if offer.get(name) is not None:
         return offer[name]
     inner = offer.get("priceSpecification")

@@ -1,6 +1,6 @@
-"""The library that reads pages, asked the same questions in words that libxml2 answers sooner.
+"""Replaces trafilatura's slowest XPaths by equivalent faster ones; falls back when the installed version differs.
 
-Nothing of what it finds changes: whatever is not written as expected here stays as the library has it.
+The results are the same: an expression that does not have the expected text stays as the library has it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from foliot.core.page_bounds import TooMuch, count_tags
 
 REGULAR = "http://exslt.org/regular-expressions"
 MOST_TAGS = 6000
-"""With more, names are not looked for by name: libxml2 compares what it finds of each with all it has found before."""
+"""Above this, elements are not searched by name: libxml2 compares each match with all matches before it."""
 MOST_READ = 50_000
-"""With more, no article is looked for: the library takes some seconds and 100 MiB for these."""
+"""Above this, no article is extracted: the library would take some seconds and 100 MiB."""
 DEEPEST = 250
-"""Elements within elements; where they are a few more, libxml2 leaves the rest of the page out without a word."""
+"""Nesting depth; a little beyond it, libxml2 silently drops the rest of the page."""
 _TESTED = re.compile(r"re:test\((@[\w@|-]+),(\s*'([^']*)')")
-"""A question that Python is asked about an attribute, also of elements that have no such attribute."""
+"""An XPath extension function in Python that is called for elements without the attribute too."""
 _NAMED = re.compile(r"\.//\*\[((?:self::\w+(?: or )?)+)\](?=\[)")
-"""Every element, and then whether it has one of these names."""
+"""Matches every element, and then tests for one of these names."""
 _POSITION = re.compile(r"\[\s*\d|\b(?:position|last)\(")
 _PREFIX = re.compile(r"(?<![\w:'-])([\w-]+):(?![:\w]*')(?=\w)")
 _CLEANS = "INVALID_XML_CHARS"
@@ -34,7 +34,7 @@ _NO_CHARACTERS = ("\ufffe", "\uffff")
 
 @dataclass(slots=True)
 class _Size:
-    """Of the page that is being read. Who reads several at once may ask the slower way; the answer is the same."""
+    """Of the current page. Concurrent readers may get the slower expression; the result is the same."""
 
     small: bool = False
 
@@ -44,12 +44,12 @@ _size = _Size()
 
 @cache
 def loader() -> Callable[[str], Any]:
-    """What makes a tree of a page; importing it takes its time."""
+    """Builds the tree of a page; slow to import."""
     from lxml import html
     from lxml.etree import ElementDefaultClassLookup, XPath
     from trafilatura import utils, xpaths
 
-    # The library asks Python for the class of every element that it touches, and uses nothing but what all have.
+    # lxml looks up the Python class of every element that is touched; only the common base class is used here.
     same = ElementDefaultClassLookup(element=html.HtmlElement, comment=html.HtmlComment, entity=html.HtmlEntity)
     utils.HTML_PARSER.set_element_class_lookup(same)
     slow = vars(utils).get(_CLEANS)
@@ -73,7 +73,7 @@ def loader() -> Callable[[str], Any]:
 
 
 class Question:
-    """An expression of the library in other words, of which some are for small pages only."""
+    """A rewritten expression of the library; some rewrites are for small pages only."""
 
     __slots__ = ("_any", "_small", "path")
 
@@ -94,9 +94,7 @@ def _sooner(question: Any) -> Any:
 
 
 def reworded(path: str) -> tuple[str, str]:
-    """The same nodes: Python is asked only about attributes that are there; for small pages, names are looked for by
-    name as well.
-    """
+    """The same nodes: calls Python only for attributes that exist; on small pages, also finds elements by name."""
     if set(_PREFIX.findall(path)) - {"re"}:
         return path, path
     guarded = _TESTED.sub(_if_there, path)
@@ -118,7 +116,7 @@ def _by_name(names: re.Match[str]) -> str:
 
 
 class _Cleaner:
-    """Takes characters out that XML does not know; nearly every page has none, which is seen sooner than looked for."""
+    """Removes characters that XML does not allow; nearly every page has none, which a search finds quickly."""
 
     def __init__(self, slow: re.Pattern[str]) -> None:
         self._slow = slow

@@ -1,4 +1,4 @@
-"""What a Scrapy project takes from Foliot: a cache that machines share, and a guard on where its spiders may go."""
+"""For Scrapy projects: a shared HTTP cache, and the egress guard inside the spider's process."""
 
 from foliot.scrapy.egress_middleware import EgressMiddleware
 from foliot.scrapy.http_cache import RedisCacheStorage

@@ -1,4 +1,4 @@
-"""How a response lies in the cache: as plain bytes that can only be read as a response, whoever wrote them."""
+"""Serialises responses for the cache, in a format that can only be decoded to a response."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from scrapy.responsetypes import responsetypes
 _MARK = b"F1"
 _ZLIB, _ZSTD, _PLAIN = b"z", b"s", b"-"
 _LENGTH = 4
-# Beside the body: the URL and the headers, which Scrapy bounds.
+# Besides the body: the URL and the headers, which Scrapy bounds.
 _HEAD = 1 << 20
 
 COMPRESSIONS = ("zlib", "zstd", "none")
 
 
 class Damaged(Exception):
-    """These bytes are no response of ours, or one that grew beyond all measure."""
+    """These bytes are not a response, or one that is too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Packer:
-    """Packs responses with bodies of at most `largest` bytes."""
+    """Encodes responses with bodies of at most `largest` bytes."""
 
     compression: str
     largest: int
@@ -41,7 +41,7 @@ class Packer:
             _zstd()
 
     def pack(self, response: Response) -> bytes | None:
-        """None when it is too large to be kept."""
+        """None when it is too large to be cached."""
         if len(response.body) > self.largest:
             return None
         head = json.dumps({"url": response.url, "status": response.status, "headers": _texts(response.headers)})
@@ -58,7 +58,7 @@ class Packer:
                 return _MARK + _PLAIN + content
 
     def unpack(self, packed: bytes) -> Response:
-        """Whatever the compression was; `Damaged` when it is no response."""
+        """Decodes any compression; `Damaged` when it is not a response."""
         try:
             content = self._inflated(packed)
             size = int.from_bytes(content[:_LENGTH])

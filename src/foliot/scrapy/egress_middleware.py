@@ -1,4 +1,4 @@
-"""Holds a spider to the rules that Foliot's own requests follow."""
+"""Scrapy middleware that applies Foliot's egress rules to every request of a spider."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from foliot.scrapy.operator_settings import flag_of, text_of
 
 logger = logging.getLogger(__name__)
 
-# These ask the reactor's resolver, and dial what it says.
+# These use the reactor's resolver, and connect to its answer.
 _PINNED = ("scrapy.core.downloader.handlers.http11", "scrapy.core.downloader.handlers.http2")
 _MOST_SAID = 100
 _UNREACHABLE = "its target could not be reached"
 
 
 class Refused(IgnoreRequest):
-    """The request did not leave."""
+    """The request was refused."""
 
 
 class EgressMiddleware:
-    """Belongs last in `DOWNLOADER_MIDDLEWARES`: behind it nothing may change where a request goes."""
+    """Belongs last in `DOWNLOADER_MIDDLEWARES`: nothing after it may change where a request goes."""
 
     def __init__(self, rules: Rules, settings: BaseSettings, stats: StatsCollector | None = None) -> None:
         self.rules = rules
@@ -60,7 +60,7 @@ class EgressMiddleware:
         return cls(rules, settings, crawler.stats)
 
     async def process_request(self, request: Request, **_: Any) -> None:
-        """Every request passes: links, redirects, robots.txt, files."""
+        """Checks every request: links, redirects, robots.txt, files."""
         target = self._admitted(request)
         self._check_proxy(request)
         if self.reacts:
@@ -69,7 +69,7 @@ class EgressMiddleware:
             await self._look_up(request, target)
 
     def process_response(self, request: Request, response: Response, **_: Any) -> Response:
-        """The last word has the address that answered: a handler may have gone another way."""
+        """Checks the peer's address too: a handler may have used another one."""
         address = response.ip_address
         if address is not None and not request.meta.get("proxy"):
             target = read_url(request.url)
@@ -84,7 +84,7 @@ class EgressMiddleware:
             raise self._refusal(request, f"it {wrong.message}") from None
 
     def _check_proxy(self, request: Request) -> None:
-        """Behind a proxy nobody here sees where a request goes, so only the operator's own may be used."""
+        """Behind a proxy the destination cannot be checked, so only the operator's own proxy may be used."""
         proxy = request.meta.get("proxy")
         if not proxy:
             return
@@ -96,7 +96,7 @@ class EgressMiddleware:
             raise self._refusal(request, "it would go through a proxy that FOLIOT_EGRESS_ALLOW does not name")
 
     def _watch_names(self) -> None:
-        """Scrapy puts its resolver in place when the reactor starts, so ours comes with the first request."""
+        """Scrapy installs its resolver when the reactor starts, so ours is installed with the first request."""
         from twisted.internet import reactor
 
         watched: Any = reactor
@@ -105,7 +105,7 @@ class EgressMiddleware:
             watched.installNameResolver(self._resolver)
 
     async def _look_up(self, request: Request, target: Target) -> None:
-        """For handlers that look names up by themselves: they are checked, but may find something else afterwards."""
+        """For handlers with a resolver of their own: names are checked, but may resolve differently afterwards."""
         try:
             found = await asyncio.get_running_loop().run_in_executor(None, addresses_of, target.host)
         except OSError:
@@ -122,12 +122,12 @@ class EgressMiddleware:
             return True
         if host not in self._said and len(self._said) < _MOST_SAID:
             self._said.add(host)
-            # Standard error goes to Scrapyd's own log; the crawl's log is read by whoever asked for the crawl.
+            # Standard error goes to Scrapyd's own log; the crawl's log can be read by the tenant.
             print(f"foliot.scrapy: {host} leads to {address}, which is not allowed", file=sys.stderr)  # noqa: T201
         return False
 
     def _refusal(self, request: Request, reason: str) -> Refused:
-        """What a crawl began with is an error when it is refused; a link found on the way is not."""
+        """A refused start URL is an error; a refused link is not."""
         level = logging.WARNING if request.meta.get("depth", 0) else logging.ERROR
         logger.log(level, "Refused %s: %s", request, reason)
         if self.stats is not None:
@@ -136,6 +136,6 @@ class EgressMiddleware:
 
 
 def _pins(settings: BaseSettings) -> bool:
-    """Whether the handlers of the web dial what the reactor's resolver says."""
+    """Whether the HTTP handlers connect to what the reactor's resolver answers."""
     handlers = settings.getwithbase("DOWNLOAD_HANDLERS")
     return all(load_object(handlers[scheme]).__module__ in _PINNED for scheme in ("http", "https"))

@@ -1,4 +1,4 @@
-"""Keeps names from leading where they may not: the address that was looked at is the one that is dialled."""
+"""A Twisted resolver that refuses names with forbidden addresses; the checked address is the one connected to."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from zope.interface import implementer
 from foliot.net.addresses import Address
 
 Allowed = Callable[[str, int, Address], bool]
-"""Whether a host, which stands for this address, may be called at this port."""
+"""Whether a host, which resolved to this address, may be called at this port."""
 
 
 @implementer(IHostnameResolver)
 class CheckedResolver:
-    """Asks another resolver, and passes on what it said when every address is allowed. One bad one spoils the name.
+    """Delegates to another resolver, and passes its answer on when every address is allowed; one bad one is enough.
 
-    A name that is refused looks like one that nobody knows, so that a crawl's log is no map of a network. What Twisted
-    passes around here follows its interfaces, which type checkers cannot read.
+    A refused name looks like an unknown one, so that a crawl's log is no map of a network. The objects that Twisted
+    passes here follow its interfaces, which type checkers cannot read.
     """
 
     def __init__(self, resolver: Any, allowed: Allowed) -> None:
@@ -41,7 +41,7 @@ class CheckedResolver:
 
 @implementer(IResolutionReceiver)
 class _Checked:
-    """Holds the addresses back until all have come."""
+    """Buffers the addresses until all have arrived."""
 
     def __init__(self, receiver: Any, host: str, port: int, allowed: Allowed) -> None:
         self.receiver = receiver
@@ -64,7 +64,7 @@ class _Checked:
 
 
 def all_allowed(allowed: Allowed, host: str, port: int, addresses: Sequence[str]) -> bool:
-    """What is no address is not allowed either."""
+    """A value that is no address is not allowed either."""
     try:
         return all(allowed(host, port, ip_address(address)) for address in addresses)
     except ValueError:

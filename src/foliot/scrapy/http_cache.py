@@ -1,4 +1,4 @@
-"""Scrapy's HTTP cache in Redis, so that all machines share it and nobody has to tidy it up."""
+"""Scrapy's HTTP cache in Redis, shared by all machines, with expiring entries."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 TTL = 3600
-"""Seconds that an entry lives when HTTPCACHE_EXPIRATION_SECS names none: a shared cache must not grow for ever."""
+"""Default expiry in seconds when HTTPCACHE_EXPIRATION_SECS is unset: a shared cache must not grow for ever."""
 LARGEST = 8 << 20
 PREFIX = "foliot:http"
 PATIENCE = 1.0
-"""Seconds. Scrapy asks its cache while everything else in the process waits."""
+"""Timeout in seconds. Scrapy's cache blocks the whole process."""
 LEFT_ALONE = 30.0
-"""Seconds for which a Redis that did not answer is not asked again."""
+"""Seconds for which a Redis that did not answer is not used."""
 
 
 class RedisCacheStorage:
-    """What `HTTPCACHE_STORAGE` names. A crawl never fails for want of its cache."""
+    """For `HTTPCACHE_STORAGE`. A crawl never fails because of its cache."""
 
     def __init__(self, settings: BaseSettings) -> None:
         self.url = text_of(settings, "FOLIOT_CACHE_URL") or text_of(settings, "REDIS_URL")
@@ -39,7 +39,7 @@ class RedisCacheStorage:
         self.packer = Packer(
             text_of(settings, "FOLIOT_CACHE_COMPRESSION", "zlib"), number_of(settings, "FOLIOT_CACHE_LARGEST", LARGEST)
         )
-        # The scope keeps what was fetched for one tenant from the crawls of another.
+        # The scope separates the cached responses of tenants.
         parts = (text_of(settings, "FOLIOT_CACHE_PREFIX", PREFIX), text_of(settings, "FOLIOT_CACHE_SCOPE"))
         self.prefix = ":".join((*parts, str(settings["BOT_NAME"])))
         self.bypassed = flag_of(settings, "FOLIOT_IGNORE_CACHE")
@@ -64,7 +64,7 @@ class RedisCacheStorage:
             self.redis.close()
 
     def retrieve_response(self, spider: Spider, request: Request) -> Response | None:
-        """None when it is not there, when the crawl wants fresh ones, and when Redis does not answer."""
+        """None when it is not cached, when the crawl wants fresh responses, and when Redis does not answer."""
         if self.bypassed:
             return None
         packed = self._ask("get", self._key(spider, request))
@@ -85,7 +85,7 @@ class RedisCacheStorage:
             self._ask("setex", self._key(spider, request), self.ttl, packed)
 
     def _ask(self, command: str, *arguments: Any) -> Any:
-        """What Redis answers, or None; that it is away is said once, and it is left alone for a while."""
+        """Redis's answer, or None; an outage is logged once, and Redis is not used for a while."""
         from redis.exceptions import RedisError, ResponseError
 
         if self.redis is None or time.monotonic() < self._silent_until:
@@ -93,7 +93,7 @@ class RedisCacheStorage:
         try:
             return getattr(self.redis, command)(*arguments)
         except ResponseError as refused:
-            # It is full, or may not be written to: that need not keep it from being read.
+            # It is full or read-only: it may still be read.
             self._complain(str(refused))
         except RedisError as failed:
             self._silent_until = time.monotonic() + LEFT_ALONE
@@ -111,7 +111,7 @@ class RedisCacheStorage:
 
     @property
     def _place(self) -> str:
-        """Where it is, without user and password."""
+        """Its address, without user and password."""
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
     def _key(self, spider: Spider, request: Request) -> str:
@@ -125,7 +125,7 @@ def _connected(url: str) -> Redis:
     from redis.retry import Retry
 
     try:
-        # One more try, for a connection that was closed while nobody used it.
+        # One retry, for a connection that was closed while idle.
         return Redis.from_url(
             url, socket_timeout=PATIENCE, socket_connect_timeout=PATIENCE, retry=Retry(NoBackoff(), 1)
         )
@@ -135,7 +135,7 @@ def _connected(url: str) -> Redis:
 
 
 def _moment(response: Response) -> float | None:
-    """When the response was made; Scrapy adds the header where a server left it out."""
+    """The date of the response; Scrapy adds the header where a server left it out."""
     try:
         return parsedate_to_datetime((response.headers.get(b"Date") or b"").decode()).timestamp()
     except ValueError:

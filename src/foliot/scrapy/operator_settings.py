@@ -1,4 +1,4 @@
-"""What the operator of a Scrapyd said: in the project's settings, or in the environment under the same name."""
+"""Settings of a Scrapyd's operator: from the project's settings, or from the environment under the same name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NO = {"", "0", "false", "no", "off", "none", "null"}
 
 
 def text_of(settings: BaseSettings, name: str, default: str = "") -> str:
-    """A list is written with commas."""
+    """A comma-separated list."""
     value = settings.get(name)
     if value is None:
         return os.environ.get(name, default)
@@ -30,7 +30,7 @@ def number_of(settings: BaseSettings, name: str, default: int) -> int:
 
 
 def is_yes(value: object, name: str) -> bool:
-    """Spider arguments are always text, so `false` must not count as something."""
+    """Spider arguments are always text, so `false` must not count as true."""
     text = str(value).strip().lower()
     if text in _YES or text in _NO:
         return text in _YES

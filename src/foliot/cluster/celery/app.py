@@ -1,4 +1,4 @@
-"""The Celery app: queues and priorities, JSON alone; no results, no retries, no delays, for those are rows."""
+"""The Celery app: queues and priorities, JSON only; no results, retries or delays, because those are rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foliot.core.queue_name import PRIORITIES
 TASK = "foliot.run"
 STEPS = len(PRIORITIES)
 PATIENCE = 5.0
-"""Seconds for which we wait for a broker's answer."""
+"""Timeout of the broker, in seconds."""
 
 
 def on_redis(url: str) -> bool:
@@ -27,20 +27,20 @@ def step(url: str, priority: int) -> int:
 
 
 def options(url: str) -> dict[str, Any]:
-    """What the transport must know."""
+    """Options of the transport."""
     if on_redis(url):
         return {"priority_steps": list(range(STEPS)), "socket_connect_timeout": PATIENCE, "socket_keepalive": True}
     return {}
 
 
 def queue_of(name: str, url: str) -> Queue:
-    """A queue under its own name. We publish to it directly: a wiped broker has no binding of ours to lose."""
+    """A queue under its own name. We publish to it directly, so a wiped broker has no binding to lose."""
     arguments = None if on_redis(url) else {"x-max-priority": STEPS}
     return Queue(name, Exchange("foliot", type="direct"), routing_key=name, queue_arguments=arguments, durable=True)
 
 
 class BrokerApp(Celery):  # type: ignore[misc]
-    """Celery prefers its own variables to what it is told; we mean what the settings say."""
+    """Celery prefers its own variables to arguments; the settings must win."""
 
     def connection_for_read(self, url: str | None = None, **kwargs: Any) -> Connection:
         return super().connection_for_read(url or self.foliot_url, **kwargs)

@@ -1,4 +1,4 @@
-"""Celery's consumer, which comes back to a broker that was away within seconds instead of half a minute."""
+"""Celery's consumer, reconnecting to the broker within seconds instead of half a minute."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ log = structlog.get_logger("foliot.cluster")
 
 
 class PatientConsumer(Consumer):  # type: ignore[misc]
-    """Tries for ever, and says so now and then."""
+    """Retries for ever, and logs it now and then."""
 
     def ensure_connected(self, conn: Any) -> Any:
         tries = 0

@@ -1,4 +1,4 @@
-"""A parcel as the message that Celery's workers understand, and back."""
+"""Encodes and decodes broker messages in the format of Celery's workers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as Celery's tools see them: task events for each run, and true answers to `celery inspect` and `control`."""
+"""Runs as Celery's tools see them: task events, and answers to `celery inspect` and `control`."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ EVENTS = {
     "dead_letter": "task-failed",
     "cancelled": "task-revoked",
 }
-"""What each way an attempt can end is called there; a run that was handed back is tried again elsewhere."""
+"""Celery's name for each outcome of an attempt; a run that was handed back is retried elsewhere."""
 
 
 MOST_NEWS = 10_000
-"""Events that wait for Celery's thread at most; then the oldest are dropped."""
+"""Size of the event buffer for Celery's thread; beyond it, the oldest are dropped."""
 
 
 class RunMonitor:
-    """Hears of runs in the event loop, and tells Celery's thread, which has the connection to the broker."""
+    """Passes events of runs from the event loop to Celery's thread, which has the connection to the broker."""
 
     def __init__(self, registered: Sequence[str] = (), restart: Callable[[], None] | None = None) -> None:
         self.registered = sorted(registered)
@@ -55,7 +55,7 @@ class RunMonitor:
         self._send("task-started", run.run_id, run.started_at)
 
     def left(self, run_id: str) -> None:
-        """It is not in this process any more: it has ended, is parked, or was lost."""
+        """It is no longer in this process: it has ended, is parked, or was lost."""
         with self._lock:
             self._active.pop(run_id, None)
 
@@ -99,12 +99,12 @@ class RunMonitor:
         if consumer is None or events is None or not events.enabled or (events.groups and "task" not in events.groups):
             return
         told = {"uuid": run_id, "timestamp": at.timestamp(), **about}
-        # Celery's connection belongs to its thread, whose loop keeps no order: ours is kept here.
+        # Celery's connection belongs to its thread, whose loop keeps no order: the order is kept here.
         self._news.append((kind, told))
         consumer.call_soon(self._dispatch, consumer)
 
     def _dispatch(self, consumer: Any) -> None:
-        """Whoever watches may miss an event; rows tell what happened."""
+        """A monitor may miss an event; the rows are authoritative."""
         while self._news:
             kind, told = self._news.popleft()
             if consumer.event_dispatcher is not None:
@@ -145,4 +145,4 @@ def pool_restart(state: Any, modules: Any = None, reload: bool = False, reloader
 
 
 PANEL = Panel
-"""Where the commands above are registered, by importing this module."""
+"""Importing this module registers the commands above."""

@@ -1,4 +1,4 @@
-"""The near side: hands parcels to the broker, from a thread of its own, for its clients block."""
+"""Publishes messages to the broker, from a thread of its own because its clients block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parcels to RabbitMQ: all sent in one go, then every receipt awaited."""
+"""Publishes to RabbitMQ: sends a batch, then waits for every publisher confirm."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from foliot.cluster.parcel import Parcel
 from foliot.core.errors import Unavailable
 
 STALE = "60000"
-"""Milliseconds after which a message is of no use: its runs have been offered again long before."""
+"""TTL of a message in milliseconds: its runs have been offered again long before."""
 
 
 class Rabbit:
@@ -58,7 +58,7 @@ class Rabbit:
 
     def _ready(self) -> Any:
         if self._channel is None:
-            # Timeouts bound every wait: a broker whose machine vanished says nothing more.
+            # Timeouts bound every wait: a broker whose machine vanished sends nothing more.
             waits = {"read_timeout": PATIENCE, "write_timeout": PATIENCE}
             self._connection = Connection(
                 bare(self.url),
@@ -114,7 +114,7 @@ class Rabbit:
 
     @contextlib.contextmanager
     def _translated(self) -> Any:
-        """Whatever goes wrong, the next try begins with a new connection, and declares its queues anew."""
+        """After any error, the next try opens a new connection and declares its queues again."""
         try:
             yield
         except Exception as error:

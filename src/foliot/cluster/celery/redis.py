@@ -1,4 +1,4 @@
-"""Parcels to Redis: pushed onto the lists from which Celery's workers take, many in one round trip."""
+"""Publishes to Redis: pushes onto the lists that Celery's workers read, many in one round trip."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RedisLists:
 
 
 def _list(queue: str, at: int) -> str:
-    """Each queue has a list for each step, the most urgent under its own name."""
+    """Each queue has a list for each priority step, the most urgent under its own name."""
     return f"{queue}{Channel.sep}{at}" if at else queue
 
 

@@ -1,4 +1,4 @@
-"""TLS to a broker: its certificate must be good, which Celery's clients by themselves do not see to."""
+"""TLS to a broker with verified certificates, which Celery's clients do not check by default."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 AUTHORITY = "ssl_ca_certs"
-"""In a URL: the file with the authorities to trust instead of the system's."""
+"""Parameter of the URL: a file with the authorities to trust instead of the system's."""
 
 
 def bare(url: str) -> str:
-    """The URL without what `checked` reads from it. Celery's client for RabbitMQ knows no such word."""
+    """The URL without the parameters that `checked` reads, which Celery's client for RabbitMQ does not know."""
     return ";".join(_without(part) for part in url.split(";")) if url.startswith("amqps://") else url
 
 
 def checked(url: str) -> dict[str, Any] | None:
-    """What the client has to check; None where nothing is encrypted."""
+    """The TLS options of the client; None without TLS."""
     scheme = url.partition("://")[0]
     if scheme not in {"amqps", "rediss"}:
         return None
@@ -25,7 +25,7 @@ def checked(url: str) -> dict[str, Any] | None:
     if scheme == "rediss":
         asked = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
         return {**asked, AUTHORITY: authority} if authority else asked
-    # The client takes the name to check from the first of several machines, and keeps it for the others.
+    # The client verifies the name of the first of several machines, and keeps it for the others.
     named = {} if others else {"server_hostname": None}
     return {"cert_reqs": ssl.CERT_REQUIRED, "ca_certs": authority, **named}
 

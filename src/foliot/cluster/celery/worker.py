@@ -1,4 +1,4 @@
-"""The far side: a Celery worker beside the event loop, which hands what it receives to the loop and waits."""
+"""A Celery worker in a thread beside the event loop: passes each message to the loop and waits."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from foliot.cluster.parcel import Receive
 from foliot.core.threads import WORK
 
 THREADS = 4
-"""Parcels that are being taken at once; runs take slots of the event loop, not threads."""
+"""Messages that are taken at once; runs take slots of the event loop, not threads."""
 JOIN = 10.0
 
 log = structlog.get_logger("foliot.cluster")
 
 
 class CeleryIntake:
-    """One for each process: Celery keeps what it knows about its worker in global variables."""
+    """One for each process: Celery keeps the state of its worker in global variables."""
 
     def __init__(
         self,
@@ -87,10 +87,10 @@ class CeleryIntake:
             logging.getLogger(noisy).setLevel(logging.WARNING)
         state.should_stop = state.should_terminate = None
         app = make_app(self.url, self._queues)
-        # What a parcel did says nothing about its runs, which have events of their own.
+        # The result of a message says nothing about its runs, which have events of their own.
         app.task(self._run, name=TASK, shared=False, ignore_result=True, max_retries=0, send_events=False)
         app.finalize()
-        # Celery's threads look a task up in whatever app is the default one.
+        # Celery's threads look a task up in the default app.
         app.set_default()
         try:
             self._worker = app.WorkController(
@@ -113,7 +113,7 @@ class CeleryIntake:
                 self._loop.call_soon_threadsafe(self._ended)
 
     def _ready(self, consumer: Any) -> None:
-        """Also after a new connection: queues that were found meanwhile are consumed from again."""
+        """Also after reconnecting: queues that were added meanwhile are consumed again."""
         if self._worker is not None:
             self._consume(self._worker, self._queues)
 

@@ -179,3 +179,14 @@ class Fence:
 def order_key(ready_at: datetime, priority: int) -> datetime:
     """Where a run stands in its queue: by time, moved back by priority, so that waiting always wins in the end."""
     return ready_at + (priority - 1) * AGEING
+
+
+TEST = "test"
+"""Key of a configuration that only tries its target out. No request can set it: only we do."""
+TESTABLE = frozenset({"webhook"})
+"""The kinds whose configuration may have it."""
+
+
+def is_test(kind: str, config: Mapping[str, object]) -> bool:
+    """Whether a run only tries its target out: it is sent whatever the breaker says, and leaves no dead letter."""
+    return kind in TESTABLE and config.get(TEST) is True

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, select
+from sqlalchemy import Select, bindparam, select
 
 from foliot.core.errors import Invalid
-from foliot.db.columns import Damaged, Moment
+from foliot.db.columns import Damaged
 from foliot.db.dialects import Dialect
 from foliot.db.sealer import Opened
 from foliot.db.transaction import Statements
@@ -50,11 +50,6 @@ class Versions(dict[tuple[str, int], tuple[Spec | None, Mapping[str, Any], str |
     """Versions of schedules that were read once; they never change."""
 
 
-def until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa: FBT001 -- part of a cache's key
-    """When a lease ends that begins now."""
-    return bindparam("b_until", type_=Moment()) if own_clock else dialect.later()
-
-
 @cache
 def _versions(dialect: Dialect) -> Select[Any]:
     """Of these schedules, the versions with these numbers: a few more than asked for, by a text that stays the same."""
@@ -76,17 +71,6 @@ class Holding(Statements):
     @property
     def versions(self) -> Versions:
         return self.tx.cache(Versions)
-
-    @property
-    def own_clock(self) -> bool:
-        """Whether leases end by the caller's clock instead of the database's."""
-        return self.bind_clock or self.dialect.now() is None
-
-    def lease(self, lease: timedelta, now: datetime) -> dict[str, Any]:
-        """The parameters of `until`."""
-        if self.own_clock:
-            return {"b_until": now + lease}
-        return {"b_micros": int(lease.total_seconds() * 1_000_000)}
 
     async def load(self, rows: Sequence[Any]) -> None:
         """Versions never change, so what was read once is kept."""

@@ -12,7 +12,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, TextClause, Update, and_, bindparam, func, null, or_, select, text, update
+from sqlalchemy import Select, TextClause, Update, bindparam, func, null, or_, select, text, update
 
 from foliot.core.ids import new_id
 from foliot.core.queue_name import PRIORITIES
@@ -23,7 +23,8 @@ from foliot.engine.model.run import AGEING, CLAIMABLE, Fence, RunState, order_ke
 from foliot.engine.model.views import Admit, Claimed, Ending, Finished, Wait
 from foliot.engine.sql import endings as ends
 from foliot.engine.sql import queue_pauses
-from foliot.engine.sql.claimed_row import ROW, Holding, until
+from foliot.engine.sql.claimed_row import ROW, Holding
+from foliot.engine.sql.leases import Leases, until
 from foliot.engine.sql.tables import runs
 from foliot.engine.sql.tenant_limits import Caps, first_of_each
 
@@ -127,6 +128,10 @@ class SqlClaims(Statements):
         return Holding(self.tx)
 
     @property
+    def leases(self) -> Leases:
+        return Leases(self.tx, runs)
+
+    @property
     def caps(self) -> Caps:
         return self.tx.cache(Caps)
 
@@ -198,8 +203,8 @@ class SqlClaims(Statements):
         if not rows:
             return []
         taken = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
-        taken |= self.holding.lease(lease, now)
-        made = await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
+        taken |= self.leases.bound(lease, now)
+        made = await self.conn.execute(_take(self.dialect, self.leases.own_clock), taken)
         if made.rowcount != len(rows):
             # A queue was paused between the two statements.
             ours = {one.fence.run_id for one in await self.held([row.id for row in rows], token)}
@@ -245,21 +250,7 @@ class SqlClaims(Statements):
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
         """Renew leases; answers the ids that are still ours."""
-        ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
-        ours = (
-            self.dialect.among(runs.c.id, ids),
-            self.dialect.among(runs.c.token, tokens),
-            runs.c.state == RunState.RUNNING,
-            # Nobody holds a run that was parked meanwhile.
-            runs.c.lease_until.is_not(None),
-        )
-        renewed = update(runs).where(*ours).values(lease_until=until(self.dialect, self.holding.own_clock))
-        await self.conn.execute(renewed, self.holding.lease(lease, now))
-        held = {
-            (row.id, row.epoch, row.token)
-            for row in await self.conn.execute(select(runs.c.id, runs.c.epoch, runs.c.token).where(*ours))
-        }
-        return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
+        return await self.leases.extend(fences, lease, now, runs.c.state == RunState.RUNNING)
 
     async def cancels(self, run_ids: Sequence[str]) -> set[str]:
         # A run that runs no more, seen by whoever still performs it, was taken away.
@@ -275,11 +266,7 @@ class SqlClaims(Statements):
 
         A lease that ends later than `longest` from now was given before a clock went back, and counts as run out.
         """
-        clock = None if self.holding.bind_clock else self.dialect.now()
-        # By both clocks: a step of one of them takes no run from a worker that lives.
-        over = [runs.c.lease_until < now, *([] if clock is None else [runs.c.lease_until < clock])]
-        expired = and_(*over) if longest is None else or_(and_(*over), runs.c.lease_until > now + longest)
-        query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), expired)
+        query = select(*_EXPIRED).where(runs.c.lease_until.is_not(None), self.leases.expired(now, longest))
         query = query.order_by(runs.c.lease_until).limit(limit)
         rows = (await self.conn.execute(self.dialect.lock(query, skip=True))).all()
         await self.holding.load(rows)

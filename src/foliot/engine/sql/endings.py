@@ -17,6 +17,7 @@ from foliot.db.dialects import Dialect
 from foliot.engine.model.run import BATCH_KINDS, CLAIMABLE, FAILURES, OPEN, Origin, RunState, order_key
 from foliot.engine.model.views import Ending, Finished
 from foliot.engine.sql import batch_rows, metric_counters
+from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import Scribe, told_columns
 from foliot.engine.sql.tables import attempts, log_chunks, runs
 
@@ -76,7 +77,7 @@ async def finish(
     held, repeated = [], {}
     for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
-        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+        if not fenced(row, ending.fence):
             continue
         if row.poll_at is not None and not parked:
             # Parked meanwhile: whoever looks at it next decides.

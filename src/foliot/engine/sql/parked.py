@@ -20,10 +20,11 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.parked import Coming, Parking
 from foliot.engine.model.run import Fence, RunState
 from foliot.engine.model.views import Claimed
-from foliot.engine.sql.claimed_row import ROW, Holding, until
+from foliot.engine.sql.claimed_row import ROW, Holding
+from foliot.engine.sql.leases import Leases, fenced, until
 from foliot.engine.sql.log_chunks import Scribe, told_columns
+from foliot.engine.sql.run_items import write_items
 from foliot.engine.sql.tables import log_chunks, runs
-from foliot.features.crawls.sql.items import write_items
 
 _ROW = (*ROW, runs.c.state, runs.c.handle, runs.c.lost_looks, runs.c.poll_at)
 
@@ -88,6 +89,10 @@ class SqlParked(Statements):
     def holding(self) -> Holding:
         return Holding(self.tx)
 
+    @property
+    def leases(self) -> Leases:
+        return Leases(self.tx, runs)
+
     async def note(self, fence: Fence, handle: Mapping[str, Any]) -> bool:
         """Keep a handle before the effect starts; False when the fence no longer holds."""
         ours = (runs.c.id == fence.run_id, runs.c.epoch == fence.epoch, runs.c.token == fence.token)
@@ -112,8 +117,8 @@ class SqlParked(Statements):
         alive = [row.id for row in rows if row.state == RunState.RUNNING]
         ended = [row.id for row in rows if row.state != RunState.RUNNING]
         if alive:
-            taken = {"ids": alive, "b_token": token, "b_worker": worker} | self.holding.lease(lease, now)
-            await self.conn.execute(_take(self.dialect, self.holding.own_clock), taken)
+            taken = {"ids": alive, "b_token": token, "b_worker": worker} | self.leases.bound(lease, now)
+            await self.conn.execute(_take(self.dialect, self.leases.own_clock), taken)
         if ended:
             later = update(runs).where(self.dialect.among(runs.c.id, ended))
             await self.conn.execute(later.values(epoch=runs.c.epoch + 1, token=token, poll_at=now + lease))
@@ -141,7 +146,7 @@ class SqlParked(Statements):
         held, ended, accepted = [], [], set()
         for row in await self.conn.execute(_held(self.dialect), {"ids": list(by_id)}):
             parking = by_id[row.id]
-            if (row.epoch, row.token) != (parking.fence.epoch, parking.fence.token):
+            if not fenced(row, parking.fence):
                 continue
             accepted.add(row.id)
             if row.state != RunState.RUNNING:

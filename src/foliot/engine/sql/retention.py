@@ -12,23 +12,19 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, select, union_all, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from foliot.commands.idempotency_tables import requests
 from foliot.core.errors import Invalid
 from foliot.core.ids import RUN, floor_id
 from foliot.core.time.trigger import Trigger
 from foliot.db.clock import wall
+from foliot.db.metadata import FORGET_RUNS, metadata
 from foliot.db.transaction import Statements
 from foliot.engine.model.ledger import Fate, Reason
 from foliot.engine.model.node import Wish
 from foliot.engine.model.run import OPEN, RunState
 from foliot.engine.model.schedule import Status, load_spec
 from foliot.engine.sql import metric_counters, stored_bytes
-from foliot.engine.sql.tables import attempts, ledger, log_chunks, nodes, runs, schedules, versions
+from foliot.engine.sql.tables import ledger, nodes, runs, schedules, versions
 from foliot.engine.sql.version_pruner import VersionPruner
-from foliot.features.articles.tables import article_jobs, items
-from foliot.features.crawls.sql.requests import forget_expired
-from foliot.features.crawls.tables import crawl_items
-from foliot.features.pipelines.sql.pipelines import forget_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +55,10 @@ class SqlUpkeep(Statements):
     async def _delete(self, old: Sequence[Any]) -> None:
         await self._remember([row for row in old if row.scheduled_for is not None])
         await metric_counters.add_ended(self.conn, self.dialect, [RunState(row.state) for row in old], by=-1)
-        await forget_runs(self.conn, self.dialect, old)
+        for _, table in sorted(metadata.tables.items()):
+            if (forget := table.info.get(FORGET_RUNS)) is not None:
+                await forget(self.conn, self.dialect, table, old)
         ids = [row.id for row in old]
-        for table in (log_chunks, crawl_items, items, article_jobs, attempts):
-            await self.conn.execute(delete(table).where(self.dialect.among(table.c.run_id, ids)))
         await self.conn.execute(delete(runs).where(self.dialect.among(runs.c.id, ids)))
 
     async def _remember(self, old: Sequence[Any]) -> None:
@@ -112,16 +108,6 @@ class SqlUpkeep(Statements):
         )
         rows = await self.conn.execute(query.group_by(ledger.c.schedule_id, ledger.c.version))
         return {(schedule_id, version): (first, last) for schedule_id, version, first, last in rows}
-
-    async def prune_requests(self, before: datetime, limit: int) -> int:
-        query = select(requests.c.tenant_id, requests.c.request_key).where(requests.c.created_at < before).limit(limit)
-        old = (await self.conn.execute(query)).all()
-        for tenant_id, group in groupby(sorted(old), key=lambda row: row.tenant_id):
-            keys = [row.request_key for row in group]
-            where = (requests.c.tenant_id == tenant_id, self.dialect.among(requests.c.request_key, keys))
-            await self.conn.execute(delete(requests).where(*where, requests.c.created_at < before))
-        await forget_expired(self.conn, self.dialect, before, limit)
-        return len(old)
 
     async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
         """Delete versions of so many schedules after this id that no instant, run or span refers to; the newest stay.

@@ -50,8 +50,8 @@ async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: S
 
 async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now: datetime) -> list[datetime]:
     """The runs stay, and say which instant they were made for; that one is accounted for when its time comes."""
-    columns = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
-    columns = (*columns, runs.c.poll_at, runs.c.state)
+    fired = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
+    columns = (*fired, runs.c.poll_at, runs.c.state)
     query = select(*columns).where(runs.c.schedule_id == schedule_id, runs.c.scheduled_for > now)
     rows = (await conn.execute(dialect.lock(query.order_by(runs.c.scheduled_for)))).all()
     if not rows:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 import orjson
 from sqlalchemy import ColumnElement, Select, case, func, or_, select, type_coerce, update
 
-from foliot.commands.audit_entry import TrailEntry
-from foliot.commands.audit_sql import entry_columns
-from foliot.commands.audit_tables import trail
 from foliot.core.document import rfc3339
 from foliot.db.columns import Document
-from foliot.db.transaction import Statements
+from foliot.db.dialects import Batch
+from foliot.db.transaction import Statements, Transaction
 from foliot.engine.model.event import Event, EventType, Line
 from foliot.engine.model.run import CLAIMABLE, OPEN, Fence, Origin, RunState, order_key
 from foliot.engine.model.views import AttemptView, DeadGroup, Page, RunRequest, RunView
 from foliot.engine.sql import batch_rows, metric_counters, stored_bytes
 from foliot.engine.sql.endings import cancel_runs
+from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.log_chunks import Scribe, told_columns, unpack
 from foliot.engine.sql.tables import attempts, log_chunks, runs, schedules
 
@@ -37,8 +36,8 @@ BRIEF = 2048
 class SqlRuns(Statements):
     """What people ask of runs."""
 
-    async def add(self, requests: Sequence[RunRequest], now: datetime, told: Sequence[TrailEntry] = ()) -> None:
-        """New runs, and what the trail says of them; by one statement where the database can."""
+    async def add(self, requests: Sequence[RunRequest], now: datetime, beside: Batch | None = None) -> None:
+        """New runs, and rows of another table with them; by one statement where the database can."""
         count = len(requests)
         columns: dict[str, list[Any]] = {
             "id": [request.id for request in requests],
@@ -64,8 +63,8 @@ class SqlRuns(Statements):
         }
         columns = batch_rows.without_lane(columns, columns["kind"])
         columns = batch_rows.born_parked(columns, requests, now)
-        if told:
-            await self.dialect.insert_both(self.conn, (runs, columns), (trail, entry_columns(told)))
+        if beside is not None:
+            await self.dialect.insert_both(self.conn, (runs, columns), beside)
         else:
             await self.dialect.insert(self.conn, runs, columns)
         made = zip(columns["tenant_id"], columns["action"], strict=True)
@@ -106,7 +105,7 @@ class SqlRuns(Statements):
 
     async def find(self, tenant_id: str, page: Page, **filters: str | None) -> list[RunView]:
         # A schedule has few of its tenant's runs; SQLite, which keeps no statistics, must not begin with the tenant.
-        """`filters`: status (or several, comma-separated), schedule_id, kind, queue."""
+        """`filters`: state (or several, comma-separated), schedule_id, kind, queue."""
         owner = func.coalesce(runs.c.tenant_id, "") if filters.get("schedule_id") else runs.c.tenant_id
         query = _seen().where(owner == tenant_id)
         if page.cursor is not None:
@@ -115,7 +114,7 @@ class SqlRuns(Statements):
             if filters.get(name):
                 query = query.where(runs.c[name] == filters[name])
         query = query.order_by(runs.c.id.desc()).limit(page.limit)
-        wanted = [RunState(state) for state in (filters.get("status") or "").split(",") if state]
+        wanted = [RunState(state) for state in (filters.get("state") or "").split(",") if state]
         if filters.get("schedule_id") or not (filters.get("kind") or filters.get("queue")):
             query = query.where(runs.c.state.in_(wanted)) if wanted else query
             return [view_of(row) for row in await self.conn.execute(query)]
@@ -269,7 +268,7 @@ class SqlRuns(Statements):
         held = []
         for row in await self.conn.execute(self.dialect.lock(query.order_by(runs.c.id))):
             fence, lines = by_id[row.id]
-            if (row.epoch, row.token) == (fence.epoch, fence.token):
+            if fenced(row, fence):
                 held.append((row, lines))
         if not held:
             return set()
@@ -390,3 +389,10 @@ def _narrowed(filters: dict[str, str | None]) -> list[Any]:
 
 def _code(code: str) -> str:
     return '{"code":' + orjson.dumps(code).decode() + ","
+
+
+async def with_attempts(tx: Transaction, runs: Sequence[RunView], *, whole: bool = False) -> list[RunView]:
+    """The same runs, each with its ended attempts: one question for all of them."""
+    # One that never started has none.
+    found = await SqlRuns(tx).attempts([run.id for run in runs if run.started_at is not None], whole=whole)
+    return [replace(run, attempts=tuple(found.get(run.id, ()))) for run in runs]

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from foliot.core.time.trigger import Type
 from foliot.db.columns import Document, Moment, blob, key, prose
-from foliot.db.metadata import metadata, one_of, tenant, where_set
+from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
 from foliot.engine.model.ledger import Fate
 from foliot.engine.model.node import Wish
 from foliot.engine.model.run import OPEN, Origin, RunState
@@ -246,6 +246,7 @@ attempts = Table(
     Column("error", Document),
     Column("response", Document),
     Column("retry_at", Moment),
+    info=WITH_RUN,
 )
 
 log_chunks = Table(
@@ -256,6 +257,7 @@ log_chunks = Table(
     tenant(),
     Column("last_seq", BigInteger, nullable=False),
     Column("data", blob(), nullable=False),
+    info=WITH_RUN,
 )
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from foliot.auth.api_key import Key
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.features.api_keys import schema as models_access
 from foliot.features.api_keys.schema import NO_STORE
@@ -24,7 +23,7 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
 
 @router.post(
     "",
-    dependencies=[permits(Verb.WRITE, Thing.KEY)],
+    dependencies=[permits(Keys.create)],
     status_code=201,
     response_model=models_access.NewKey,
     openapi_extra=body(models_access.KeyRequest),
@@ -39,7 +38,7 @@ async def create(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.KEY)],
+    dependencies=[permits(Keys.list)],
     response_model=models_access.Keys,
     summary="List API keys, newest first",
 )
@@ -50,7 +49,7 @@ async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
 
 @router.delete(
     "/{key_id}",
-    dependencies=[permits(Verb.WRITE, Thing.KEY)],
+    dependencies=[permits(Keys.revoke)],
     status_code=204,
     responses=UNKNOWN,
     summary="Revoke an API key",

@@ -10,9 +10,10 @@ from typing import Any
 
 from foliot.auth.api_key import LONGER, Key, read_key, spell
 from foliot.auth.digest import KEY_PURPOSE, Pepper, Print
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound, TooMany
 from foliot.core.ids import KEY
@@ -20,7 +21,7 @@ from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.views import Page
 from foliot.features.api_keys.sql import SqlKeys
-from foliot.features.audit_log.usecases import Change, record
+from foliot.wakeups.feed import Feed
 
 MOST = 100
 """Keys of one tenant that count at the same time."""
@@ -43,59 +44,53 @@ class Keys:
 
     store: Database
     clock: Clock
+    feed: Feed
     new_id: Callable[[str], str]
     pepper: Pepper | None
     longer: timedelta = LONGER
     """By how much a key may outlive the token that made it."""
 
-    @again
-    async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> NewKey:
+    @command(Verb.WRITE, Thing.KEY)
+    async def create(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> NewKey:
         """Nobody hands out more than they have: not a higher role, not other scopes, not a longer life of a key."""
-        demand(caller, Verb.WRITE, Thing.KEY)
         pepper = needed(self.pepper)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            draft = read_key(raw, caller, now, self.longer)
-            if await SqlKeys(tx).lock_live(caller.tenant_id, now) >= MOST:
-                raise TooMany(f"there are {MOST} API keys that count, which is the most there may be: revoke one first")
-            key_id = self.new_id(KEY)
-            text, hint = spell(key_id, secrets.token_urlsafe(32))
-            key = Key(
-                id=key_id,
-                tenant_id=caller.tenant_id,
-                name=draft.name,
-                role=draft.role,
-                scopes=draft.scopes,
-                hint=hint,
-                created_by=caller.user_id,
-                created_at=now,
-                expires_at=draft.expires_at,
-            )
-            await SqlKeys(tx).add(key, Print(*pepper.digest(KEY_PURPOSE, text)))
-            await record(tx, caller, now, Change("create", Thing.KEY, key_id, became=_portrait(key)))
-            made = NewKey(key, text)
-            await once.keep(tx, caller, made)
-        return made
+        tx = await ctx.begin()
+        draft = read_key(raw, ctx.caller, ctx.now, self.longer)
+        if await SqlKeys(tx).lock_live(ctx.tenant_id, ctx.now) >= MOST:
+            raise TooMany(f"there are {MOST} API keys that count, which is the most there may be: revoke one first")
+        key_id = self.new_id(KEY)
+        text, hint = spell(key_id, secrets.token_urlsafe(32))
+        key = Key(
+            id=key_id,
+            tenant_id=ctx.tenant_id,
+            name=draft.name,
+            role=draft.role,
+            scopes=draft.scopes,
+            hint=hint,
+            created_by=ctx.caller.user_id,
+            created_at=ctx.now,
+            expires_at=draft.expires_at,
+        )
+        await SqlKeys(tx).add(key, Print(*pepper.digest(KEY_PURPOSE, text)))
+        ctx.audit(Change("create", Thing.KEY, key_id, became=_portrait(key)))
+        return NewKey(key, text)
 
-    async def list(self, caller: Caller, page: Page) -> Sequence[Key]:
+    @query(Verb.READ, Thing.KEY)
+    async def list(self, ctx: QueryContext, page: Page) -> Sequence[Key]:
         """Newest first, revoked and expired ones too."""
-        demand(caller, Verb.READ, Thing.KEY)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlKeys(tx).find(caller.tenant_id, page)
+        async with ctx.read() as tx:
+            return await SqlKeys(tx).find(ctx.tenant_id, page)
 
-    @again
-    async def revoke(self, caller: Caller, key_id: str) -> Key:
+    @command(Verb.WRITE, Thing.KEY)
+    async def revoke(self, ctx: CommandContext, key_id: str) -> Key:
         """For good. It stays listed; revoking it again changes nothing."""
-        demand(caller, Verb.WRITE, Thing.KEY)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            revoked = await SqlKeys(tx).revoke(caller.tenant_id, key_id, now, caller.user_id)
-            key = await SqlKeys(tx).get(caller.tenant_id, key_id)
-            if key is None:
-                raise NotFound("key", key_id)
-            if revoked:
-                await record(tx, caller, now, Change("revoke", Thing.KEY, key_id, was=_portrait(key)))
+        tx = await ctx.begin()
+        revoked = await SqlKeys(tx).revoke(ctx.tenant_id, key_id, ctx.now, ctx.caller.user_id)
+        key = await SqlKeys(tx).get(ctx.tenant_id, key_id)
+        if key is None:
+            raise NotFound("key", key_id)
+        if revoked:
+            ctx.audit(Change("revoke", Thing.KEY, key_id, was=_portrait(key)))
         return key
 
 

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.articles.model.fetch import ArticleView, Changed, Mark
+from foliot.features.articles.mongo import SinkAway
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.pipelines.mongo import SinkAway
 
 PERIOD = 2.0
 LOOK = 2000

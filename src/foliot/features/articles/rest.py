@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.features.articles import schema as models_articles
 from foliot.features.articles.usecases import Articles, Submitted
 from foliot.features.jobs.usecases import Job
@@ -21,7 +20,7 @@ router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
 
 @router.post(
     "/submit",
-    dependencies=[permits(Verb.RUN, Thing.ARTICLE)],
+    dependencies=[permits(Articles.submit)],
     status_code=201,
     response_model=models_articles.SubmittedJob,
     openapi_extra=body(models_articles.SubmitRequest),

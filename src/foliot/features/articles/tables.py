@@ -6,7 +6,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Integer, SmallInteger, Ta
 
 from foliot.db.batch_statements import KEEPS, Keeps
 from foliot.db.columns import Document, Moment, key, prose
-from foliot.db.metadata import metadata, one_of, tenant, where_set
+from foliot.db.metadata import WITH_RUN, metadata, one_of, tenant, where_set
 from foliot.features.articles.model.article import ArticleStatus, ItemState
 
 articles = Table(
@@ -93,6 +93,7 @@ items = Table(
     CheckConstraint("(waits_for IS NULL) = (state <> 'pending')", name="waits"),
     Index("ix_items_waiting", "waits_for", "run_id", **where_set("waits_for")),  # type: ignore[arg-type]
     Index(None, "article_id"),
+    info=WITH_RUN,
 )
 
 article_jobs = Table(
@@ -106,6 +107,7 @@ article_jobs = Table(
     Column("failed", Integer, nullable=False),
     Column("cancelled", Integer, nullable=False),
     CheckConstraint("cached + done + failed + cancelled <= total", name="sum"),
+    info=WITH_RUN,
 )
 
 # Politeness belongs to the house: a host is never hit harder than its limit, whoever asks.

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, query, requires, unchecked_command
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, NotFound
 from foliot.core.ids import RUN
@@ -24,7 +25,6 @@ from foliot.features.articles.model.article import KIND, QUEUE, Counts
 from foliot.features.articles.model.fetch import ItemView, Previous, Wish
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.sql.batch_runs import SqlBatchRuns
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.schedules.usecases.schedules import Schedules, find_run
 from foliot.wakeups.feed import ARTICLES_TOPIC, RUNS_TOPIC, Feed
 
@@ -53,9 +53,9 @@ class Articles:
     fresh: timedelta = FRESH
     """How old a page may be that is given without fetching it again, when the request says nothing."""
 
+    @requires(Verb.RUN, Thing.ARTICLE)
     async def submit(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Submitted:
         """A new batch with its items, parked from the start; one whose pages are all fresh has ended."""
-        demand(caller, Verb.RUN, Thing.ARTICLE)
         fields = Fields.of("", raw)
         ignore_cache = fields.flag("ignore_cache", default=False)
         max_age = self._max_age(fields, ignore_cache=ignore_cache)
@@ -65,9 +65,8 @@ class Articles:
         # Ten thousand URLs are read in half a second, in which others want to be answered.
         config = await REQUESTS.run(self.schedules.check_for(caller.tenant_id), KIND, {"articles": articles})
         wanted = [Wish.of(one) for one in config["articles"]]
-        submitted = await self._submit(caller, wanted, max_age, once)
-        self.feed.wake(ARTICLES_TOPIC, RUNS_TOPIC)
-        return submitted
+        # A retry on conflict does not read them again.
+        return await self._submit(caller, wanted, max_age, once)
 
     def _max_age(self, fields: Fields, *, ignore_cache: bool) -> timedelta:
         given = fields.value("max_age_seconds")
@@ -78,64 +77,60 @@ class Articles:
             raise Invalid("max_age_seconds", "must not be given together with ignore_cache", got=stated)
         return timedelta(seconds=stated)
 
-    @again
-    async def _submit(self, caller: Caller, wanted: Sequence[Wish], max_age: timedelta, once: Once) -> Submitted:
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            self.limiter.run(caller, limits)
-            request = RunRequest(
-                id=self.new_id(RUN),
-                tenant_id=caller.tenant_id,
-                user_id=caller.user_id,
-                kind=KIND,
-                origin=Origin.MANUAL,
-                queue=QUEUE,
-                priority=min((wish.priority for wish in wanted), default=DEFAULT_PRIORITY),
-                max_attempts=1,
-                timeout_seconds=None,
-                action={"max_age_seconds": int(max_age.total_seconds())},
-                parked=True,
-            )
-            await SqlRuns(tx).add([request], now)
-            counts = await SqlArticles(tx).submit(caller.tenant_id, request.id, wanted, now, max_age)
-            await SqlBatchRuns(tx).begin(request.id, counts, now)
-            became = {"articles": counts.total, "cached": counts.cached}
-            await record(tx, caller, now, Change("create", Thing.ARTICLE, request.id, became=became))
-            submitted = Submitted(await find_run(tx, caller, request.id), counts)
-            await once.keep(tx, caller, submitted)
-        return submitted
+    @unchecked_command
+    async def _submit(self, ctx: CommandContext, wanted: Sequence[Wish], max_age: timedelta, once: Once) -> Submitted:
+        tx = await ctx.begin(self.limiter)
+        self.limiter.run(ctx.caller, ctx.limits)
+        request = RunRequest(
+            id=self.new_id(RUN),
+            tenant_id=ctx.tenant_id,
+            user_id=ctx.caller.user_id,
+            kind=KIND,
+            origin=Origin.MANUAL,
+            queue=QUEUE,
+            priority=min((wish.priority for wish in wanted), default=DEFAULT_PRIORITY),
+            max_attempts=1,
+            timeout_seconds=None,
+            action={"max_age_seconds": int(max_age.total_seconds())},
+            parked=True,
+        )
+        await SqlRuns(tx).add([request], ctx.now)
+        counts = await SqlArticles(tx).submit(ctx.tenant_id, request.id, wanted, ctx.now, max_age)
+        await SqlBatchRuns(tx).begin(request.id, counts, ctx.now)
+        became = {"articles": counts.total, "cached": counts.cached}
+        ctx.audit(Change("create", Thing.ARTICLE, request.id, became=became))
+        ctx.wake(ARTICLES_TOPIC, RUNS_TOPIC)
+        return Submitted(await find_run(tx, ctx.caller, request.id), counts)
 
-    async def counts(self, caller: Caller, run_ids: Sequence[str]) -> Mapping[str, Counts]:
+    @query(Verb.READ, Thing.RUN)
+    async def counts(self, ctx: QueryContext, run_ids: Sequence[str]) -> Mapping[str, Counts]:
         """How far these jobs have come; those that are not the caller's are left out."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            ours = await SqlRuns(tx).several(caller.tenant_id, run_ids)
+        async with ctx.read() as tx:
+            ours = await SqlRuns(tx).several(ctx.tenant_id, run_ids)
             return await SqlArticles(tx).counts([run.id for run in ours]) if ours else {}
 
-    async def page(self, caller: Caller, run_id: str, *, skip: int, limit: int, failed: bool) -> Sequence[ItemView]:
+    @query(Verb.READ, Thing.RUN)
+    async def page(self, ctx: QueryContext, run_id: str, *, skip: int, limit: int, failed: bool) -> Sequence[ItemView]:
         """So many of those that were read, or of those that failed, after so many."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            run = await find_run(tx, caller, run_id)
+        async with ctx.read() as tx:
+            run = await find_run(tx, ctx.caller, run_id)
             return await SqlArticles(tx).items(run.id, skip=skip, limit=limit, failed=failed)
 
-    async def item(self, caller: Caller, run_id: str, article_id: str) -> tuple[ItemView, Previous | None]:
+    @query(Verb.READ, Thing.RUN)
+    async def item(self, ctx: QueryContext, run_id: str, article_id: str) -> tuple[ItemView, Previous | None]:
         """One article of a job, and what it said before it changed."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            run = await find_run(tx, caller, run_id)
+        async with ctx.read() as tx:
+            run = await find_run(tx, ctx.caller, run_id)
             found = await SqlArticles(tx).item(run.id, article_id)
         if found is None:
             raise NotFound("article", article_id)
         return found
 
+    @query(Verb.READ, Thing.RUN)
     async def items(
-        self, caller: Caller, run_id: str, *, after: int, limit: int, failed: bool | None = None
+        self, ctx: QueryContext, run_id: str, *, after: int, limit: int, failed: bool | None = None
     ) -> Sequence[ItemView]:
         """What came of a job's articles, in the order they were asked for, after this position."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            run = await find_run(tx, caller, run_id)
+        async with ctx.read() as tx:
+            run = await find_run(tx, ctx.caller, run_id)
             return await SqlArticles(tx).items(run.id, after=after, limit=limit, failed=failed)

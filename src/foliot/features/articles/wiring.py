@@ -21,9 +21,9 @@ from foliot.features.articles.model.article import Manners
 from foliot.net.client import HttpEgress
 
 if TYPE_CHECKING:
+    from foliot.features.articles.mongo import MongoArticles
     from foliot.features.articles.mongo_copier import Copier
     from foliot.features.jobs.mongo_copier import JobCopier
-    from foliot.features.pipelines.mongo import MongoArticles
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +80,9 @@ def copying(settings: Settings, store: Database, clock: Clock) -> Copying | None
     if settings.mongo_uri is None:
         return None
     # The driver takes its time to import.
+    from foliot.features.articles.mongo import MongoArticles, MongoJobs
     from foliot.features.articles.mongo_copier import Copier
     from foliot.features.jobs.mongo_copier import JobCopier
-    from foliot.features.pipelines.mongo import MongoArticles, MongoJobs
 
     sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
     jobs = JobCopier(clock=clock, store=store, sink=MongoJobs(sink))

@@ -10,8 +10,12 @@ import structlog
 from foliot.commands.audit_sql import SqlTrail
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
+from foliot.engine.extension import EngineContext, EngineExtension
+from foliot.engine.loop import Actor
+from foliot.engine.model.node import Role
 
 BATCH = 1000
+PERIOD = 1.0
 
 log = structlog.get_logger("foliot.engine")
 
@@ -49,3 +53,21 @@ class Chainer:
                 pass
         except Unavailable as error:
             log.warning("could not chain the last entries", action="chain_failed", error=str(error))
+
+
+class AuditChaining(EngineExtension):
+    """Chains the audit log wherever schedules fire; a clean stop leaves no entry without its place."""
+
+    def __init__(self, engine: EngineContext) -> None:
+        self._chainer = Chainer(store=engine.store, period=PERIOD * engine.pace.scale)
+
+    def sources(self) -> Sequence[Actor]:
+        return [self._chainer]
+
+    async def close(self) -> None:
+        await self._chainer.chain_all()
+
+
+def audit_chaining(engine: EngineContext) -> EngineExtension:
+    """A worker chains nothing: the schedulers do."""
+    return EngineExtension() if engine.role is Role.WORKER else AuditChaining(engine)

@@ -8,7 +8,8 @@ from datetime import timedelta
 
 from foliot.commands.audit_entry import GENESIS, Head, Link, seal
 from foliot.commands.audit_sql import SqlTrail
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -59,27 +60,27 @@ class Chain:
     store: Database
     clock: Clock
 
-    async def length(self, caller: Caller) -> int:
+    @query(Verb.READ, Thing.HOUSE)
+    async def length(self, ctx: QueryContext) -> int:
         """How many entries there are to walk, by their heads."""
-        demand(caller, Verb.READ, Thing.HOUSE)
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             return await SqlTrail(tx).length()
 
+    @query(Verb.READ, Thing.HOUSE)
     async def verify(
         self,
-        caller: Caller,
+        ctx: QueryContext,
         *,
         earlier: Sequence[Head] = (),
         progress: Callable[[int], None] | None = None,
     ) -> Verified:
         """Every tenant, and of each the first break. `earlier` heads must still be links of their chains."""
-        demand(caller, Verb.READ, Thing.HOUSE)
         known = {head.tenant_id: head for head in earlier if head.seq > 0}
         breaks: list[Break] = []
         heads: list[Head] = []
         entries = waiting = 0
         async for tenant_id in self._tenants():
-            async with self.store.read() as tx:
+            async with ctx.read(across_tenants=True) as tx:
                 walk = _Walk(tx, tenant_id, known.pop(tenant_id, None))
                 try:
                     async for seen in walk.pages():

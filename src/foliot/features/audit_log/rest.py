@@ -10,12 +10,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
+from foliot.commands.audit import word
 from foliot.commands.audit_entry import TrailEntry
-from foliot.core.access import Thing, Verb
+from foliot.core.access import Thing
 from foliot.core.document import moment, rfc3339
 from foliot.core.errors import Invalid, NotFound
 from foliot.engine.model.schedule import Schedule
-from foliot.features.audit_log.usecases import Trail, word
+from foliot.features.audit_log.usecases import Trail
 from foliot.features.schedules.usecases.revert import Reverting
 from foliot.servers.http import encode, models
 from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
@@ -65,7 +66,7 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.TRAIL)],
+    dependencies=[permits(Trail.list, Trail.names)],
     response_model=models.Trail,
     summary="Who changed what, newest first",
 )
@@ -90,7 +91,7 @@ async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `a
 
 @router.post(
     "/{entry_id}/revert",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Reverting.revert)],
     response_model=models.Schedule,
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Take an edit of a schedule back",

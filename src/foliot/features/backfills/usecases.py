@@ -10,15 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, Invalid
 from foliot.core.failure_fingerprint import host_in
 from foliot.core.ids import RUN
-from foliot.core.limits import Limits
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
 from foliot.db.database import Database
@@ -29,7 +29,6 @@ from foliot.engine.model.schedule import Overlap, Schedule, Spec, Status
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.backfills.model import (
     MOST_NAMED,
     MOST_RUNS,
@@ -49,7 +48,7 @@ from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import BulkView, begun
 from foliot.features.schedules.usecases.instants import NOT_YET, TICK, Instant, named, outcomes
 from foliot.features.schedules.usecases.schedules import find_schedule
-from foliot.wakeups.feed import Feed
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 SAMPLE = 5
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -87,27 +86,22 @@ class Backfills:
     limiter: Limiter
     new_id: Callable[[str], str]
 
-    @again
+    @command(Verb.WRITE, Thing.BULK, Act.BACKFILL.needs)
     async def create(
-        self, caller: Caller, schedule_id: str, raw: object, once: Once = EACH_TIME
+        self, ctx: CommandContext, schedule_id: str, raw: object, once: Once = EACH_TIME
     ) -> BulkView | BackfillTrial:
         """Fix which instants get a run; with `dry_run`, only say which those would be."""
-        demand(caller, Verb.WRITE, Thing.BULK)
-        demand(caller, *Act.BACKFILL.needs)
         request = read_backfill(raw)
         if request.dry_run:
-            async with self.store.read(caller.tenant_id) as tx:
-                return _trial(await self._gap(tx, caller, schedule_id, request), request)
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            gap = await self._gap(tx, caller, schedule_id, request)
-            view = BulkView(await self._make(tx, caller, gap, request))
-            await once.keep(tx, caller, view)
-        self.feed.wake(BULKS_TOPIC)
-        return view
+            async with ctx.read() as tx:
+                return _trial(await self._gap(tx, ctx.caller, schedule_id, request), request)
+        tx = await ctx.begin()
+        gap = await self._gap(tx, ctx.caller, schedule_id, request)
+        return BulkView(await self._make(ctx, gap, request))
 
-    async def fill(self, tx: Transaction, caller: Caller, bulk: Bulk, item: str, limits: Limits) -> str:
+    async def fill(self, ctx: CommandContext, bulk: Bulk, item: str) -> str:
         """One run for one instant. The schedule's row is locked: of two backfills, one makes it."""
+        tx, caller = ctx.tx, ctx.caller
         details, at, now = bulk.details or {}, instant_of(item), self.clock.now()
         schedule = await find_schedule(tx, caller, str(details.get("schedule_id", "")), lock=True)
         _usable(schedule)
@@ -116,7 +110,7 @@ class Backfills:
         if refused is not None:
             why, run = refused
             raise Conflict(f"{rfc3339(at)} is {why}" + ("" if run is None else f" by {run.run_id}: {run.state.value}"))
-        self.limiter.run(caller, limits)
+        self.limiter.run(caller, ctx.limits)
         spec, run_id = schedule.spec, self.new_id(RUN)
         request = RunRequest(
             id=run_id,
@@ -134,7 +128,8 @@ class Backfills:
         )
         await SqlRuns(tx).add([request], now)
         became = {"run_id": run_id, "fills": rfc3339(at), "bulk_id": bulk.id}
-        await record(tx, caller, now, Change("backfill", Thing.SCHEDULE, schedule.id, became=became))
+        ctx.audit(Change("backfill", Thing.SCHEDULE, schedule.id, became=became))
+        ctx.wake(RUNS_TOPIC)
         return run_id
 
     async def _gap(self, tx: Transaction, caller: Caller, schedule_id: str, request: BackfillRequest) -> _Gap:
@@ -157,8 +152,8 @@ class Backfills:
         instants, left_out = chosen(request.which, [Look(one.at, one.outcome, one.on_purpose) for one in seen], made)
         return _Gap(schedule, seen, instants, left_out)
 
-    async def _make(self, tx: Transaction, caller: Caller, gap: _Gap, request: BackfillRequest) -> Bulk:
-        now, count = self.clock.now(), len(gap.instants)
+    async def _make(self, ctx: CommandContext, gap: _Gap, request: BackfillRequest) -> Bulk:
+        now, count = ctx.now, len(gap.instants)
         _bounded(count, request)
         details = {
             "schedule_id": gap.schedule.id,
@@ -168,15 +163,16 @@ class Backfills:
             "which": request.which.value,
         }
         bulk = begun(
-            self.new_id(BULK), caller, now, count,
+            self.new_id(BULK), ctx.caller, now, count,
             act=Act.BACKFILL, filter=None, ids_given=0, order=request.order, rate=request.rate,
             stop_after=request.stop_after, details=details,
         )  # fmt: skip
         if count:
-            await SqlBulks(tx).fix_ids(bulk, [item_of(at) for at in gap.instants])
-        await SqlBulks(tx).add(bulk, now)
+            await SqlBulks(ctx.tx).fix_ids(bulk, [item_of(at) for at in gap.instants])
+        await SqlBulks(ctx.tx).add(bulk, now)
         became = {"action": bulk.act.value, "total": bulk.total, "rate": bulk.rate, **details}
-        await record(tx, caller, now, Change("create", Thing.BULK, bulk.id, became=became))
+        ctx.audit(Change("create", Thing.BULK, bulk.id, became=became))
+        ctx.wake(BULKS_TOPIC)
         return bulk
 
 

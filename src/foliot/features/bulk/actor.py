@@ -8,11 +8,13 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from foliot.commands.envelope import CommandContext, unchecked_command
 from foliot.core.errors import FoliotError, TooMany, Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
+from foliot.engine.pace import rest_until
 from foliot.features.bulk.item_action import Errand, Hands
 from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
 from foliot.features.bulk.model.item import BULKS_TOPIC, Item, bulk_topic
@@ -62,7 +64,7 @@ class Hauler:
             self._judged.clear()
             return Hauled(0, self.period)
         if due > now:
-            return Hauled(0, min(self.period, (due - now).total_seconds()))
+            return Hauled(0, rest_until(due, now, self.period))
         async with self.store.begin() as tx:
             held = await SqlBulks(tx).claim(self.holder, now, LEASE, AT_ONCE)
         if not held:
@@ -72,7 +74,7 @@ class Hauler:
 
     async def _turn(self, bulk: Bulk) -> int:
         """As many items as are due at its rate."""
-        errand = await self.hands.take(bulk)
+        errand = self.hands.take(bulk)
         count, seconds = turn(bulk.rate)
         began, done = self.clock.now(), 0
         async with self.store.glance() as look:
@@ -93,12 +95,7 @@ class Hauler:
 
     async def _act(self, errand: Errand, bulk: Bulk, item: Item) -> None:
         try:
-            async with self.store.begin(bulk.tenant_id) as tx:
-                now = self.clock.now()
-                await self._settle(tx, bulk, item, None)
-                made = await errand.do(tx, item.thing_id, now)
-                if made.run_id is not None:
-                    await SqlBulks(tx).made(bulk, item, made.run_id)
+            await self._do(errand.caller, errand, bulk, item)
         except (_NotOurs, TooMany, Unavailable):
             raise
         except FoliotError as error:
@@ -110,10 +107,17 @@ class Hauler:
             )
             failure = "this failed inside Foliot; its log says more"
         else:
-            self.feed.wake(*made.topics)
             return
         async with self.store.begin(bulk.tenant_id) as tx:
             await self._settle(tx, bulk, item, failure)
+
+    @unchecked_command
+    async def _do(self, ctx: CommandContext, errand: Errand, bulk: Bulk, item: Item) -> None:
+        tx = await ctx.begin(errand.limiter)
+        await self._settle(tx, bulk, item, None)
+        run_id = await errand.do(ctx, item.thing_id)
+        if run_id is not None:
+            await SqlBulks(tx).made(bulk, item, run_id)
 
     async def _settle(self, tx: Transaction, bulk: Bulk, item: Item, failure: str | None) -> None:
         if not await SqlBulks(tx).settle(bulk, self.holder, item, self.clock.now(), failure):

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Protocol
 
-from foliot.db.transaction import Transaction
+from foliot.commands.envelope import CommandContext
+from foliot.commands.limits import Limiter
+from foliot.core.access import Caller
 from foliot.features.bulk.model.bulk import Bulk
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What acting on one thing did: the run it made, if it made one, and whom to wake once it is committed."""
-
-    run_id: str | None = None
-    topics: Sequence[str] = ()
 
 
 class Errand(Protocol):
     """Acts on one thing after the other, on behalf of whoever asked."""
 
-    async def do(self, tx: Transaction, thing_id: str, now: datetime) -> Done:
-        """Inside the caller's transaction. Raises what asking for this one thing would raise."""
+    @property
+    def caller(self) -> Caller: ...
+    @property
+    def limiter(self) -> Limiter: ...
+
+    async def do(self, ctx: CommandContext, thing_id: str) -> str | None:
+        """The id of the run that it made, if it made one. Raises what asking for this one thing would raise."""
         ...
 
 
 class Hands(Protocol):
     """Knows how to act on things."""
 
-    async def take(self, bulk: Bulk) -> Errand:
-        """Get ready, outside any transaction."""
-        ...
+    def take(self, bulk: Bulk) -> Errand: ...

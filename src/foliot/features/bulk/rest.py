@@ -7,15 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunView
 from foliot.features.bulk import schema as models
-from foliot.features.bulk.model.bulk import MOST_REPLAYS
 from foliot.features.bulk.usecases.bulk import Bulks, BulkView, Trial, shown_details
+from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.trial import Rehearsal
 from foliot.servers.http import encode
 from foliot.servers.http.bodies import body
@@ -27,8 +26,6 @@ from foliot.servers.http.request import Body, Cases
 router = APIRouter(prefix="/api/bulk", tags=["Bulk actions"])
 
 _BULK_ID = re.compile(r"blk_[0-9a-f]{32}")
-_SEEN = [permits(Verb.READ, Thing.BULK)]
-_CHANGED = [permits(Verb.WRITE, Thing.BULK)]
 
 
 async def _bulk_id(bulk_id: Annotated[str, Path(description="A bulk action's id, `blk_…`.")]) -> str:
@@ -42,7 +39,7 @@ BulkId = Annotated[str, Depends(_bulk_id)]
 
 @router.post(
     "",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.create)],
     status_code=202,
     response_model=models.Bulk,
     openapi_extra=body(models.BulkRequest),
@@ -57,19 +54,27 @@ async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     return encode.answer(view(made), 202, _located(made))
 
 
-@router.get("", dependencies=_SEEN, response_model=models.Bulks, summary="List bulk actions, newest first")
+@router.get(
+    "", dependencies=[permits(Bulks.list)], response_model=models.Bulks, summary="List bulk actions, newest first"
+)
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     return encode.page(await cases[Bulks].list(caller, page.more()), page, view, lambda one: one.bulk.id)
 
 
-@router.get("/{bulk_id}", dependencies=_SEEN, response_model=models.Bulk, responses=UNKNOWN, summary="One bulk action")
+@router.get(
+    "/{bulk_id}",
+    dependencies=[permits(Bulks.get)],
+    response_model=models.Bulk,
+    responses=UNKNOWN,
+    summary="One bulk action",
+)
 async def get(cases: Cases, caller: Who, bulk_id: BulkId) -> Response:
     return encode.answer(view(await cases[Bulks].get(caller, bulk_id)))
 
 
 @router.post(
     "/{bulk_id}/pause",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.pause)],
     response_model=models.Bulk,
     responses={**UNKNOWN, **CONFLICT},
     summary="Pause",
@@ -81,7 +86,7 @@ async def pause(cases: Cases, caller: Who, bulk_id: BulkId, asked: Body) -> Resp
 
 @router.post(
     "/{bulk_id}/resume",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.resume)],
     response_model=models.Bulk,
     responses={**UNKNOWN, **CONFLICT},
     summary="Resume",
@@ -93,7 +98,7 @@ async def resume(cases: Cases, caller: Who, bulk_id: BulkId, asked: Body) -> Res
 
 @router.post(
     "/{bulk_id}/stop",
-    dependencies=_CHANGED,
+    dependencies=[permits(Bulks.stop)],
     response_model=models.Bulk,
     responses={**UNKNOWN, **CONFLICT},
     summary="Stop for good",

@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, insert, literal, or_, select, update
 
 from foliot.db.transaction import Statements
 from foliot.engine.model.views import Page
+from foliot.engine.sql.leases import Leases, longest, until
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.bulk.model.bulk import OVER, Act, Bulk, BulkState, Order
 from foliot.features.bulk.model.item import Item
@@ -147,12 +148,14 @@ class SqlBulks(Statements):
 
     async def claim(self, holder: str, now: datetime, lease: timedelta, limit: int) -> list[Bulk]:
         """Running ones whose turn has come and that nobody else holds: ours for the length of the lease."""
-        free = or_(bulks.c.lease_until.is_(None), bulks.c.lease_until < now, bulks.c.holder == holder)
+        leases = Leases(self.tx, bulks)
+        free = or_(bulks.c.lease_until.is_(None), leases.expired(now, longest(lease)), bulks.c.holder == holder)
         query = select(bulks).where(bulks.c.next_at <= now, free).order_by(bulks.c.next_at).limit(limit)
         found = [self._bulk(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))]
         if found:
             mine = self.dialect.among(bulks.c.id, [bulk.id for bulk in found])
-            await self.conn.execute(update(bulks).where(mine).values(holder=holder, lease_until=now + lease))
+            held = update(bulks).where(mine).values(holder=holder, lease_until=until(self.dialect, leases.own_clock))
+            await self.conn.execute(held, leases.bound(lease, now))
         return found
 
     async def items(self, bulk_id: str, limit: int) -> list[Item]:

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.features.crawls.usecases import Crawled, Crawls
 from foliot.features.jobs import schema as models_jobs
@@ -25,7 +24,7 @@ IgnoreCache = Annotated[bool, Query(description="The same as in the body: a new 
 
 @router.post(
     "/crawl",
-    dependencies=[permits(Verb.RUN, Thing.CRAWL)],
+    dependencies=[permits(Crawls.request)],
     response_model=models_jobs.FreshCrawl | models_jobs.CachedCrawl,
     openapi_extra=body(models_jobs.CrawlRequest),
     responses={

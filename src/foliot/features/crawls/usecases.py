@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from foliot.commands.audit import Change, entry
 from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import audit_rows
+from foliot.commands.envelope import CommandContext, requires, unchecked_command
 from foliot.commands.group_commit import Together, small
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Thing, Verb, demand
 from foliot.core.credential import kept
 from foliot.core.errors import Contended, Invalid, TooMany, Unavailable
@@ -29,12 +31,11 @@ from foliot.engine.model.run import Origin
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import Change, entry
 from foliot.features.crawls.model.crawl import CRAWL, CRAWL_QUEUE, Crawl, fingerprint, in_own_words, read_crawl
 from foliot.features.crawls.model.job import CrawlRequest, KnownJob
 from foliot.features.crawls.sql.requests import SqlCrawls
 from foliot.features.schedules.usecases.schedules import Owner, Schedules, find_schedule
-from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
+from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 CACHED_FOR = timedelta(hours=1)
 REMEMBERED = 10_000
@@ -146,6 +147,7 @@ class Crawls:
     turns: Turns = field(default_factory=Turns)
     together: Together[_Asked, Crawled] = field(default_factory=Together)
 
+    @requires(Verb.RUN, Thing.CRAWL)
     async def request(
         self, caller: Caller, raw: object, once: Once = EACH_TIME, *, ignore_cache: bool = False
     ) -> Crawled:
@@ -154,7 +156,6 @@ class Crawls:
         Whoever may ask for crawls may ask for them in another user's name: users of a tenant see each other's jobs
         anyway, and the trail says who asked.
         """
-        demand(caller, Verb.RUN, Thing.CRAWL)
         crawl = read_crawl(raw, ignore_cache=ignore_cache)
         if crawl.trigger is not None:
             demand(caller, Verb.WRITE, Thing.SCHEDULE)
@@ -216,7 +217,7 @@ class Crawls:
                 if refused:
                     await SqlCrawls(tx).unclaim(tenant_id, refused)
                 if begun:
-                    await SqlRuns(tx).add([one.run for one in begun], now, [one.told for one in begun])
+                    await SqlRuns(tx).add([one.run for one in begun], now, audit_rows([one.told for one in begun]))
         except BaseException:
             self.limiter.undo_run(tenant_id, len(begun))
             raise
@@ -233,42 +234,33 @@ class Crawls:
             expires_at=now + self.cached_for,
         )
 
-    @again
-    async def _ask(self, caller: Caller, wanted: _Wanted, once: Once) -> Crawled:
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            request = self._request(caller.tenant_id, wanted, now, RUN if wanted.crawl.trigger is None else SCHEDULE)
-            job_id = request.job_id
-            known = await SqlCrawls(tx).settle(request, anew=wanted.crawl.ignore_cache)
-            if known.job_id != job_id:
-                answer = await self._cached(tx, caller, known)
-            elif wanted.crawl.trigger is None:
-                answer = Crawled(job_id=job_id, run=await self._start(tx, caller, wanted, limits, request))
-            else:
-                answer = Crawled(job_id=job_id, schedule=await self._plan(tx, caller, wanted, limits, job_id))
-            await once.keep(tx, caller, answer)
-        self.feed.wake(RUNS_TOPIC if wanted.crawl.trigger is None else SCHEDULES_TOPIC)
-        return answer
+    @unchecked_command
+    async def _ask(self, ctx: CommandContext, wanted: _Wanted, once: Once) -> Crawled:
+        tx = await ctx.begin(self.limiter)
+        planned = wanted.crawl.trigger is not None
+        request = self._request(ctx.tenant_id, wanted, ctx.now, SCHEDULE if planned else RUN)
+        job_id = request.job_id
+        known = await SqlCrawls(tx).settle(request, anew=wanted.crawl.ignore_cache)
+        if known.job_id != job_id:
+            return await self._cached(tx, ctx.caller, known)
+        if planned:
+            return Crawled(job_id=job_id, schedule=await self._plan(ctx, wanted, job_id))
+        return Crawled(job_id=job_id, run=await self._start(ctx, wanted, request))
 
     async def _cached(self, tx: Transaction, caller: Caller, known: KnownJob) -> Crawled:
         scheduled = known.job_id.startswith(f"{SCHEDULE}_")
         schedule = await find_schedule(tx, caller, known.job_id) if scheduled else None
         return Crawled(job_id=known.job_id, schedule=schedule, cached_at=known.since)
 
-    async def _start(
-        self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, request: CrawlRequest
-    ) -> RunView:
-        self.limiter.run(caller, limits)
-        begun = _begun(caller, wanted, request)
-        await SqlRuns(tx).add([begun.run], request.now, [begun.told])
-        await self.limiter.stored(tx, caller, limits)
+    async def _start(self, ctx: CommandContext, wanted: _Wanted, request: CrawlRequest) -> RunView:
+        self.limiter.run(ctx.caller, ctx.limits)
+        begun = _begun(ctx.caller, wanted, request)
+        await SqlRuns(ctx.tx).add([begun.run], request.now, audit_rows([begun.told]))
+        await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
+        ctx.wake(RUNS_TOPIC)
         return begun.run.made(request.now)
 
-    async def _plan(
-        self, tx: Transaction, caller: Caller, wanted: _Wanted, limits: Limits, schedule_id: str
-    ) -> Schedule:
+    async def _plan(self, ctx: CommandContext, wanted: _Wanted, schedule_id: str) -> Schedule:
         draft = {
             **(wanted.crawl.trigger or {}),
             "name": f"crawl-{schedule_id}",
@@ -278,7 +270,7 @@ class Crawls:
             "priority": wanted.crawl.priority,
         }
         try:
-            return await self.schedules.add(tx, caller, draft, limits, Owner(schedule_id, wanted.user_id))
+            return await self.schedules.add(ctx, draft, Owner(schedule_id, wanted.user_id))
         except Invalid as error:
             raise in_own_words(error) from None
 

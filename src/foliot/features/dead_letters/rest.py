@@ -7,7 +7,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, Replayed
 from foliot.features.filters import schema as models_search
@@ -25,7 +24,7 @@ router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.DEAD_LETTER)],
+    dependencies=[permits(DeadLetters.groups)],
     response_model=models.DeadGroups,
     summary="Dead letters, grouped by error",
 )
@@ -40,7 +39,7 @@ async def groups(
 
 @router.post(
     "/replay",
-    dependencies=[permits(Verb.RUN, Thing.DEAD_LETTER)],
+    dependencies=[permits(DeadLetters.replay)],
     status_code=202,
     response_model=models.Replayed,
     openapi_extra=body(bodies.ReplayRequest),
@@ -72,7 +71,7 @@ Fingerprint = Annotated[str, Depends(_fingerprint)]
 
 @router.post(
     "/groups/{fingerprint}/mute",
-    dependencies=[permits(Verb.WRITE, Thing.DEAD_LETTER)],
+    dependencies=[permits(Mutes.mute)],
     response_model=models_search.Mute,
     openapi_extra=body(bodies.MuteRequest, required=False),
     responses=UNKNOWN,
@@ -86,7 +85,7 @@ async def mute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body)
 
 @router.post(
     "/groups/{fingerprint}/unmute",
-    dependencies=[permits(Verb.WRITE, Thing.DEAD_LETTER)],
+    dependencies=[permits(Mutes.unmute)],
     response_model=models_search.Unmuted,
     responses=UNKNOWN,
     summary="Unmute a group",

@@ -16,7 +16,7 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.views import Page
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.filters.model.results import AGES, LetterGroup, Pile
+from foliot.features.dead_letters.model import AGES, LetterGroup, Pile
 from foliot.features.filters.sql.runs import Sieve
 from foliot.features.mutes.sql import SqlMutes
 

@@ -12,16 +12,14 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from foliot.commands.retry_on_conflict import again
+from foliot.commands.envelope import CommandContext, unchecked_command
 from foliot.core.access import KEEPER, Caller, Door, Role
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
-from foliot.features.audit_log.usecases import edited, record
 from foliot.features.demo.model import pipeline
 from foliot.features.demo.model.past import Account
 from foliot.features.demo.model.run_history import lives
@@ -34,12 +32,13 @@ from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.prices.model import Observation
 from foliot.features.prices.sql import SqlPrices
 from foliot.features.runs.usecases.runs import cancel_run
+from foliot.features.schedules.model.audit_view import edited
 from foliot.features.schedules.model.declared import Declared
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import turn
 from foliot.features.schedules.usecases.declared import Declaring, Fate, Made
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.wakeups.feed import SCHEDULES_TOPIC
+from foliot.wakeups.feed import Feed
 
 DEMO = Caller(KEEPER, SOURCE, Role.SYSTEM, Door.CODE)
 PAUSED = "partner-sync"
@@ -77,48 +76,48 @@ class Furnisher:
     pipelines: bool = False
     """Whether pipelines are nobody else's: a file that defines some says which there are."""
 
+    @property
+    def feed(self) -> Feed:
+        return self.schedules.feed
+
     async def furnish(self) -> int:
         """Make what is missing; answers how many schedules are new."""
-        made, left = await self._make()
+        made, left = await self._make(DEMO)
         new = {one.name: one.schedule for one in made if one.fate is Fate.CREATED}
         begun = {**{name: schedule.id for name, schedule in new.items() if name in AT_ONCE}, **left}
         for schedule_id in begun.values():
             await self.schedules.run_now(DEMO, schedule_id)
-        self.schedules.feed.wake(SCHEDULES_TOPIC)
         return len(new)
 
-    @again
-    async def _make(self) -> tuple[Sequence[Made], Mapping[str, str]]:
+    @unchecked_command
+    async def _make(self, ctx: CommandContext) -> tuple[Sequence[Made], Mapping[str, str]]:
         """What became of each schedule, and whose articles are to be asked for again."""
-        now = self.clock.now()
-        limits = await self.schedules.limiter.of(KEEPER)
         told = lives(urlsplit(self.base).hostname or "localhost")
-        async with self.store.begin(KEEPER) as writing:
-            # Schedules are made in the past; the audit log says when that was done.
-            tx = replace(writing, audit_time=now)
-            declared = await SqlDeclarations(tx).of(KEEPER, SOURCE)
-            known = {one.name for one in declared}
-            made = []
-            for name in self._wanted(now):
-                # What has a past was made a week ago; what stands is looked at by today's clock.
-                since = _since(name, now) if name in told and name not in known else now
-                declaring = Declaring(schedules=replace(self.schedules, clock=Then(since)))
+        tx = await ctx.begin(self.schedules.limiter)
+        # Schedules are made in the past; the audit log says when that was done.
+        now = ctx.audit_time = ctx.now
+        declared = await SqlDeclarations(tx).of(KEEPER, SOURCE)
+        known = {one.name for one in declared}
+        made = []
+        for name in self._wanted(now):
+            # What has a past was made a week ago; what stands is looked at by today's clock.
+            since = _since(name, now) if name in told and name not in known else now
+            declaring = Declaring(schedules=replace(self.schedules, clock=Then(since)))
 
-                def wanted(schedule: Schedule | None, name: str = name) -> Mapping[str, Any]:
-                    # Whoever is there was asked for when it came to be.
-                    return self._wanted(now if schedule is None else schedule.created_at)[name]
+            def wanted(schedule: Schedule | None, name: str = name) -> Mapping[str, Any]:
+                # Whoever is there was asked for when it came to be.
+                return self._wanted(now if schedule is None else schedule.created_at)[name]
 
-                made.append(await declaring.make(tx, DEMO, (SOURCE, name), wanted, limits))
-            for one in made:
-                if one.name == pipeline.SCHEDULE and one.fate is not Fate.DELETED:
-                    schedule = one.schedule
-                    site = f"{self.base}{SITE}"
-                    await SqlPipelines(tx).put(pipeline.kept(self.base, site, KEEPER, schedule.id, schedule.created_at))
-            await self._live(tx, [one for one in made if one.fate is Fate.CREATED], now)
-            left = await self._move(tx, declared, now)
-        return made, left
+            made.append(await declaring.make(ctx, (SOURCE, name), wanted))
+        for one in made:
+            if one.name == pipeline.SCHEDULE and one.fate is not Fate.DELETED:
+                schedule = one.schedule
+                site = f"{self.base}{SITE}"
+                await SqlPipelines(tx).put(pipeline.kept(self.base, site, KEEPER, schedule.id, schedule.created_at))
+        await self._live(ctx, [one for one in made if one.fate is Fate.CREATED], now)
+        return made, await self._move(ctx, declared)
 
-    async def _move(self, tx: Transaction, declared: Sequence[Declared], now: datetime) -> Mapping[str, str]:
+    async def _move(self, ctx: CommandContext, declared: Sequence[Declared]) -> Mapping[str, str]:
         """At another port than before, everything that calls us follows: what runs, what is repeated, what was edited.
 
         Articles wait for pages by their address, and are given up; answers the schedules that asked for some.
@@ -126,14 +125,14 @@ class Furnisher:
         places = {place for one in declared for place in OWN.findall(orjson.dumps(one.made).decode())}
         ids = [one.schedule_id for one in declared if one.schedule_id is not None]
         for place in sorted(places - {self.base}):
-            await SqlPast(tx).readdress(KEEPER, ids, f"{place}/api/", f"{self.base}/api/")
-        return {} if places <= {self.base} else await _forsake(tx, ids, now)
+            await SqlPast(ctx.tx).readdress(KEEPER, ids, f"{place}/api/", f"{self.base}/api/")
+        return {} if places <= {self.base} else await _forsake(ctx, ids)
 
     def _wanted(self, now: datetime) -> Mapping[str, Mapping[str, Any]]:
         kinds: Collection[str] = self.schedules.actions.kinds()
         return cast(self.base, kinds, now, grpc=self.grpc, pipelines=self.pipelines)
 
-    async def _live(self, tx: Transaction, new: Sequence[Made], now: datetime) -> None:
+    async def _live(self, ctx: CommandContext, new: Sequence[Made], now: datetime) -> None:
         told = lives(urlsplit(self.base).hostname or "localhost")
         # Two nights ago nobody was there for half an hour.
         night = Night(now - timedelta(hours=50), now - timedelta(hours=50) + timedelta(minutes=33))
@@ -143,12 +142,12 @@ class Furnisher:
             if one.name in told
             and (account := lived(one.schedule, told[one.name], _until(one.name, now), night)) is not None
         }
-        await SqlPast(tx).write(list(accounts.values()))
+        await SqlPast(ctx.tx).write(list(accounts.values()))
         if SCRAPED in accounts:
-            await SqlPrices(tx).add(self._observed(accounts[SCRAPED]))
+            await SqlPrices(ctx.tx).add(self._observed(accounts[SCRAPED]))
         for one in new:
             if one.name == PAUSED:
-                await _pause(tx, one.schedule.id, _until(PAUSED, now))
+                await _pause(ctx, one.schedule.id, _until(PAUSED, now))
 
     def _observed(self, account: Account) -> list[Observation]:
         """What its runs brought home."""
@@ -169,13 +168,13 @@ class Furnisher:
         ]
 
 
-async def _forsake(tx: Transaction, schedule_ids: Sequence[str], now: datetime) -> Mapping[str, str]:
+async def _forsake(ctx: CommandContext, schedule_ids: Sequence[str]) -> Mapping[str, str]:
     left = {}
     for schedule_id in schedule_ids:
-        schedule = await SqlSchedules(tx).get(KEEPER, schedule_id)
+        schedule = await SqlSchedules(ctx.tx).get(KEEPER, schedule_id)
         if schedule is not None and schedule.spec.kind == ARTICLES:
-            for run_id in await SqlRuns(tx).open_ids(schedule_id, waiting_only=False):
-                await cancel_run(tx, DEMO, run_id, now)
+            for run_id in await SqlRuns(ctx.tx).open_ids(schedule_id, waiting_only=False):
+                await cancel_run(ctx, run_id)
                 left[schedule.name] = schedule_id
     return left
 
@@ -190,9 +189,9 @@ def _until(name: str, now: datetime) -> datetime:
     return (now - PAUSED_FOR).replace(minute=45, second=0, microsecond=0) if name == PAUSED else now
 
 
-async def _pause(tx: Transaction, schedule_id: str, at: datetime) -> None:
-    schedule = await SqlSchedules(tx).get(KEEPER, schedule_id, lock=True)
+async def _pause(ctx: CommandContext, schedule_id: str, at: datetime) -> None:
+    schedule = await SqlSchedules(ctx.tx).get(KEEPER, schedule_id, lock=True)
     if schedule is not None and schedule.status is Status.ACTIVE:
         asleep = replace(schedule, status=Status.PAUSED, paused_reason=WHY_PAUSED, paused_at=at, paused_by=DEMO.user_id)
-        paused = await turn(tx, asleep, at)
-        await record(tx, DEMO, at, edited("pause", schedule, paused))
+        paused = await turn(ctx.tx, asleep, at)
+        ctx.audit(edited("pause", schedule, paused), at=at)

@@ -7,7 +7,6 @@ from contextlib import suppress
 
 from fastapi import APIRouter, Request, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import NotFound
 from foliot.features.demo.usecases import Demo
 from foliot.features.sessions import schema as models_session
@@ -21,7 +20,7 @@ router = APIRouter()
 
 @router.get(
     "/api/demo",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Demo.about)],
     response_model=models_session.Demo,
     tags=["Demo"],
     summary="Whether the demo is on",
@@ -34,7 +33,7 @@ async def show(cases: Cases, caller: Who) -> Response:
 
 @router.delete(
     "/api/demo",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Demo.remove)],
     response_model=models_session.DemoRemoved,
     tags=["Demo"],
     summary="Remove the demo",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
+from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.demo.model.past import Erased
 from foliot.features.demo.sql import SqlPast
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
@@ -65,32 +65,31 @@ class Demo:
     site: Site | None = None
     """Where this process serves it."""
 
-    async def schedules(self, caller: Caller) -> int:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def schedules(self, ctx: QueryContext) -> int:
         """How many schedules of the caller's tenant are the demo's."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return len(await SqlDeclarations(tx).of(caller.tenant_id, SOURCE))
+        async with ctx.read() as tx:
+            return len(await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE))
 
-    async def about(self, caller: Caller) -> About:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            ids = [one.schedule_id or "" for one in await SqlDeclarations(tx).of(caller.tenant_id, SOURCE)]
-            return About(len(ids), await SqlPast(tx).count_runs(caller.tenant_id, ids))
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def about(self, ctx: QueryContext) -> About:
+        async with ctx.read() as tx:
+            ids = [one.schedule_id or "" for one in await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)]
+            return About(len(ids), await SqlPast(tx).count_runs(ctx.tenant_id, ids))
 
-    @again
-    async def remove(self, caller: Caller) -> Erased:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def remove(self, ctx: CommandContext) -> Erased:
         """Its schedules with all that came of them, whoever asked for it; the trail keeps that it happened."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin(caller.tenant_id) as tx:
-            declared = await SqlDeclarations(tx).of(caller.tenant_id, SOURCE)
-            erased = await SqlPast(tx).erase(caller.tenant_id, [one.schedule_id or "" for one in declared])
-            for kept in await SqlPipelines(tx).all(caller.tenant_id):
-                if kept.file == SOURCE:
-                    await SqlPipelines(tx).drop(caller.tenant_id, kept.name)
-            gone = [
-                Change("delete", Thing.SCHEDULE, one.schedule_id or "", was={"name": one.name, "source": SOURCE})
-                for one in declared
-            ]
-            await record(tx, caller, self.clock.now(), *gone)
-        self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+        tx = await ctx.begin()
+        declared = await SqlDeclarations(tx).of(ctx.tenant_id, SOURCE)
+        erased = await SqlPast(tx).erase(ctx.tenant_id, [one.schedule_id or "" for one in declared])
+        for kept in await SqlPipelines(tx).all(ctx.tenant_id):
+            if kept.file == SOURCE:
+                await SqlPipelines(tx).drop(ctx.tenant_id, kept.name)
+        gone = [
+            Change("delete", Thing.SCHEDULE, one.schedule_id or "", was={"name": one.name, "source": SOURCE})
+            for one in declared
+        ]
+        ctx.audit(*gone)
+        ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
         return erased

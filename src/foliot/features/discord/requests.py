@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import foliot
+from foliot.commands.envelope import permission_of
 from foliot.commands.idempotency import AnsweredBefore, Once
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, demand
 from foliot.core.errors import Conflict, FoliotError, Invalid, NotFound
 from foliot.core.ids import RUN
 from foliot.engine.model.run import RunState
@@ -54,7 +55,7 @@ class Desk:
     async def run(self, interaction: Interaction, pipeline: str, of: int) -> Answer:
         """Run it now; the answer follows the run."""
         caller = await self.admit(interaction)
-        demand(caller, Verb.RUN, Thing.SCHEDULE)
+        demand(caller, *permission_of(Pipelines.run))
         try:
             _sound("pipeline", pipeline)
             run = await self.cases[Pipelines].run(caller, pipeline, None, _once(of, "run", pipeline, _id))
@@ -67,7 +68,7 @@ class Desk:
     async def schedule(self, interaction: Interaction, draft: Draft, of: int) -> Answer:
         """What it would do, before anything is saved."""
         caller = await self.admit(interaction)
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
+        demand(caller, *permission_of(Schedules.create))
         try:
             _sound("pipeline", draft.pipeline)
             await self.cases[Pipelines].get(caller, draft.pipeline)
@@ -183,7 +184,7 @@ class Desk:
             at, name = min(upcoming)
             lines.append(f"Next: {words.code(name)} {words.moment(at, 'R')}")
         for state in OPEN:
-            runs = await self.cases[Runs].list(caller, Page(SHOWN), status=state.value)
+            runs = await self.cases[Runs].list(caller, Page(SHOWN), state=state.value)
             lines += [f"{_count(len(runs), 'run')} {state.value}"] if runs else []
         recent = await self.cases[Runs].list(caller, Page(5))
         lines += [words.run_message(run.schedule_name or _of(run), run, None).splitlines()[0] for run in recent]

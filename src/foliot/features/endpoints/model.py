@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache
 
 from foliot.core.document import rfc3339
-from foliot.engine.model.run import RunState
+from foliot.engine.model.run import TEST, RunState
 
-WEBHOOK = "webhook"
-TEST = "test"
-"""What is true of a webhook that tries its target out. No request can say it: only we do."""
 TRIED = frozenset({"GET", "HEAD", "OPTIONS", "POST"})
 """Methods a test may use: PUT, PATCH and DELETE would act on what is there, whatever the body says."""
 GOOD = frozenset({RunState.SUCCESS.value})
@@ -24,9 +19,6 @@ SILENT = frozenset({"cancelled", "handed_back", "lost"})
 ANSWERED = "2xx"
 """How calls that succeeded are counted among the codes."""
 UNKNOWN = "unknown"
-LONGEST = 500
-"""Characters of a host, and of a path, that are shown."""
-_URL = re.compile(r"(?P<scheme>https?)://(?P<place>[^/?#\s]+)(?P<path>/[^?#]*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,22 +116,6 @@ class Endpoint:
         return took[max(math.ceil(share * len(took)) - 1, 0)]
 
 
-@lru_cache(maxsize=10_000)
-def place(url: object) -> str | None:
-    """Host and port of a URL: what answers, or hangs, under all of its paths."""
-    found = _URL.match(url) if isinstance(url, str) else None
-    host = found["place"].rpartition("@")[2].lower() if found else ""
-    if found is None or not host:
-        return None
-    named = re.search(r":\d+$", host)
-    return host if named else f"{host}:{443 if found['scheme'].lower() == 'https' else 80}"
-
-
-def is_test(kind: str, config: Mapping[str, object]) -> bool:
-    """Whether this tries a target out."""
-    return kind == WEBHOOK and config.get(TEST) is True
-
-
 def tried(action: Mapping[str, object], about: Mapping[str, object], now: datetime) -> dict[str, object] | None:
     """A webhook that does nothing but try its target out; None where the method itself would change something there."""
     method = str(action.get("method", "POST"))
@@ -158,12 +134,3 @@ def endpoints(calls: Iterable[Call]) -> list[Endpoint]:
         if call.outcome not in SILENT:
             found.setdefault(call.url, Endpoint(url=call.url)).calls.append(call)
     return sorted(found.values(), key=lambda one: (one.failing_since is None, -one.failed, -len(one.calls), one.url))
-
-
-def address(url: object) -> str | None:
-    """A URL without what may be secret or changes from call to call: user, password, query, fragment."""
-    found = _URL.match(url) if isinstance(url, str) else None
-    if found is None:
-        return None
-    host = found["place"].rpartition("@")[2]
-    return f"{found['scheme']}://{host}".lower()[:LONGEST] + (found["path"] or "/")[:LONGEST] if host else None

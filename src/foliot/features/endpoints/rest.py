@@ -8,7 +8,6 @@ from typing import Any, Literal
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.engine.model.breaker import OpenBreaker
 from foliot.engine.model.views import RunView
@@ -111,7 +110,7 @@ REQUESTS = (TestRequest,)
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Endpoints.list)],
     response_model=EndpointList,
     summary="How the targets of webhooks fare",
 )
@@ -134,7 +133,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.post(
     "/test",
-    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    dependencies=[permits(Endpoints.test)],
     status_code=202,
     response_model=models.Run,
     openapi_extra=body(TestRequest),

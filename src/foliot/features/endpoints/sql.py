@@ -16,7 +16,8 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import attempts, runs, schedules, versions
-from foliot.features.endpoints.model import WEBHOOK, Call, Sender, address
+from foliot.features.endpoints.model import Call, Sender
+from foliot.features.webhooks.model import WEBHOOK, address
 
 URL_ENDS = 20 * 1024
 HEADERS_END = 64 * 1024

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, Contended, Invalid, NotFound
 from foliot.core.ids import RUN
@@ -25,12 +26,12 @@ from foliot.engine.model.views import Page, RunRequest, RunView
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, record
-from foliot.features.endpoints.model import WEBHOOK, Endpoint, Sender, address, endpoints, place, tried
+from foliot.features.endpoints.model import Endpoint, Sender, endpoints, tried
 from foliot.features.endpoints.sql import SqlEndpoints
 from foliot.features.filters.model.query import Query, Term
 from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.secrets.sql import SqlSecrets
+from foliot.features.webhooks.model import WEBHOOK, address, place
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
 OVER = timedelta(hours=24)
@@ -87,16 +88,16 @@ class Endpoints:
     signs_by_setting: bool = False
     """Whether a setting signs where there is no signing secret."""
 
-    async def list(self, caller: Caller) -> Called:
-        demand(caller, Verb.READ, Thing.RUN)
+    @query(Verb.READ, Thing.RUN)
+    async def list(self, ctx: QueryContext) -> Called:
         since = self.clock.now() - OVER
-        async with self.store.read(caller.tenant_id) as tx:
-            calls, whole = await SqlEndpoints(tx).calls(caller.tenant_id, since, MOST_RUNS)
+        async with ctx.read() as tx:
+            calls, whole = await SqlEndpoints(tx).calls(ctx.tenant_id, since, MOST_RUNS)
             found = endpoints(calls)
             shown = found[:MOST]
             ids = sorted({each for one in shown for each in one.schedule_ids[:NAMED]})
-            senders = await SqlEndpoints(tx).senders(caller.tenant_id, ids)
-            secrets = await self._secrets(tx, caller, shown, senders)
+            senders = await SqlEndpoints(tx).senders(ctx.tenant_id, ids)
+            secrets = await self._secrets(tx, ctx.caller, shown, senders)
         names = {one: sender.name for one, sender in senders.items()}
         return Called(
             since=since,
@@ -105,51 +106,46 @@ class Endpoints:
             items=shown,
             names=names,
             secrets=secrets,
-            breakers=await self._breakers(caller),
+            breakers=await self._breakers(ctx),
         )
 
-    async def _breakers(self, caller: Caller) -> Sequence[OpenBreaker]:
+    async def _breakers(self, ctx: QueryContext) -> Sequence[OpenBreaker]:
         """As the processes that execute report them; each learns by itself."""
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             nodes = await SqlUpkeep(tx).nodes(self.clock.now() - SEEN)
         found: dict[str, OpenBreaker] = {}
         for node in nodes:
             told = node["report"].get(BREAKERS) if isinstance(node["report"], Mapping) else None
             for one in map(OpenBreaker.from_dict, told or ()):
-                if one.tenant_id == caller.tenant_id:
+                if one.tenant_id == ctx.tenant_id:
                     found[one.target] = one.beside(found[one.target]) if one.target in found else one
         return sorted(found.values(), key=lambda one: (one.since, one.target))
 
-    @again
-    async def test(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> RunView:
+    @command(Verb.RUN, Thing.SCHEDULE)
+    async def test(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> RunView:
         """One request now, marked as a test, by the settings of a schedule that calls this target. Never retried."""
-        demand(caller, Verb.RUN, Thing.SCHEDULE)
         url, schedule_id = _read(raw)
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            schedule, action = await _caller_of(tx, caller, url, schedule_id, now)
-            run = RunRequest(
-                id=self.new_id(RUN),
-                tenant_id=caller.tenant_id,
-                user_id=caller.user_id,
-                kind=WEBHOOK,
-                origin=Origin.MANUAL,
-                queue=MANUAL_QUEUE,
-                priority=schedule.spec.priority,
-                max_attempts=1,
-                timeout_seconds=schedule.spec.timeout_seconds,
-                # No run of the schedule: how that fares, and whether it overlaps, is none of a test's business.
-                action=action,
-            )
-            await SqlRuns(tx).add([run], now)
-            became = {"run_id": run.id, "url": url}
-            await record(tx, caller, now, Change("test", Thing.SCHEDULE, schedule.id, became=became))
-            view = run.made(now)
-            await once.keep(tx, caller, view)
-            self.limiter.run(caller, limits)
-        self.feed.wake(RUNS_TOPIC)
+        tx = await ctx.begin(self.limiter)
+        schedule, action = await _caller_of(tx, ctx.caller, url, schedule_id, ctx.now)
+        run = RunRequest(
+            id=self.new_id(RUN),
+            tenant_id=ctx.tenant_id,
+            user_id=ctx.caller.user_id,
+            kind=WEBHOOK,
+            origin=Origin.MANUAL,
+            queue=MANUAL_QUEUE,
+            priority=schedule.spec.priority,
+            max_attempts=1,
+            timeout_seconds=schedule.spec.timeout_seconds,
+            # No run of the schedule: how that fares, and whether it overlaps, is none of a test's business.
+            action=action,
+        )
+        await SqlRuns(tx).add([run], ctx.now)
+        became = {"run_id": run.id, "url": url}
+        ctx.audit(Change("test", Thing.SCHEDULE, schedule.id, became=became))
+        view = run.made(ctx.now)
+        self.limiter.run(ctx.caller, ctx.limits)
+        ctx.wake(RUNS_TOPIC)
         return view
 
     async def _secrets(

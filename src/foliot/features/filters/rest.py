@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
+from foliot.features.dead_letters.model import AGES, LetterGroup
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from foliot.features.filters import schema as models
-from foliot.features.filters.model.results import AGES, LetterGroup
 from foliot.features.filters.usecases import MOST_POINTS, Bucket, Scattered, Searching
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
@@ -27,7 +27,7 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 
 @router.get(
     "/runs/count",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.count)],
     response_model=models.Count,
     tags=["Runs"],
     summary="How many runs match a filter",
@@ -41,7 +41,7 @@ async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
 
 @router.get(
     "/schedules/count",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Searching.count_schedules)],
     response_model=models.ScheduleCount,
     tags=["Schedules"],
     summary="How many schedules match a filter",
@@ -53,7 +53,7 @@ async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Respon
 
 @router.get(
     "/runs/series",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.series)],
     response_model=models.Series,
     tags=["Runs"],
     summary="Runs over time",
@@ -84,7 +84,7 @@ async def series(
 
 @router.get(
     "/runs/points",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.points)],
     response_model=models.Points,
     tags=["Runs"],
     summary="Single runs over time, and how long they took",
@@ -106,14 +106,14 @@ async def points(
 
 @router.get(
     "/dead-letters/groups",
-    dependencies=[permits(Verb.READ, Thing.DEAD_LETTER)],
+    dependencies=[permits(DeadLetters.alike)],
     response_model=models.LetterGroups,
     tags=["Dead letters"],
     summary="Dead letters by what went wrong",
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
     """Failures that differ only in numbers, ids, quoted texts and addresses stand together, by host."""
-    found = await cases[Searching].letters(caller, page.more(), cases[Searching].read_runs(q))
+    found = await cases[DeadLetters].alike(caller, page.more(), cases[Searching].read_runs(q))
     shown = found.groups[: page.page.limit]
     more = len(found.groups) > page.page.limit
     following = page.cursors.seal(shown[-1].sample.id) if more else None

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.failure_fingerprint import host_in, host_of
 from foliot.core.ports import Clock
@@ -19,11 +20,11 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.ports import Actions
+from foliot.engine.sql.runs import with_attempts
 from foliot.features.filters.model.keys import of_runs, of_schedules
 from foliot.features.filters.model.query import FIELD, Query, Term
-from foliot.features.filters.model.results import Cell, LetterGroup, Pile, Points, Timing, Window
+from foliot.features.filters.model.results import Cell, Points, Timing, Window
 from foliot.features.filters.sql.lists import SqlSearching
-from foliot.features.runs.usecases.runs import with_attempts
 
 KINDS = ("webhook", "crawl", "articles", "pipeline", "grpc", "task")
 """Those that a run can have even where this process does not know how to perform them."""
@@ -39,7 +40,7 @@ UNANSWERED = (Term("state", (RunState.DEAD_LETTER.value,)), Term("resolved", ("t
 
 Parameters = Mapping[str, str | None]
 NO_PARAMETERS: Parameters = MappingProxyType({})
-_PARAMETERS = {"status": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
+_PARAMETERS = {"state": "state", "schedule_id": "schedule", "kind": "kind", "queue": "queue"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +105,6 @@ class Scattered:
     """These have no duration, and no point."""
 
 
-@dataclass(frozen=True, slots=True)
-class Letters:
-    """A page of groups of dead letters, and what there is in all."""
-
-    groups: Sequence[LetterGroup]
-    pile: Pile
-    hosts: Mapping[str, str]
-    """By the id of a group's sample."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searching:
     """Every list of the dashboard, and every number above one."""
@@ -123,10 +114,10 @@ class Searching:
     actions: Actions
 
     def read_runs(self, text: str | None, parameters: Parameters = NO_PARAMETERS, field: str = FIELD) -> Query:
-        """A filter of runs; `parameters` (status, schedule_id, kind, queue) narrow it further."""
+        """A filter of runs; `parameters` (state, schedule_id, kind, queue) narrow it further."""
         query = of_runs(self._kinds()).read(text or "", self.clock.now(), field)
         terms = [
-            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "status" else (same_queue(value),))
+            Term(_PARAMETERS[name], tuple(value.split(",")) if name == "state" else (same_queue(value),))
             for name, value in parameters.items()
             if value
         ]
@@ -137,31 +128,31 @@ class Searching:
         query = of_schedules(self._kinds()).read(text or "", self.clock.now(), field)
         return query.also(*(Term(name, (value,)) for name, value in parameters.items() if value))
 
-    async def runs(self, caller: Caller, page: Page, query: Query) -> Sequence[RunView]:
+    @query(Verb.READ, Thing.RUN)
+    async def runs(self, ctx: QueryContext, page: Page, query: Query) -> Sequence[RunView]:
         """Newest first."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            found = await SqlSearching(tx).runs(caller.tenant_id, query, page, self.clock.now())
+        async with ctx.read() as tx:
+            found = await SqlSearching(tx).runs(ctx.tenant_id, query, page, self.clock.now())
             return await with_attempts(tx, found)
 
-    async def count(self, caller: Caller, query: Query) -> Counted:
+    @query(Verb.READ, Thing.RUN)
+    async def count(self, ctx: QueryContext, query: Query) -> Counted:
         """Exact, however many there are."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            return Counted(await SqlSearching(tx).count(caller.tenant_id, query, self.clock.now()))
+        async with ctx.read() as tx:
+            return Counted(await SqlSearching(tx).count(ctx.tenant_id, query, self.clock.now()))
 
+    @query(Verb.READ, Thing.RUN)
     async def series(
-        self, caller: Caller, query: Query, start: datetime | None, end: datetime | None, seconds: int | None
+        self, ctx: QueryContext, query: Query, start: datetime | None, end: datetime | None, seconds: int | None
     ) -> Series:
         """By when the runs were made; without bounds, the last 24 hours."""
-        demand(caller, Verb.READ, Thing.RUN)
         now = self.clock.now()
         window = window_of(start, end, seconds, now)
         within = query.also(Term("since", at=window.start), Term("until", at=window.end))
-        async with self.store.read(caller.tenant_id) as tx:
-            cells = await SqlSearching(tx).series(caller.tenant_id, within, window, now)
+        async with ctx.read() as tx:
+            cells = await SqlSearching(tx).series(ctx.tenant_id, within, window, now)
             share = min(MOST_TIMED / max(sum(cell.count for cell in cells), 1), 1.0)
-            timings = await SqlSearching(tx).timings(caller.tenant_id, within, window, share, now)
+            timings = await SqlSearching(tx).timings(ctx.tenant_id, within, window, share, now)
         buckets = [Bucket(window.start + place * window.width) for place in range(window.buckets)]
         for cell in cells:
             if 0 <= cell.bucket < len(buckets):
@@ -171,46 +162,37 @@ class Searching:
                 buckets[timing.bucket].time(timing, share)
         return Series(window, buckets, share)
 
+    @query(Verb.READ, Thing.RUN)
     async def points(
-        self, caller: Caller, query: Query, start: datetime | None, end: datetime | None, most: int = MOST_POINTS
+        self, ctx: QueryContext, query: Query, start: datetime | None, end: datetime | None, most: int = MOST_POINTS
     ) -> Scattered:
         """By when they were made; without bounds, the last 24 hours. About so many, rare states before common ones."""
-        demand(caller, Verb.READ, Thing.RUN)
         now = self.clock.now()
         window = window_of(start, end, None, now)
         within = query.also(Term("since", at=window.start), Term("until", at=window.end))
-        async with self.store.read(caller.tenant_id) as tx:
-            found = await SqlSearching(tx).begun(caller.tenant_id, within, now)
+        async with ctx.read() as tx:
+            found = await SqlSearching(tx).begun(ctx.tenant_id, within, now)
             counts = {state: begun for state, (_, begun) in found.items() if begun}
-            drawn = await SqlSearching(tx).points(caller.tenant_id, within, window.start, shares(counts, most), now)
+            drawn = await SqlSearching(tx).points(ctx.tenant_id, within, window.start, shares(counts, most), now)
         return Scattered(window, drawn, counts, sum(all_ - begun for all_, begun in found.values()))
 
-    async def schedules(self, caller: Caller, page: Page, query: Query) -> Sequence[Schedule]:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def schedules(self, ctx: QueryContext, page: Page, query: Query) -> Sequence[Schedule]:
         """Newest first."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlSearching(tx).schedules(caller.tenant_id, query, page)
+        async with ctx.read() as tx:
+            return await SqlSearching(tx).schedules(ctx.tenant_id, query, page)
 
-    async def several_schedules(self, caller: Caller, ids: Sequence[str]) -> Sequence[Schedule]:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def several_schedules(self, ctx: QueryContext, ids: Sequence[str]) -> Sequence[Schedule]:
         """Those of them that are the caller's."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlSearching(tx).several_schedules(caller.tenant_id, ids)
+        async with ctx.read() as tx:
+            return await SqlSearching(tx).several_schedules(ctx.tenant_id, ids)
 
-    async def count_schedules(self, caller: Caller, query: Query) -> int:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def count_schedules(self, ctx: QueryContext, query: Query) -> int:
         """Exact; deleted ones only if the filter names them."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlSearching(tx).count_schedules(caller.tenant_id, query)
-
-    async def letters(self, caller: Caller, page: Page, query: Query) -> Letters:
-        """Dead letters without an answer, those that failed alike together."""
-        demand(caller, Verb.READ, Thing.DEAD_LETTER)
-        async with self.store.read(caller.tenant_id) as tx:
-            query = query.also(*UNANSWERED)
-            groups, pile = await SqlSearching(tx).letters(caller.tenant_id, query, page, self.clock.now())
-            hosts = await hosts_of(tx, caller.tenant_id, [group.sample for group in groups])
-            return Letters(groups, pile, hosts)
+        async with ctx.read() as tx:
+            return await SqlSearching(tx).count_schedules(ctx.tenant_id, query)
 
     def _kinds(self) -> frozenset[str]:
         return frozenset([*KINDS, *self.actions.kinds()])

@@ -40,7 +40,7 @@ async def identify_scraper(request: Request) -> Caller:
 
 @router.get(
     "/metrics",
-    dependencies=[permits(Verb.READ, Thing.HOUSE, identify_scraper)],
+    dependencies=[permits(Wellbeing.numbers, Wellbeing.silent, by=identify_scraper)],
     response_class=Response,
     summary="Prometheus metrics",
 )

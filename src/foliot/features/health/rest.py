@@ -10,7 +10,6 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from foliot import __version__
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.features.health import schema as models_health
@@ -33,7 +32,7 @@ async def health() -> Response:
 
 @router.get(
     "/health/detailed",
-    dependencies=[permits(Verb.READ, Thing.HOUSE)],
+    dependencies=[permits(Wellbeing.detailed)],
     response_model=models_health.Health,
     responses={503: {"model": models_health.Health, "description": "The database is gone"}},
     summary="Every dependency, with latency",

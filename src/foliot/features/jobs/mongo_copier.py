@@ -11,12 +11,12 @@ from foliot.core.ids import RUN, floor_id
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.articles.model.article import KIND as ARTICLES
+from foliot.features.articles.mongo import SinkAway
 from foliot.features.articles.mongo_copier import Copied
 from foliot.features.crawls.model.crawl import CRAWL
 from foliot.features.crawls.model.job import JobView
-from foliot.features.crawls.sql.requests import SqlCrawls
 from foliot.features.jobs import mongo_documents
-from foliot.features.pipelines.mongo import SinkAway
+from foliot.features.jobs.sql import SqlJobs
 
 PERIOD = 2.0
 LOOK = 500
@@ -87,13 +87,13 @@ class JobCopier:
 
     async def _new(self, after: str) -> Sequence[str]:
         async with self.store.read() as tx:
-            return await SqlCrawls(tx).all_jobs_after((CRAWL, ARTICLES), after, LOOK)
+            return await SqlJobs(tx).all_after((CRAWL, ARTICLES), after, LOOK)
 
     async def _write(self, run_ids: Sequence[str]) -> int:
         if not run_ids:
             return 0
         async with self.store.read() as tx:
-            views = await SqlCrawls(tx).job_views(run_ids)
+            views = await SqlJobs(tx).views(run_ids)
         for gone in set(run_ids) - {view.id for view in views}:
             self._open.pop(gone, None)
         changed = [view for view in views if self._known.get(view.id) != view.event_seq]
@@ -119,7 +119,7 @@ class JobCopier:
 
     async def _items(self, view: JobView, skip: int) -> Sequence[Any]:
         async with self.store.read() as tx:
-            return (await SqlCrawls(tx).items(view.tenant_id, view.id, view.attempt, skip, ITEMS)).items
+            return (await SqlJobs(tx).items(view.tenant_id, view.id, view.attempt, skip, ITEMS)).items
 
     def _count(self, many: int, refused: int) -> None:
         self.refused += refused

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, and_, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
-from foliot.engine.model.run import RunState
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.sql.run_items import Items, read_items
 from foliot.engine.sql.tables import runs, schedules, versions
 from foliot.features.articles.sql.batches import article_ids, counts
 from foliot.features.crawls.model.job import JobView
@@ -77,3 +80,65 @@ def _view(row: Any, counted: Any, articles: Sequence[str]) -> JobView:
         counts=counted,
         article_ids=articles,
     )
+
+
+_ENDED = frozenset(state for state in RunState if state.final)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlJobs(Statements):
+    """Lists of jobs, and the items that a crawl produced."""
+
+    async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> Items:
+        """At most so many after the first `skip`; fewer when they are large, but never none while there are some."""
+        return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
+
+    async def find(
+        self,
+        tenant_id: str,
+        kinds: Collection[str],
+        states: Collection[RunState],
+        limit: int,
+        skip: int,
+    ) -> tuple[list[str], int]:
+        """Ids of runs of these kinds and states, newest first, and how many there are in all.
+
+        Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
+
+        One statement over both would read all of a tenant's runs, of every kind.
+        """
+        ended = [one for one in states if one.final]
+        wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
+        wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
+        found: list[str] = []
+        total = 0
+        for where in wanted:
+            newest = select(runs.c.id).where(*where).order_by(runs.c.id.desc()).limit(skip + limit)
+            found += (await self.conn.execute(newest)).scalars()
+            total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
+        return sorted(found, reverse=True)[skip : skip + limit], total
+
+    async def all_after(self, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
+        """As `after`, of all tenants."""
+        return await after(self.conn, kinds, run_id, limit)
+
+    async def views(self, run_ids: Sequence[str]) -> list[JobView]:
+        """These jobs, whosever they are, by id."""
+        return await views(self.conn, self.dialect, run_ids)
+
+    async def after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
+        """Ids of runs of these kinds that were made after this one, the oldest first, whatever became of them."""
+        where = (runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.id > run_id)
+        query = select(runs.c.id).where(*where).order_by(runs.c.id).limit(limit)
+        return list((await self.conn.execute(query)).scalars())
+
+    def _ended(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
+        where = [runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.finished_at.is_not(None)]
+        if set(states) >= _ENDED:
+            # Whoever asks for all of them is answered by the index alone.
+            return where
+        return [*where, runs.c.state.in_(sorted(states))]
+
+    def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
+        # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
+        return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]

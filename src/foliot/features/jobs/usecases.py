@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from foliot.commands.envelope import QueryContext, query, requires
 from foliot.core.access import Caller, Thing, Verb, demand
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.ids import SCHEDULE
@@ -17,14 +18,14 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.run import CLAIMABLE, OPEN, RunState
 from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import Page, RunView
+from foliot.engine.sql.run_items import Items
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.model.article import Counts
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.crawls.model.crawl import CRAWL
-from foliot.features.crawls.model.job import Items
-from foliot.features.crawls.sql.requests import SqlCrawls
+from foliot.features.jobs.sql import SqlJobs
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 
@@ -175,71 +176,75 @@ class Jobs:
     runs: Runs
     schedules: Schedules
 
-    async def get(self, caller: Caller, job_id: str) -> Job:
+    @query(Verb.READ, Thing.RUN)
+    async def get(self, ctx: QueryContext, job_id: str) -> Job:
         """A run's id, or a schedule's with its newest run."""
-        _may_read(caller, job_id)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await _find(tx, caller, job_id)
+        _check_schedule(ctx.caller, job_id)
+        async with ctx.read() as tx:
+            return await _find(tx, ctx.caller, job_id)
 
-    async def whole(self, caller: Caller, job_id: str) -> tuple[Job, Sequence[str] | None]:
+    @query(Verb.READ, Thing.RUN)
+    async def whole(self, ctx: QueryContext, job_id: str) -> tuple[Job, Sequence[str] | None]:
         """The same with the ids of its articles, in the order they were asked for; None of a job of another kind."""
-        _may_read(caller, job_id)
-        async with self.store.read(caller.tenant_id) as tx:
-            job = await _find(tx, caller, job_id)
+        _check_schedule(ctx.caller, job_id)
+        async with ctx.read() as tx:
+            job = await _find(tx, ctx.caller, job_id)
             if job.kind != ARTICLES:
                 return job, None
             return job, [] if job.run is None else await SqlArticles(tx).ids(job.run.id)
 
+    @query(Verb.READ, Thing.RUN)
     async def list(
-        self, caller: Caller, status: str | None = None, *, kind: str | None = None, limit: int = 50, skip: int = 0
+        self, ctx: QueryContext, status: str | None = None, *, kind: str | None = None, limit: int = 50, skip: int = 0
     ) -> tuple[Sequence[Job], int]:
         """Runs, newest first, and how many there are. What is planned is in the list of schedules."""
-        demand(caller, Verb.READ, Thing.RUN)
         states = states_of(status)
-        async with self.store.read(caller.tenant_id) as tx:
+        async with ctx.read() as tx:
             kinds = KINDS if kind is None else {kind}
-            ids, total = await SqlCrawls(tx).jobs(caller.tenant_id, kinds, states, limit, skip)
-            found = await SqlRuns(tx).several(caller.tenant_id, ids)
+            ids, total = await SqlJobs(tx).find(ctx.tenant_id, kinds, states, limit, skip)
+            found = await SqlRuns(tx).several(ctx.tenant_id, ids)
             counts = await _counts(tx, found)
         return [Job(run.id, run, counts=counts.get(run.id)) for run in found], total
 
+    @requires(Verb.READ, Thing.RUN)
     async def active(self, caller: Caller, limit: int) -> Sequence[Job]:
         """Runs that have not ended, newest first."""
         found, _ = await self.list(caller, ",".join(sorted(OPEN)), limit=limit)
         return found
 
-    async def after(self, caller: Caller, job_id: str, limit: int) -> Sequence[Job]:
+    @query(Verb.READ, Thing.RUN)
+    async def after(self, ctx: QueryContext, job_id: str, limit: int) -> Sequence[Job]:
         """Runs that were made after this one, the oldest first; also those that have ended meanwhile."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            ids = await SqlCrawls(tx).jobs_after(caller.tenant_id, KINDS, job_id, limit)
-            found = await SqlRuns(tx).several(caller.tenant_id, ids) if ids else []
+        async with ctx.read() as tx:
+            ids = await SqlJobs(tx).after(ctx.tenant_id, KINDS, job_id, limit)
+            found = await SqlRuns(tx).several(ctx.tenant_id, ids) if ids else []
             counts = await _counts(tx, found)
         return [Job(run.id, run, counts=counts.get(run.id)) for run in found]
 
-    async def results(self, caller: Caller, job_id: str, skip: int, limit: int) -> tuple[Job, Items]:
+    @query(Verb.READ, Thing.RUN)
+    async def results(self, ctx: QueryContext, job_id: str, skip: int, limit: int) -> tuple[Job, Items]:
         """What the newest attempt of the job's newest run has brought home so far."""
-        _may_read(caller, job_id)
-        async with self.store.read(caller.tenant_id) as tx:
-            job = await _find(tx, caller, job_id)
-            return job, await _items(tx, caller, job, skip, limit)
+        _check_schedule(ctx.caller, job_id)
+        async with ctx.read() as tx:
+            job = await _find(tx, ctx.caller, job_id)
+            return job, await _items(tx, ctx.caller, job, skip, limit)
 
-    async def items(self, caller: Caller, job: Job, skip: int, limit: int) -> Items:
+    @query(Verb.READ, Thing.RUN)
+    async def items(self, ctx: QueryContext, job: Job, skip: int, limit: int) -> Items:
         """The same of a job that was looked at before: whoever reads page by page is told of one attempt alone."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await _items(tx, caller, job, skip, limit)
+        async with ctx.read() as tx:
+            return await _items(tx, ctx.caller, job, skip, limit)
 
-    async def of_schedule(self, caller: Caller, job: Job, run_id: str) -> Job:
+    @query(Verb.READ, Thing.RUN)
+    async def of_schedule(self, ctx: QueryContext, job: Job, run_id: str) -> Job:
         """The schedule's job with another of its runs in place of the newest; as it was when there is no such run."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            run = await SqlRuns(tx).get(caller.tenant_id, run_id)
+        async with ctx.read() as tx:
+            run = await SqlRuns(tx).get(ctx.tenant_id, run_id)
         return job if run is None or run.schedule_id != job.id else replace(job, run=run)
 
+    @requires(Verb.WRITE, Thing.RUN)
     async def cancel(self, caller: Caller, job_id: str) -> Stopped:
         """What waits ends now, what runs is told to stop; a schedule is deleted. `Conflict` when it is over."""
-        demand(caller, Verb.WRITE, Thing.RUN)
         job = await self.get(caller, job_id)
         if job.schedule is not None:
             return await self._cancel_schedule(caller, job.schedule)
@@ -253,8 +258,8 @@ class Jobs:
             return Stopped(job_id, counts[run.id].cancelled if run.id in counts else 1, 0)
         return Stopped(job_id, int(run.state.final), int(not run.state.final))
 
+    @requires(Verb.WRITE, Thing.SCHEDULE)
     async def _cancel_schedule(self, caller: Caller, schedule: Schedule) -> Stopped:
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
         open_runs = await self._open_runs(caller, schedule.id)
         if schedule.status in {Status.DELETED, Status.COMPLETED} and not open_runs:
             raise Conflict(f"job {schedule.id} is over: its schedule is {schedule.status.value}")
@@ -273,8 +278,8 @@ class Jobs:
             return await SqlRuns(tx).several(caller.tenant_id, ids)
 
 
-def _may_read(caller: Caller, job_id: str) -> None:
-    demand(caller, Verb.READ, Thing.RUN)
+def _check_schedule(caller: Caller, job_id: str) -> None:
+    """A job that is a schedule needs the permission to read schedules too."""
     if _is_schedule(job_id):
         demand(caller, Verb.READ, Thing.SCHEDULE)
 
@@ -286,7 +291,7 @@ def _is_schedule(job_id: str) -> bool:
 async def _items(tx: Transaction, caller: Caller, job: Job, skip: int, limit: int) -> Items:
     if job.run is None:
         return Items((), 0)
-    return await SqlCrawls(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
+    return await SqlJobs(tx).items(caller.tenant_id, job.run.id, job.run.attempt, skip, limit)
 
 
 async def _counts(tx: Transaction, runs: Sequence[RunView]) -> Mapping[str, Counts]:

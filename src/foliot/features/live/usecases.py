@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.insights.model.history import Stir
@@ -20,20 +21,20 @@ class Glimpses:
     store: Database
     clock: Clock
 
-    async def runs(self, caller: Caller) -> Stir:
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlHistory(tx).stir(caller.tenant_id, self.clock.now())
+    @query(Verb.READ, Thing.RUN)
+    async def runs(self, ctx: QueryContext) -> Stir:
+        async with ctx.read() as tx:
+            return await SqlHistory(tx).stir(ctx.tenant_id, self.clock.now())
 
-    async def schedules(self, caller: Caller) -> tuple[object, ...]:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlHistory(tx).revision(caller.tenant_id)
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def schedules(self, ctx: QueryContext) -> tuple[object, ...]:
+        async with ctx.read() as tx:
+            return await SqlHistory(tx).revision(ctx.tenant_id)
 
-    async def attempt(self, caller: Caller, run_id: str, seq: int) -> int | None:
+    @query(Verb.READ, Thing.RUN)
+    async def attempt(self, ctx: QueryContext, run_id: str, seq: int) -> int | None:
         """Which attempt of the run wrote what came right after this event; None when none had begun."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            await find_run(tx, caller, run_id)
+        async with ctx.read() as tx:
+            await find_run(tx, ctx.caller, run_id)
             begun = [number for start, number in await SqlLogs(tx).starts(run_id) if start <= seq]
         return begun[-1] if begun else None

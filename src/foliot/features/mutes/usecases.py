@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.db.transaction import Transaction
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.mutes.model import Mute, read_mute
 from foliot.features.mutes.sql import SqlMutes
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
@@ -26,40 +25,33 @@ class Mutes:
     clock: Clock
     feed: Feed
 
-    @again
-    async def mute(self, caller: Caller, fingerprint: str, raw: object = None, once: Once = EACH_TIME) -> Mute:
+    @command(Verb.WRITE, Thing.DEAD_LETTER)
+    async def mute(self, ctx: CommandContext, fingerprint: str, raw: object = None, once: Once = EACH_TIME) -> Mute:
         """For so many hours from now, whatever was said before."""
-        demand(caller, Verb.WRITE, Thing.DEAD_LETTER)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            mute = read_mute(raw, fingerprint, caller.user_id, now)
-            await once.begin(tx, caller, now)
-            old = await _standing(tx, caller, fingerprint, self.clock)
-            await SqlMutes(tx).put(caller.tenant_id, mute)
-            await record(tx, caller, now, Change("mute", Thing.DEAD_LETTER, fingerprint, _told(old), _told(mute)))
-            await once.keep(tx, caller, mute)
-        self.feed.wake(RUNS_TOPIC)
+        mute = read_mute(raw, fingerprint, ctx.caller.user_id, self.clock.now())
+        tx = await ctx.begin()
+        old = await _standing(ctx, fingerprint)
+        await SqlMutes(tx).put(ctx.tenant_id, mute)
+        ctx.audit(Change("mute", Thing.DEAD_LETTER, fingerprint, _told(old), _told(mute)))
+        ctx.wake(RUNS_TOPIC)
         return mute
 
-    @again
-    async def unmute(self, caller: Caller, fingerprint: str, once: Once = EACH_TIME) -> None:
-        """Before its time. Unmuting what is not muted changes nothing."""
-        demand(caller, Verb.WRITE, Thing.DEAD_LETTER)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            old = await _standing(tx, caller, fingerprint, self.clock)
-            if old is not None:
-                await SqlMutes(tx).drop(caller.tenant_id, fingerprint)
-                await record(tx, caller, now, Change("unmute", Thing.DEAD_LETTER, fingerprint, _told(old)))
-            await once.keep(tx, caller, fingerprint)
-        self.feed.wake(RUNS_TOPIC)
+    @command(Verb.WRITE, Thing.DEAD_LETTER)
+    async def unmute(self, ctx: CommandContext, fingerprint: str, once: Once = EACH_TIME) -> str:
+        """Before its time; returns the fingerprint. Unmuting what is not muted changes nothing."""
+        tx = await ctx.begin()
+        old = await _standing(ctx, fingerprint)
+        if old is not None:
+            await SqlMutes(tx).drop(ctx.tenant_id, fingerprint)
+            ctx.audit(Change("unmute", Thing.DEAD_LETTER, fingerprint, _told(old)))
+        ctx.wake(RUNS_TOPIC)
+        return fingerprint
 
 
-async def _standing(tx: Transaction, caller: Caller, fingerprint: str, clock: Clock) -> Mute | None:
+async def _standing(ctx: CommandContext, fingerprint: str) -> Mute | None:
     """The mute that holds; a group that the caller's tenant does not have is unknown."""
-    found = (await SqlMutes(tx).standing(caller.tenant_id, clock.now())).get(fingerprint)
-    if found is None and not await SqlMutes(tx).known(caller.tenant_id, fingerprint):
+    found = (await SqlMutes(ctx.tx).standing(ctx.tenant_id, ctx.now)).get(fingerprint)
+    if found is None and not await SqlMutes(ctx.tx).known(ctx.tenant_id, fingerprint):
         raise NotFound("group of dead letters", fingerprint)
     return found
 

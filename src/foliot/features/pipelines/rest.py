@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import BaseModel, Field
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.engine.model.run import RunState
@@ -145,7 +144,7 @@ Name = Annotated[str, Depends(_name)]
 
 
 @router.get(
-    "", dependencies=[permits(Verb.READ, Thing.SCHEDULE)], response_model=PipelineList, summary="List pipelines"
+    "", dependencies=[permits(Pipelines.list, Pipelines.faults)], response_model=PipelineList, summary="List pipelines"
 )
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """All that the file of pipelines defines, those that are broken too."""
@@ -157,7 +156,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.get(
     "/{pipeline}",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Pipelines.get)],
     response_model=PipelineDetail,
     responses=UNKNOWN,
     summary="One pipeline",
@@ -170,7 +169,7 @@ async def get(cases: Cases, caller: Who, pipeline: Name) -> Response:
 
 @router.post(
     "/{pipeline}/run",
-    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    dependencies=[permits(Pipelines.run)],
     status_code=202,
     response_model=models.Run,
     openapi_extra=body(PipelineRunRequest, required=False),

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Column, Integer, String, Table, UniqueConstraint
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Column, Integer, String, Table, UniqueConstraint, delete, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Document, Moment, key, prose
-from foliot.db.metadata import metadata
+from foliot.db.dialects import Dialect
+from foliot.db.metadata import FORGET_RUNS, metadata
+from foliot.engine.sql.tables import runs
+from foliot.features.pipelines.model.definition import PIPELINE
 
 pipelines = Table(
     "pipelines",
@@ -38,3 +46,27 @@ pipeline_runs = Table(
     UniqueConstraint("tenant_id", "name", "first_of"),
     CheckConstraint("tenant_id <> ''", name="tenant"),
 )
+
+
+def pipeline_of(action: Any) -> str:
+    """Which one a run of this action runs; none when somebody damaged it."""
+    return str(action.get(PIPELINE, "")) if isinstance(action, Mapping) else ""
+
+
+async def _forget_runs(conn: AsyncConnection, dialect: Dialect, _table: Table, old: Sequence[Any]) -> None:
+    """Runs that are pruned are not shown either; whose first run one was is remembered."""
+    mine = [row.id for row in old if row.kind == PIPELINE and row.schedule_id is None]
+    if not mine:
+        return
+    query = select(runs.c.id, runs.c.tenant_id, runs.c.action).where(dialect.among(runs.c.id, mine))
+    for (tenant_id, name), rows in groupby(sorted(await conn.execute(query), key=_whose), key=_whose):
+        this = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
+        among = dialect.among(pipeline_runs.c.run_id, [row.id for row in rows])
+        await conn.execute(delete(pipeline_runs).where(*this, among, pipeline_runs.c.first_of.is_(None)))
+
+
+def _whose(row: Any) -> tuple[str, str]:
+    return row.tenant_id, pipeline_of(row.action)
+
+
+pipeline_runs.info[FORGET_RUNS] = _forget_runs

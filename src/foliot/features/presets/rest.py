@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Path, Response
 from pydantic import BaseModel
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.features.presets.model import Preset
@@ -97,7 +96,7 @@ async def _name(preset: Annotated[str, Path(description="A preset's name.")]) ->
 Name = Annotated[str, Depends(_name)]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.SCHEDULE)], response_model=PresetList, summary="List presets")
+@router.get("", dependencies=[permits(Presets.list)], response_model=PresetList, summary="List presets")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """With the schedules that each would make."""
     shown, following = part.of(cases[Presets].list(caller), lambda one: one.name)
@@ -106,7 +105,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.get(
     "/{preset}",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Presets.get)],
     response_model=PresetModel,
     responses=UNKNOWN,
     summary="One preset",
@@ -118,7 +117,7 @@ async def get(cases: Cases, caller: Who, preset: Name) -> Response:
 
 @router.post(
     "/{preset}/load",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Presets.load)],
     response_model=LoadedModel,
     openapi_extra=body(LoadRequest, required=False),
     responses=UNKNOWN,
@@ -132,7 +131,7 @@ async def load(cases: Cases, caller: Who, preset: Name, asked: Body) -> Response
 
 @router.post(
     "/{preset}/unload",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Presets.unload)],
     response_model=LoadedModel,
     openapi_extra=body(UnloadRequest, required=False),
     responses=UNKNOWN,

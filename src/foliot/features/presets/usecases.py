@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from foliot.commands.envelope import CommandContext, command, requires
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid, NotFound
 from foliot.core.json_limits import check_plain
+from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.sql.schedules import SqlSchedules
@@ -19,7 +20,7 @@ from foliot.features.presets.model import Planned, Preset
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.declared import Declaring, Fate, Made, edited
 from foliot.features.tasks.model.catalogue import TaskCatalogue
-from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
+from foliot.wakeups.feed import Feed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,75 +36,63 @@ class Presets:
     """List, look, load, unload."""
 
     store: Database
+    clock: Clock
     feed: Feed
     tasks: TaskCatalogue
     declaring: Declaring
     presets: Mapping[str, Preset]
 
+    @requires(Verb.READ, Thing.SCHEDULE)
     def list(self, caller: Caller) -> Sequence[Preset]:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
         return [self._seen(caller, self.presets[name]) for name in sorted(self.presets)]
 
+    @requires(Verb.READ, Thing.SCHEDULE)
     def get(self, caller: Caller, name: str) -> Preset:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
         preset = self.presets.get(name)
         if preset is None:
             raise NotFound("preset", name)
         return self._seen(caller, preset)
 
-    @again
-    async def load(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def load(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
         """Make its schedules. Loaded again, it makes those that somebody deleted, brings those up to date that nobody
         edited, and leaves the others alone.
         """
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        preset = self.get(caller, name)
+        preset = self.get(ctx.caller, name)
         given = _settings(preset, raw)
-        schedules = self.declaring.schedules
-        limits = await schedules.limiter.of(caller.tenant_id)
         made = []
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, schedules.clock.now())
-            for planned in preset.schedules:
-                of = (_source(preset), planned.name)
+        await ctx.begin(self.declaring.schedules.limiter)
+        for planned in preset.schedules:
+            of = (_source(preset), planned.name)
 
-                def wanted(stands: Schedule | None, planned: Planned = planned) -> Mapping[str, Any]:
-                    return self._wanted(caller, preset, planned, given, stands)
+            def wanted(stands: Schedule | None, planned: Planned = planned) -> Mapping[str, Any]:
+                return self._wanted(ctx.caller, preset, planned, given, stands)
 
-                one = await self.declaring.make(tx, caller, of, wanted, limits)
-                if one.fate is Fate.DELETED:
-                    one = await self.declaring.create(tx, caller, of, wanted(None), limits)
-                made.append(one)
-            loaded = Loaded(name, made)
-            await once.keep(tx, caller, loaded)
-        self.feed.wake(SCHEDULES_TOPIC)
-        return loaded
+            one = await self.declaring.make(ctx, of, wanted)
+            if one.fate is Fate.DELETED:
+                one = await self.declaring.create(ctx, of, wanted(None))
+            made.append(one)
+        return Loaded(name, made)
 
-    @again
-    async def unload(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def unload(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> Loaded:
         """Delete its schedules, except those that somebody edited; `edited: true` deletes those too."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        preset = self.get(caller, name)
+        preset = self.get(ctx.caller, name)
         fields = Fields.of("", raw)
         everything = fields.flag("edited", default=False)
         fields.finish()
-        schedules = self.declaring.schedules
         made = []
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, schedules.clock.now())
-            for declared in await SqlDeclarations(tx).of(caller.tenant_id, _source(preset)):
-                schedule = await SqlSchedules(tx).get(caller.tenant_id, declared.schedule_id or "", lock=True)
-                if schedule is not None and schedule.status is not Status.DELETED:
-                    if edited(schedule, declared) and not everything:
-                        made.append(Made(declared.name, Fate.KEPT, schedule))
-                        continue
-                    await schedules.remove(tx, caller, schedule)
-                    made.append(Made(declared.name, Fate.DELETED, schedule))
-                await SqlDeclarations(tx).drop(caller.tenant_id, declared.source, declared.name)
-            unloaded = Loaded(name, made)
-            await once.keep(tx, caller, unloaded)
-        self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
-        return unloaded
+        tx = await ctx.begin()
+        for declared in await SqlDeclarations(tx).of(ctx.tenant_id, _source(preset)):
+            schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id or "", lock=True)
+            if schedule is not None and schedule.status is not Status.DELETED:
+                if edited(schedule, declared) and not everything:
+                    made.append(Made(declared.name, Fate.KEPT, schedule))
+                    continue
+                await self.declaring.schedules.remove(ctx, schedule)
+                made.append(Made(declared.name, Fate.DELETED, schedule))
+            await SqlDeclarations(tx).drop(ctx.tenant_id, declared.source, declared.name)
+        return Loaded(name, made)
 
     def _seen(self, caller: Caller, preset: Preset) -> Preset:
         """Without the schedules of tasks that are not this tenant's: their runs would only fail."""

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.queue_name import queue_name
 from foliot.features.queues.usecases import Queues, QueueView
@@ -53,7 +52,7 @@ async def _name(queue: Annotated[str, Path(description="A queue's name. `default
 QueueName = Annotated[str, Depends(_name)]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.QUEUE)], response_model=QueueList, summary="List queues")
+@router.get("", dependencies=[permits(Queues.list)], response_model=QueueList, summary="List queues")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """What waits and runs in each, and whether it is paused."""
     shown, following = part.of(await cases[Queues].list(caller), lambda one: one.name)
@@ -62,7 +61,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.post(
     "/{queue}/pause",
-    dependencies=[permits(Verb.WRITE, Thing.QUEUE)],
+    dependencies=[permits(Queues.pause)],
     response_model=QueueModel,
     openapi_extra=body(bodies.PauseRequest, required=False),
     summary="Pause a queue",
@@ -74,7 +73,7 @@ async def pause(cases: Cases, caller: Who, queue: QueueName, asked: Body) -> Res
 
 @router.post(
     "/{queue}/resume",
-    dependencies=[permits(Verb.WRITE, Thing.QUEUE)],
+    dependencies=[permits(Queues.resume)],
     response_model=QueueModel,
     summary="Resume a queue",
 )

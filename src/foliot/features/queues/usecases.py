@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from foliot.commands.audit import Change, differences
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.access import Thing, Verb, may
 from foliot.core.document import Fields
 from foliot.core.ports import Clock
 from foliot.core.queue_name import KNOWN_QUEUES, MAX_REASON, queue_name
@@ -20,7 +21,6 @@ from foliot.engine.model.node import NodeState
 from foliot.engine.model.queue import Queue
 from foliot.engine.sql.queues import SqlQueues
 from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.audit_log.usecases import Change, differences, record
 from foliot.features.workers.usecases import Worker, read_worker
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, Feed
 
@@ -50,19 +50,19 @@ class Queues:
     clock: Clock
     feed: Feed
 
-    async def list(self, caller: Caller) -> Sequence[QueueView]:
+    @query(Verb.READ, Thing.QUEUE)
+    async def list(self, ctx: QueryContext) -> Sequence[QueueView]:
         """Those that every house has, then the others by name."""
-        demand(caller, Verb.READ, Thing.QUEUE)
-        if may(caller, Verb.READ, Thing.HOUSE):
-            return await self._all()
-        async with self.store.read(caller.tenant_id) as tx:
-            waiting = await SqlUpkeep(tx).queues(caller.tenant_id)
-            in_flight = await SqlQueues(tx).in_flight(caller.tenant_id)
+        if may(ctx.caller, Verb.READ, Thing.HOUSE):
+            return await self._all(ctx)
+        async with ctx.read() as tx:
+            waiting = await SqlUpkeep(tx).queues(ctx.tenant_id)
+            in_flight = await SqlQueues(tx).in_flight(ctx.tenant_id)
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
         return [_view(said.get(name, Queue(name)), waiting, in_flight) for name in _names([*waiting, *in_flight])]
 
-    async def _all(self) -> Sequence[QueueView]:
-        async with self.store.read() as tx:
+    async def _all(self, ctx: QueryContext) -> Sequence[QueueView]:
+        async with ctx.read(across_tenants=True) as tx:
             waiting = await SqlUpkeep(tx).queues()
             in_flight = await SqlQueues(tx).in_flight()
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
@@ -70,43 +70,33 @@ class Queues:
         names = _names([*waiting, *in_flight, *said])
         return [_whole(said.get(name, Queue(name)), waiting, in_flight, workers) for name in names]
 
-    @again
-    async def pause(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> QueueView:
+    @command(Verb.WRITE, Thing.QUEUE)
+    async def pause(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> QueueView:
         """After the answer no run of this queue starts; those that run go on, and those that come wait."""
-        demand(caller, Verb.WRITE, Thing.QUEUE)
         name, reason = queue_name(name), _reason(raw)
-        async with self.store.begin() as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            waiting = await SqlUpkeep(tx).queues()
-            await SqlQueues(tx).close(name)
-            was = await SqlQueues(tx).get(name)
-            became = Queue(name, now, caller.user_id, reason)
-            if was.paused_at is not None:
-                became = replace(was, reason=reason or was.reason)
-            await _change(tx, caller, now, "pause", was, became)
-            view = _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
-            await once.keep(tx, caller, view)
-        self.feed.wake(QUEUES_TOPIC)
-        return view
+        tx = await ctx.begin(across_tenants=True)
+        waiting = await SqlUpkeep(tx).queues()
+        await SqlQueues(tx).close(name)
+        was = await SqlQueues(tx).get(name)
+        became = Queue(name, ctx.now, ctx.caller.user_id, reason)
+        if was.paused_at is not None:
+            became = replace(was, reason=reason or was.reason)
+        await _change(ctx, "pause", was, became)
+        ctx.wake(QUEUES_TOPIC)
+        return _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
 
-    @again
-    async def resume(self, caller: Caller, name: str, once: Once = EACH_TIME) -> QueueView:
+    @command(Verb.WRITE, Thing.QUEUE)
+    async def resume(self, ctx: CommandContext, name: str, once: Once = EACH_TIME) -> QueueView:
         """Its runs start again, the most urgent first."""
-        demand(caller, Verb.WRITE, Thing.QUEUE)
         name = queue_name(name)
-        async with self.store.begin() as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            waiting = await SqlUpkeep(tx).queues()
-            was, became = await SqlQueues(tx).get(name, lock=True), Queue(name)
-            if was.paused_at is not None:
-                await SqlQueues(tx).forget_offers(name)
-                await _change(tx, caller, now, "resume", was, became)
-            view = _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
-            await once.keep(tx, caller, view)
-        self.feed.wake(QUEUES_TOPIC, RUNS_TOPIC)
-        return view
+        tx = await ctx.begin(across_tenants=True)
+        waiting = await SqlUpkeep(tx).queues()
+        was, became = await SqlQueues(tx).get(name, lock=True), Queue(name)
+        if was.paused_at is not None:
+            await SqlQueues(tx).forget_offers(name)
+            await _change(ctx, "resume", was, became)
+        ctx.wake(QUEUES_TOPIC, RUNS_TOPIC)
+        return _whole(became, waiting, await SqlQueues(tx).in_flight(), await self._workers(tx))
 
     async def _workers(self, tx: Transaction) -> Sequence[Worker]:
         now = self.clock.now()
@@ -114,12 +104,12 @@ class Queues:
         return [one for one in found if one.state is NodeState.LIVE and one.takes_runs]
 
 
-async def _change(tx: Transaction, caller: Caller, now: datetime, verb: str, was: Queue, became: Queue) -> None:
+async def _change(ctx: CommandContext, verb: str, was: Queue, became: Queue) -> None:
     if became == was:
         return
-    await SqlQueues(tx).put(became)
+    await SqlQueues(ctx.tx).put(became)
     before, after = differences(_document(was), _document(became))
-    await record(tx, caller, now, Change(verb, Thing.QUEUE, became.name, before, after))
+    ctx.audit(Change(verb, Thing.QUEUE, became.name, before, after))
 
 
 def _names(others: Iterable[str]) -> Sequence[str]:

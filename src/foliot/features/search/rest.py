@@ -6,7 +6,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.features.filters import schema as models
 from foliot.features.search.usecases import Field, Suggesting
 from foliot.servers.http import encode
@@ -18,7 +17,7 @@ router = APIRouter(prefix="/api/suggest", tags=["Runs"])
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Suggesting.suggest)],
     response_model=models.Suggestions,
     summary="Values that a filter could have",
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import case, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.db.transaction import Statements
 from foliot.engine.model.schedule import Status
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.filters.model.results import Suggestion
@@ -62,3 +64,19 @@ async def piped(conn: AsyncConnection, tenant_id: str, text: str, limit: int) ->
     holds = func.lower(name).contains(text.lower(), autoescape=True)
     query = select(name).where(pipelines.c.tenant_id == tenant_id, holds).order_by(name).limit(limit)
     return [Suggestion("pipeline", one, one, "") for one in (await conn.execute(query)).scalars()]
+
+
+_SUGGEST = {"schedule": scheduled, "tag": tags, "run": identified, "pipeline": piped}
+
+
+@dataclass(frozen=True, slots=True)
+class SqlSuggestions(Statements):
+    """Completions of what was typed."""
+
+    async def find(self, tenant_id: str, field: str, text: str, limit: int) -> list[Suggestion]:
+        """`field`: schedule, tag, pipeline, run."""
+        return await _SUGGEST[field](self.conn, tenant_id, text, limit)
+
+    async def recent(self, tenant_id: str, column: str) -> list[str]:
+        """The queues (`queue`) or workers (`worker`) of the newest runs."""
+        return await recent(self.conn, tenant_id, column)

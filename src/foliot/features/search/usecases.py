@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.core.time.zone_search import search_zones
 from foliot.db.database import Database
@@ -14,8 +15,8 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.run import RunState
 from foliot.engine.ports import Actions
 from foliot.features.filters.model.results import Suggestion
-from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.filters.usecases import KINDS
+from foliot.features.search.sql import SqlSuggestions
 
 
 class Field(StrEnum):
@@ -40,8 +41,8 @@ class Suggesting:
     store: Database
     actions: Actions
 
-    async def suggest(self, caller: Caller, field: Field, text: str, limit: int) -> Sequence[Suggestion]:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def suggest(self, ctx: QueryContext, field: Field, text: str, limit: int) -> Sequence[Suggestion]:
         match field:
             case Field.KIND:
                 return _holding("kind", [*KINDS, *self.actions.kinds()], text, limit)
@@ -50,8 +51,8 @@ class Suggesting:
             case Field.ZONE:
                 return [Suggestion("zone", name, name, hint) for name, hint in search_zones(text, limit)]
             case _:
-                async with self.store.read(caller.tenant_id) as tx:
-                    return await self._stored(tx, caller, field, text, limit)
+                async with ctx.read() as tx:
+                    return await self._stored(tx, ctx.caller, field, text, limit)
 
     async def _stored(
         self, tx: Transaction, caller: Caller, field: Field, text: str, limit: int
@@ -59,30 +60,30 @@ class Suggesting:
         tenant_id = caller.tenant_id
         match field:
             case Field.SCHEDULE:
-                found = await SqlSearching(tx).suggest(tenant_id, "schedule", text, limit)
+                found = await SqlSuggestions(tx).find(tenant_id, "schedule", text, limit)
                 # In a filter the name says more than the id.
                 return [Suggestion("schedule", one.label, one.label, one.value) for one in found]
             case Field.QUEUE:
                 return _holding("queue", await self._queues(tx, caller), text, limit)
             case Field.WORKER:
-                return _holding("worker", await SqlSearching(tx).recent(tenant_id, "worker"), text, limit)
+                return _holding("worker", await SqlSuggestions(tx).recent(tenant_id, "worker"), text, limit)
             case Field.ANY:
                 return await self._any(tx, caller, text, limit)
             case _:
-                return await SqlSearching(tx).suggest(tenant_id, field.value, text, limit)
+                return await SqlSuggestions(tx).find(tenant_id, field.value, text, limit)
 
     async def _any(self, tx: Transaction, caller: Caller, text: str, limit: int) -> list[Suggestion]:
         found: list[Suggestion] = []
         if text.lower().startswith("run_") and may(caller, Verb.READ, Thing.RUN):
-            found += await SqlSearching(tx).suggest(caller.tenant_id, "run", text.lower(), limit)
-        found += await SqlSearching(tx).suggest(caller.tenant_id, "schedule", text, limit)
-        found += await SqlSearching(tx).suggest(caller.tenant_id, "pipeline", text, limit)
+            found += await SqlSuggestions(tx).find(caller.tenant_id, "run", text.lower(), limit)
+        found += await SqlSuggestions(tx).find(caller.tenant_id, "schedule", text, limit)
+        found += await SqlSuggestions(tx).find(caller.tenant_id, "pipeline", text, limit)
         found += _holding("queue", await self._queues(tx, caller), text, limit)
         return found[:limit]
 
     async def _queues(self, tx: Transaction, caller: Caller) -> list[str]:
         """Those that every house has, and those in which this tenant's newest runs are."""
-        return [*KNOWN_QUEUES, *await SqlSearching(tx).recent(caller.tenant_id, "queue")]
+        return [*KNOWN_QUEUES, *await SqlSuggestions(tx).recent(caller.tenant_id, "queue")]
 
 
 def _holding(field: str, values: Iterable[str], text: str, limit: int) -> list[Suggestion]:

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.secret_names import OVERLAP, SIGNING
 from foliot.features.api_keys import schema as models_access
@@ -26,7 +25,7 @@ Name = Annotated[str, Path(description="Letters, digits and underscores; at most
 
 @router.put(
     "/{name}",
-    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    dependencies=[permits(Secrets.put)],
     status_code=204,
     openapi_extra=body(models_access.SecretRequest),
     responses={**CONFLICT, **problem(429, "There are 100 secrets already")},
@@ -43,7 +42,7 @@ async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Respons
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.SECRET)],
+    dependencies=[permits(Secrets.list)],
     response_model=models_access.Secrets,
     summary="List secrets",
 )
@@ -55,7 +54,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.delete(
     "/{name}",
-    dependencies=[permits(Verb.WRITE, Thing.SECRET)],
+    dependencies=[permits(Secrets.delete)],
     status_code=204,
     responses=UNKNOWN,
     summary="Delete a secret",

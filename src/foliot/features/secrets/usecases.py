@@ -7,17 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query, requires
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Conflict, Invalid, NotFound, TooMany
 from foliot.core.ports import Clock
 from foliot.core.secret_names import MOST, OVERLAP, SIGNING, is_name, read_hosts, read_name, read_value
 from foliot.core.vault import CannotOpen, Vault
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.secrets.model import Sealed, SecretView
 from foliot.features.secrets.sql import SqlSecrets
+from foliot.wakeups.feed import Feed
 
 BATCH = 100
 
@@ -40,39 +41,39 @@ class Secrets:
 
     store: Database
     clock: Clock
+    feed: Feed
     vault: Vault | None
     require_hosts: bool = False
     """Whether every secret that is sent must name the hosts it goes to."""
 
-    @again
-    async def put(self, caller: Caller, name: str, raw: object) -> None:
+    @command(Verb.WRITE, Thing.SECRET)
+    async def put(self, ctx: CommandContext, name: str, raw: object) -> None:
         """`{"value": …}` becomes the newest version; the same value again changes nothing."""
-        demand(caller, Verb.WRITE, Thing.SECRET)
         value, hosts = read_value(read_name(name), raw), read_hosts(raw)
         vault = self._vault()
-        async with self.store.begin(caller.tenant_id) as tx:
-            await SqlSecrets(tx).lock(caller.tenant_id)
-            newest = await SqlSecrets(tx).newest(caller.tenant_id, name)
-            hosts = self._hosts(name, hosts, newest)
-            if newest is None:
-                await _refuse_too_many(tx, caller)
-            elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
-                return
-            now, version = self.clock.now(), newest.version + 1 if newest else 1
-            made = Sealed(
-                tenant_id=caller.tenant_id,
-                name=name,
-                version=version,
-                sealed_with="",
-                sealed=b"",
-                created_by=caller.user_id,
-                created_at=now,
-                hosts=hosts or None,
-            )
-            sealed_with, sealed = vault.seal(value.encode(), *made.place)
-            await SqlSecrets(tx).put(replace(made, sealed_with=sealed_with, sealed=sealed))
-            was = _told(newest) if newest else None
-            await record(tx, caller, now, Change("set", Thing.SECRET, name, was, _told(made)))
+        tx = await ctx.begin()
+        await SqlSecrets(tx).lock(ctx.tenant_id)
+        newest = await SqlSecrets(tx).newest(ctx.tenant_id, name)
+        hosts = self._hosts(name, hosts, newest)
+        if newest is None:
+            await _refuse_too_many(tx, ctx.caller)
+        elif _holds(vault, newest, value) and tuple(newest.hosts or ()) == hosts:
+            return
+        now, version = self.clock.now(), newest.version + 1 if newest else 1
+        made = Sealed(
+            tenant_id=ctx.tenant_id,
+            name=name,
+            version=version,
+            sealed_with="",
+            sealed=b"",
+            created_by=ctx.caller.user_id,
+            created_at=now,
+            hosts=hosts or None,
+        )
+        sealed_with, sealed = vault.seal(value.encode(), *made.place)
+        await SqlSecrets(tx).put(replace(made, sealed_with=sealed_with, sealed=sealed))
+        was = _told(newest) if newest else None
+        ctx.audit(Change("set", Thing.SECRET, name, was, _told(made)))
 
     def _hosts(self, name: str, given: tuple[str, ...] | None, newest: Sealed | None) -> tuple[str, ...]:
         """A new value goes where the one before went, unless something else is said."""
@@ -85,26 +86,25 @@ class Secrets:
             raise Invalid("hosts", "must name the hosts that it goes to: FOLIOT_SECRETS_REQUIRE_HOSTS demands it")
         return hosts
 
-    async def list(self, caller: Caller) -> Sequence[SecretView]:
+    @query(Verb.READ, Thing.SECRET)
+    async def list(self, ctx: QueryContext) -> Sequence[SecretView]:
         """Names, versions and times, in order of name."""
-        demand(caller, Verb.READ, Thing.SECRET)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlSecrets(tx).views(caller.tenant_id)
+        async with ctx.read() as tx:
+            return await SqlSecrets(tx).views(ctx.tenant_id)
 
-    @again
-    async def delete(self, caller: Caller, name: str) -> None:
+    @command(Verb.WRITE, Thing.SECRET)
+    async def delete(self, ctx: CommandContext, name: str) -> None:
         """All versions, at once: a deleted signing secret signs no longer beside its successor either."""
-        demand(caller, Verb.WRITE, Thing.SECRET)
         if not is_name(name):
             raise NotFound("secret", name[:64])
-        async with self.store.begin(caller.tenant_id) as tx:
-            if not await SqlSecrets(tx).delete(caller.tenant_id, name):
-                raise NotFound("secret", name)
-            await record(tx, caller, self.clock.now(), Change("delete", Thing.SECRET, name))
+        tx = await ctx.begin()
+        if not await SqlSecrets(tx).delete(ctx.tenant_id, name):
+            raise NotFound("secret", name)
+        ctx.audit(Change("delete", Thing.SECRET, name))
 
+    @requires(Verb.WRITE, Thing.HOUSE)
     async def rekey(self, caller: Caller, progress: Callable[[int], None] | None = None) -> Rekeyed:
         """Seal everything with the newest master key, a batch at a time. Whoever is interrupted starts again."""
-        demand(caller, Verb.WRITE, Thing.HOUSE)
         vault = self._vault()
         async with self.store.begin() as tx:
             await SqlSecrets(tx).prune(self.clock.now() - OVERLAP)
@@ -127,11 +127,11 @@ class Secrets:
             await SqlSecrets(tx).reseal([new for _, new in made if new is not None])
         return [(row, new is not None) for row, new in made]
 
-    async def stale(self, caller: Caller) -> int:
+    @query(Verb.READ, Thing.HOUSE)
+    async def stale(self, ctx: QueryContext) -> int:
         """How many versions an older master key sealed, over all tenants."""
-        demand(caller, Verb.READ, Thing.HOUSE)
         vault = self._vault()
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             return await SqlSecrets(tx).left(vault.current)
 
     def _vault(self) -> Vault:

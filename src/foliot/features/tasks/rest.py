@@ -77,7 +77,7 @@ async def _name(task: Annotated[str, Path(description="A task's name.")]) -> str
 Name = Annotated[str, Depends(_name)]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.TASK)], response_model=TaskList, summary="List tasks")
+@router.get("", dependencies=[permits(Tasks.list)], response_model=TaskList, summary="List tasks")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """The built-in ones, those of the modules that `FOLIOT_TASKS` names, and those of installed packages: as far as
     the tenant may run them.
@@ -90,7 +90,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.get(
     "/{task}",
-    dependencies=[permits(Verb.READ, Thing.TASK)],
+    dependencies=[permits(Tasks.get)],
     response_model=TaskModel,
     responses=UNKNOWN,
     summary="One task",
@@ -102,7 +102,7 @@ async def get(cases: Cases, caller: Who, task: Name) -> Response:
 
 @router.post(
     "/{task}/run",
-    dependencies=[permits(Verb.RUN, Thing.TASK)],
+    dependencies=[permits(Tasks.run)],
     status_code=202,
     response_model=models.Run,
     openapi_extra=body(TaskRunRequest, required=False),

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from foliot.commands.audit import Change, entry
+from foliot.commands.audit_sql import audit_rows
+from foliot.commands.envelope import CommandContext, command, requires
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.credential import kept
 from foliot.core.document import Fields
 from foliot.core.errors import NotFound
@@ -23,7 +25,6 @@ from foliot.engine.model.run import DEFAULT_PRIORITY, MANUAL_QUEUE, Origin
 from foliot.engine.model.schedule import MAX_TIMEOUT
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import Change, entry
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tasks.model.catalogue import TaskCatalogue
 from foliot.features.tasks.model.view import TaskView
@@ -44,38 +45,35 @@ class Tasks:
     known: TaskCatalogue
     new_id: Callable[[str], str]
 
+    @requires(Verb.READ, Thing.TASK)
     def list(self, caller: Caller) -> Sequence[TaskView]:
-        demand(caller, Verb.READ, Thing.TASK)
         return self.known.views(caller.tenant_id)
 
     def faults(self, caller: Caller) -> Sequence[str] | None:
         """Modules that could not be loaded; None for those who do not look after the house."""
         return self.known.faults() if may(caller, Verb.READ, Thing.HOUSE) else None
 
+    @requires(Verb.READ, Thing.TASK)
     def get(self, caller: Caller, name: str) -> TaskView:
-        demand(caller, Verb.READ, Thing.TASK)
         view = self.known.view(name, caller.tenant_id)
         if view is None:
             raise NotFound("task", name)
         return view
 
-    @again
-    async def run(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+    @command(Verb.RUN, Thing.TASK)
+    async def run(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
         """A run of its own, outside any schedule, in the queue `manual` unless another is named."""
-        demand(caller, Verb.RUN, Thing.TASK)
-        view = self.get(caller, name)
-        request = self._request(caller, view, raw)
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            self.limiter.run(caller, limits)
-            became = {"run_id": request.id, "action": dict(request.action or {})}
-            await SqlRuns(tx).add([request], now, [entry(caller, now, Change("run", Thing.TASK, name, became=became))])
-            await self.limiter.stored(tx, caller, limits)
-            run = request.made(now)
-            await once.keep(tx, caller, run)
-        self.feed.wake(RUNS_TOPIC)
+        view = self.get(ctx.caller, name)
+        request = self._request(ctx.caller, view, raw)
+        tx = await ctx.begin(self.limiter)
+        self.limiter.run(ctx.caller, ctx.limits)
+        became = {"run_id": request.id, "action": dict(request.action or {})}
+        await SqlRuns(tx).add(
+            [request], ctx.now, audit_rows([entry(ctx.caller, ctx.now, Change("run", Thing.TASK, name, became=became))])
+        )
+        await self.limiter.stored(tx, ctx.caller, ctx.limits)
+        run = request.made(ctx.now)
+        ctx.wake(RUNS_TOPIC)
         return run
 
     def _request(self, caller: Caller, view: TaskView, raw: object) -> RunRequest:

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from foliot.commands.tenant import Tenant
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.core.limits import LIMITS, MOST, MOST_BYTES
@@ -119,7 +118,7 @@ TenantId = Annotated[str, Depends(_tenant_id)]
 
 @router.get(
     "/tenants",
-    dependencies=[permits(Verb.READ, Thing.TENANT)],
+    dependencies=[permits(Tenants.list)],
     response_model=TenantPage,
     summary="List tenants of whom something is said",
 )
@@ -131,7 +130,7 @@ async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
 
 @router.get(
     "/tenants/{tenant_id:path}",
-    dependencies=[permits(Verb.READ, Thing.TENANT)],
+    dependencies=[permits(Tenants.get)],
     response_model=TenantModel,
     responses=UNKNOWN,
     summary="What one tenant may use",
@@ -143,7 +142,7 @@ async def get(cases: Cases, caller: Who, tenant_id: TenantId) -> Response:
 
 @router.put(
     "/tenants/{tenant_id:path}",
-    dependencies=[permits(Verb.WRITE, Thing.TENANT)],
+    dependencies=[permits(Tenants.put)],
     response_model=TenantModel,
     openapi_extra=body(TenantRequest),
     responses=UNKNOWN,
@@ -156,7 +155,7 @@ async def put(cases: Cases, caller: Who, tenant_id: TenantId, document: Document
 
 @router.get(
     "/limits",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Tenants.use)],
     response_model=LimitsInUse,
     summary="Your tenant's limits, and how much of them is used",
 )

@@ -6,18 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from foliot.commands.audit import Change, differences
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
 from foliot.commands.tenant import Tenant
 from foliot.commands.tenants_sql import SqlTenants
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.core.limits import Limits, read_own
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.views import Page
-from foliot.features.audit_log.usecases import Change, differences, record
+from foliot.wakeups.feed import Feed
 
 CheckAllow = Callable[[Sequence[str]], None]
 """`Invalid` when a list of targets cannot be read."""
@@ -39,46 +40,45 @@ class Tenants:
 
     store: Database
     clock: Clock
+    feed: Feed
     limiter: Limiter
     check_allow: CheckAllow
 
-    async def list(self, caller: Caller, page: Page) -> Sequence[Tenant]:
+    @query(Verb.READ, Thing.TENANT)
+    async def list(self, ctx: QueryContext, page: Page) -> Sequence[Tenant]:
         """Those of whom something is said, in the order of their ids."""
-        demand(caller, Verb.READ, Thing.TENANT)
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             return await SqlTenants(tx).find(page)
 
-    async def get(self, caller: Caller, tenant_id: str) -> Tenant:
-        demand(caller, Verb.READ, Thing.TENANT)
-        async with self.store.read() as tx:
+    @query(Verb.READ, Thing.TENANT)
+    async def get(self, ctx: QueryContext, tenant_id: str) -> Tenant:
+        async with ctx.read(across_tenants=True) as tx:
             return await SqlTenants(tx).get(tenant_id) or Tenant(tenant_id=tenant_id)
 
-    @again
-    async def put(self, caller: Caller, tenant_id: str, raw: object) -> Tenant:
+    @command(Verb.WRITE, Thing.TENANT)
+    async def put(self, ctx: CommandContext, tenant_id: str, raw: object) -> Tenant:
         """The whole document anew; holds in every process within seconds."""
-        demand(caller, Verb.WRITE, Thing.TENANT)
         limits, allow = self._read(raw)
-        async with self.store.begin() as tx:
-            now = self.clock.now()
-            was = await SqlTenants(tx).get(tenant_id, lock=True) or Tenant(tenant_id=tenant_id)
-            tenant = Tenant(
-                tenant_id=tenant_id, limits=limits, egress_allow=allow, updated_by=caller.user_id, updated_at=now
-            )
-            await SqlTenants(tx).put(tenant)
-            before, after = differences(_document(was), _document(tenant))
-            await record(tx, caller, now, Change("replace", Thing.TENANT, tenant_id, before, after))
+        tx = await ctx.begin(across_tenants=True)
+        was = await SqlTenants(tx).get(tenant_id, lock=True) or Tenant(tenant_id=tenant_id)
+        tenant = Tenant(
+            tenant_id=tenant_id, limits=limits, egress_allow=allow, updated_by=ctx.caller.user_id, updated_at=ctx.now
+        )
+        await SqlTenants(tx).put(tenant)
+        before, after = differences(_document(was), _document(tenant))
+        ctx.audit(Change("replace", Thing.TENANT, tenant_id, before, after))
         return tenant
 
-    async def use(self, caller: Caller) -> Use:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def use(self, ctx: QueryContext) -> Use:
         """The caller's own."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.read(caller.tenant_id) as tx:
+        limits = await self.limiter.of(ctx.tenant_id)
+        async with ctx.read() as tx:
             return Use(
                 limits,
-                await SqlTenants(tx).count_schedules(caller.tenant_id),
-                await SqlTenants(tx).count_running(caller.tenant_id),
-                await SqlTenants(tx).stored_bytes(caller.tenant_id),
+                await SqlTenants(tx).count_schedules(ctx.tenant_id),
+                await SqlTenants(tx).count_running(ctx.tenant_id),
+                await SqlTenants(tx).stored_bytes(ctx.tenant_id),
             )
 
     def effective(self, tenant: Tenant) -> Limits:

@@ -15,10 +15,10 @@ from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
 from foliot.core.errors import Unavailable
 from foliot.core.secret_names import names_in
 from foliot.core.vault import CannotOpen, NotForHost
-from foliot.engine.model.run import Failed, Outcome, Problem
+from foliot.engine.model.run import Failed, Outcome, Problem, is_test
 from foliot.engine.ports import Context, Target
-from foliot.features.endpoints.model import is_test, place
 from foliot.features.webhooks.config import MOST_HEADER_BYTES, read_config
+from foliot.features.webhooks.model import place
 from foliot.features.webhooks.signature import BadKey, Secrets, sign
 from foliot.features.webhooks.templates import filled
 from foliot.features.webhooks.verdict import judge, phrase

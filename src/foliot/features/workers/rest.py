@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import NotFound
 from foliot.engine.model.node import NodeState, Wish
@@ -63,7 +62,7 @@ async def _id(node_id: Annotated[str, Path(description="A process's id, as the l
 NodeId = Annotated[str, Depends(_id)]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.HOUSE)], response_model=WorkerList, summary="List workers")
+@router.get("", dependencies=[permits(Workers.list)], response_model=WorkerList, summary="List workers")
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """Schedulers too: whatever fires or executes. Processes with only an API do not report."""
     shown, following = part.of(await cases[Workers].list(caller), lambda one: one.id)
@@ -72,7 +71,7 @@ async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
 
 @router.post(
     "/ping",
-    dependencies=[permits(Verb.READ, Thing.HOUSE)],
+    dependencies=[permits(Workers.ping)],
     response_model=WorkerList,
     summary="Ping workers",
 )
@@ -86,7 +85,7 @@ async def ping(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.post(
     "/{node_id}/drain",
-    dependencies=[permits(Verb.WRITE, Thing.HOUSE)],
+    dependencies=[permits(Workers.ask)],
     response_model=WorkerModel,
     responses={**UNKNOWN, **CONFLICT},
     summary="Drain a worker",
@@ -98,7 +97,7 @@ async def drain(cases: Cases, caller: Who, node_id: NodeId, asked: Body) -> Resp
 
 @router.post(
     "/{node_id}/restart",
-    dependencies=[permits(Verb.WRITE, Thing.HOUSE)],
+    dependencies=[permits(Workers.ask)],
     response_model=WorkerModel,
     responses={**UNKNOWN, **CONFLICT},
     summary="Restart a worker",

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.node import NodeState, Wish, state_of
 from foliot.engine.sql.retention import SqlUpkeep
-from foliot.features.audit_log.usecases import Change, record
 from foliot.wakeups.feed import Feed, node_topic
 
 EXECUTING = frozenset({"up", "scheduler", "worker"})
@@ -59,43 +59,37 @@ class Workers:
     clock: Clock
     feed: Feed
 
-    async def list(self, caller: Caller) -> Sequence[Worker]:
-        demand(caller, Verb.READ, Thing.HOUSE)
-        async with self.store.read() as tx:
+    @query(Verb.READ, Thing.HOUSE)
+    async def list(self, ctx: QueryContext) -> Sequence[Worker]:
+        async with ctx.read(across_tenants=True) as tx:
             now = self.clock.now()
             return [read_worker(row, now) for row in await SqlUpkeep(tx).nodes()]
 
-    @again
-    async def ping(self, caller: Caller, once: Once = EACH_TIME) -> Sequence[Worker]:
+    @command(Verb.READ, Thing.HOUSE)
+    async def ping(self, ctx: CommandContext, once: Once = EACH_TIME) -> Sequence[Worker]:
         """Ask every process to report at once, and say how they stood before: one that lives reports anew."""
-        found = await self.list(caller)
+        found = await self.list(ctx.caller)
         if once.key is not None:
-            async with self.store.begin() as tx:
-                await once.begin(tx, caller, self.clock.now())
-                await once.keep(tx, caller, found)
-        self.feed.wake(*(node_topic(one.id) for one in found if one.state is not NodeState.STALE))
+            await ctx.begin(across_tenants=True)
+        ctx.wake(*(node_topic(one.id) for one in found if one.state is not NodeState.STALE))
         return found
 
-    @again
-    async def ask(self, caller: Caller, node_id: str, wish: Wish, once: Once = EACH_TIME) -> Worker:
+    @command(Verb.WRITE, Thing.HOUSE)
+    async def ask(self, ctx: CommandContext, node_id: str, wish: Wish, once: Once = EACH_TIME) -> Worker:
         """It hears of it within seconds, takes no new runs, and finishes those it has."""
-        demand(caller, Verb.WRITE, Thing.HOUSE)
-        async with self.store.begin() as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            found = [read_worker(row, now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
-            if not found:
-                raise NotFound("worker", node_id[:200])
-            (was,) = found
-            if was.state is NodeState.STALE:
-                raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
-            if was.wish is not wish:
-                await SqlUpkeep(tx).wish(node_id, wish)
-                before = {"wish": was.wish.value if was.wish else None}
-                await record(tx, caller, now, Change(wish.value, Thing.HOUSE, node_id, before, {"wish": wish.value}))
-            (became,) = [read_worker(row, now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
-            await once.keep(tx, caller, became)
-        self.feed.wake(node_topic(node_id))
+        tx = await ctx.begin(across_tenants=True)
+        found = [read_worker(row, ctx.now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
+        if not found:
+            raise NotFound("worker", node_id[:200])
+        (was,) = found
+        if was.state is NodeState.STALE:
+            raise Conflict(f"{node_id} has not reported since {rfc3339(was.seen_at)}: it would not hear of it")
+        if was.wish is not wish:
+            await SqlUpkeep(tx).wish(node_id, wish)
+            before = {"wish": was.wish.value if was.wish else None}
+            ctx.audit(Change(wish.value, Thing.HOUSE, node_id, before, {"wish": wish.value}))
+        (became,) = [read_worker(row, ctx.now) for row in await SqlUpkeep(tx).nodes() if row["id"] == node_id]
+        ctx.wake(node_topic(node_id))
         return became
 
 

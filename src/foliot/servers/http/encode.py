@@ -15,7 +15,7 @@ from foliot.core.time.preview import Preview
 from foliot.engine.model.event import Event
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import AttemptView, DeadGroup, RunView
-from foliot.features.bulk.model.bulk import DISCARDED
+from foliot.features.dead_letters.model import DISCARDED
 from foliot.features.dead_letters.usecases.dead_letters import Replayed
 from foliot.features.mutes.model import Mute
 from foliot.features.schedules.model.document import document

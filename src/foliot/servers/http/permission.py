@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 from fastapi import Depends, Query, Request
 from starlette.requests import HTTPConnection
 
 from foliot.auth.identity_port import Identity
+from foliot.commands.envelope import Permission, permissions_of
 from foliot.commands.failed_login_delay import Throttle
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
@@ -80,17 +81,33 @@ Who = Annotated[Caller, Depends(identify)]
 Follower = Annotated[Caller, Depends(identify_follower)]
 
 
-def permits(verb: Verb, thing: Thing, by: Callable[..., Awaitable[Caller]] = identify) -> Any:
-    """For a route's `dependencies`: what its caller must be allowed. A test fails for a route that states nothing."""
+Identify = Callable[..., Awaitable[Caller]]
+
+
+@overload
+def permits(verb: Verb, thing: Thing, /, *, by: Identify = ...) -> Any: ...
+@overload
+def permits(*use_cases: Callable[..., object], by: Identify = ...) -> Any: ...
+def permits(*asked: Any, by: Identify = identify) -> Any:
+    """For a route's `dependencies`: the use cases that it calls, which state what their caller must be allowed.
+
+    A route that calls none directly states a verb and a thing. A test fails for a route that states nothing.
+    """
+    needs: tuple[Permission, ...]
+    if isinstance(asked[0], Verb):
+        needs = (asked,)
+    else:
+        needs = tuple(dict.fromkeys(one for use_case in asked for one in permissions_of(use_case)))
 
     # Every route has one of its own, and FastAPI looks through each at every start: it is given no more than it needs.
     async def permitted(request: Request, caller: Caller = Depends(by)) -> None:
         cases: UseCases = request.app.state.cases
         await cases[Limiter].request(caller)
-        demand(caller, verb, thing)
+        for verb, thing in needs:
+            demand(caller, verb, thing)
         only_known(request)
 
-    permitted.permission = (verb, thing)  # type: ignore[attr-defined]
+    permitted.permission = needs[0]  # type: ignore[attr-defined]
     return Depends(permitted)
 
 

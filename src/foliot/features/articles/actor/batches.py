@@ -23,6 +23,7 @@ from foliot.engine.conclusion import announce
 from foliot.engine.meter import Meter
 from foliot.engine.model.run import Cancelled, Failed, Problem
 from foliot.engine.model.views import Claimed
+from foliot.engine.pace import rest_until
 from foliot.engine.unanswered import hopeless
 from foliot.features.articles.model.article import Counts
 from foliot.features.articles.model.fetch import EndedBatches, Wish
@@ -31,7 +32,6 @@ from foliot.features.articles.sql.batch_runs import SqlBatchRuns
 from foliot.wakeups.feed import ARTICLES_TOPIC, PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 
 BATCH = 100
-SHORTEST = 0.005
 
 log = structlog.get_logger("foliot.engine")
 
@@ -70,10 +70,7 @@ class BatchOpener:
             await self._check(coming.parked)
         if opened or coming.parked:
             return OpenedBatches(opened, len(coming.parked), 0.0)
-        if coming.next_at is None:
-            return OpenedBatches(0, 0, self.longest_rest)
-        wanted = (coming.next_at - now).total_seconds()
-        return OpenedBatches(0, 0, min(max(wanted, SHORTEST), self.longest_rest))
+        return OpenedBatches(0, 0, rest_until(coming.next_at, now, self.longest_rest))
 
     async def _open(self, run_id: str) -> bool:
         """One batch that cannot be opened holds up no other, and is not tried for ever."""

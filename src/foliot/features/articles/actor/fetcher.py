@@ -15,6 +15,7 @@ from foliot.db.database import Database
 from foliot.engine.executor import MARGIN
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Failed, Outcome, Problem, Succeeded
+from foliot.engine.pace import Spacing, rest_until
 from foliot.engine.ports import Target
 from foliot.engine.slots import Slots
 from foliot.features.articles.actor.fetch import Answered, Fetch, ending, handed_back
@@ -81,7 +82,7 @@ class Gatherer:
     closing: bool = False
     places: Slots = field(default_factory=Slots)
     """Whom this process waits for, and who does not answer."""
-    _took_at: float = float("-inf")
+    _spacing: Spacing = field(default_factory=Spacing)
     _lead: float = 0.0
     """How long takes have taken lately, and some more: what they give out begins after that."""
     _more: bool = False
@@ -102,33 +103,27 @@ class Gatherer:
         if wanted <= 0:
             self._more = True
             return Took(0, self.longest_rest)
-        early = self._took_at + self._pause(wanted) - asyncio.get_running_loop().time()
-        if early > 0:
+        if early := self._spacing.early(self._pause(wanted)):
             return Took(0, early)
         now = self.clock.now()
         if not self._more:
             async with self.store.glance() as tx:
                 next_at = await SqlArticles(tx).next_at(now)
             if next_at is None or next_at > now:
-                return Took(0, self._rest(next_at, now))
+                return Took(0, rest_until(next_at, now, self.longest_rest, SHORTEST))
         taken = await self._take(now, wanted)
         self._more = len(taken) == wanted
         if taken:
             return Took(len(taken), SHORTEST)
         async with self.store.glance() as tx:
             freed = await SqlArticles(tx).freed_at(now)
-        return Took(0, self._rest(freed, now))
+        return Took(0, rest_until(freed, now, self.longest_rest, SHORTEST))
 
     def _pause(self, wanted: int) -> float:
         """How long after the last take this many are worth another."""
         if wanted * 2 >= self.how.slots:
             return SHORTEST
         return CROWDED if self.how.crowded() else LINGER
-
-    def _rest(self, at: datetime | None, now: datetime) -> float:
-        if at is None:
-            return self.longest_rest
-        return min(max((at - now).total_seconds(), SHORTEST), self.longest_rest)
 
     async def _take(self, now: datetime, limit: int) -> Sequence[Taken]:
         # Our own clock starts before the database's does, so our lease ends before the database's.
@@ -140,8 +135,9 @@ class Gatherer:
             taken = await SqlArticles(tx).take(
                 now, limit, self.worker, self.lease, new_id("tok"), manners, self._avoid, without
             )
-        self._took_at = asyncio.get_running_loop().time()
-        self._lead = min(max((self._took_at - asked_at) * 1.5, self._lead * 0.8), LONGEST_LEAD)
+        self._spacing.mark()
+        took = asyncio.get_running_loop().time() - asked_at
+        self._lead = min(max(took * 1.5, self._lead * 0.8), LONGEST_LEAD)
         for one in taken:
             self._start(one, asked_at)
         return taken

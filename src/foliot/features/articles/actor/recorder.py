@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,12 +14,15 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.broker import Monitor
+from foliot.engine.group_writer import GroupWriter
 from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp
 from foliot.engine.model.run import Fence, Lost, Problem
+from foliot.engine.pace import Spacing
+from foliot.engine.sql.leases import longest
 from foliot.features.articles.actor.batches import count_ended
 from foliot.features.articles.actor.fetch import Fetch
-from foliot.features.articles.actor.fetcher import SHORTEST, Gatherer
+from foliot.features.articles.actor.fetcher import Gatherer
 from foliot.features.articles.model.fetch import Scraped, Told
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.wakeups.feed import ARTICLES_TOPIC, PAGES_TOPIC, RUNS_TOPIC, Feed, run_topic
@@ -64,15 +67,24 @@ class Filer:
     """A small group waits until this long after the last one, if there is more to come."""
     name: str = "filer"
     topics: Sequence[str] = (PAGES_TOPIC,)
-    _most: int = GROUP
-    """How many are written together: fewer after a group that could not be."""
-    _wrote_at: float = float("-inf")
-    _swept_at: float = float("-inf")
+    _spacing: Spacing = field(default_factory=Spacing)
+    _sweeps: Spacing = field(default_factory=Spacing)
+    _writer: GroupWriter[Scraped, Told] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._writer = GroupWriter(
+            transaction=self._record,
+            weight=_weight,
+            lesser=_lesser,
+            key=lambda ending: ending.fence.run_id,
+            most=GROUP,
+            heavy=HEAVY,
+        )
 
     async def run_once(self) -> Filed:
         # Leases first: whatever may be wrong with what is to be written, what is under way is kept.
         await self._renew()
-        lost = await self._take_back()
+        lost = await self._reclaim()
         early = self._early()
         written = 0 if early else await self._write()
         rest = early or (0.0 if self.gatherer.endings else min(self.heartbeat, self.sweep) / 2)
@@ -82,52 +94,24 @@ class Filer:
         """How long what has ended still waits for company."""
         if not self.gatherer.fetches or len(self.gatherer.endings) >= CROWD:
             return 0.0
-        early = self._wrote_at + self.gather - asyncio.get_running_loop().time()
-        return early if self.gatherer.endings and early > SHORTEST else 0.0
+        return self._spacing.early(self.gather) if self.gatherer.endings else 0.0
 
     async def _write(self) -> int:
         """Written twice is written once, so everything stays until it is acknowledged."""
-        group = self._group()
+        group = self._writer.group(self.gatherer.endings)
         if not group:
             return 0
-        try:
-            await self._put(group)
-        except Unavailable:
-            # Also what is too much for the database looks as if it were away.
-            self._most = max(self._most // 2, 1)
-            raise
-        self._most = min(self._most * 2, GROUP)
-        self._wrote_at = asyncio.get_running_loop().time()
+        await self._writer.write(group)
+        self._spacing.mark()
         del self.gatherer.endings[: len(group)]
         return len(group)
 
-    async def _put(self, group: Sequence[Scraped]) -> None:
-        """One ending that cannot be stored must not hold up its neighbours: it is looked for by halves."""
-        try:
-            async with self.store.begin() as tx:
-                told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
-        except Unavailable:
-            raise
-        except Exception:
-            if len(group) == 1 and group[0].page is None:
-                raise
-            log.exception("articles could not be stored", action="unrecordable", count=len(group))
-            half = len(group) // 2
-            for part in (group[:half], group[half:]) if half else ([_unrecordable(group[0])],):
-                await self._put(part)
-        else:
-            self._tell(told)
-
-    def _group(self) -> list[Scraped]:
-        """So many, or so much, as a database takes in one statement."""
-        group: list[Scraped] = []
-        weight = 0
-        for ending in self.gatherer.endings[: self._most]:
-            weight += len(ending.page.content or "") if ending.page is not None else 0
-            if group and weight > HEAVY:
-                break
-            group.append(ending)
-        return group
+    async def _record(self, group: Sequence[Scraped]) -> Told:
+        async with self.store.begin() as tx:
+            told = await SqlArticles(tx).finish(group, self.clock.now(), self.gatherer.how.manners)
+        # At once: a group that is written in parts may fail at a later one, and this one is not told again.
+        self._tell(told)
+        return told
 
     async def flush(self) -> None:
         """Write the last endings of a process that stops; what cannot be written is taken back by others."""
@@ -167,17 +151,26 @@ class Filer:
             else:
                 fetch.lose()
 
-    async def _take_back(self) -> int:
-        loop_now = asyncio.get_running_loop().time()
-        if loop_now - self._swept_at < self.sweep:
+    async def _reclaim(self) -> int:
+        """What is to be written does not wait for a row that cannot be taken back."""
+        try:
+            return await self._take_back()
+        except Unavailable:
+            raise
+        except Exception:
+            log.exception("articles could not be taken back", action="articles_kept")
             return 0
-        self._swept_at = loop_now
+
+    async def _take_back(self) -> int:
+        if self._sweeps.early(self.sweep):
+            return 0
+        self._sweeps.mark()
         if self.steady_for() < self.gatherer.lease.total_seconds():
             # Whoever lives renews its leases by the time after a step first.
             return 0
         now = self.clock.now()
         async with self.store.begin() as tx:
-            expired = await SqlArticles(tx).lock_expired(now, SWEEP)
+            expired = await SqlArticles(tx).lock_expired(now, SWEEP, longest(self.gatherer.lease))
             endings = [self._lost(*one, now) for one in expired]
             told = await SqlArticles(tx).finish(endings, now, self.gatherer.how.manners) if endings else None
             # A job that was ended without our knowing waits for nothing any more.
@@ -189,7 +182,12 @@ class Filer:
         return len(endings)
 
 
-def _unrecordable(ending: Scraped) -> Scraped:
-    """The same without what could not be stored."""
-    problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
-    return replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)
+def _weight(ending: Scraped) -> int:
+    return 0 if ending.page is None else len(ending.page.content or "")
+
+
+def _lesser(ending: Scraped) -> Iterator[Scraped]:
+    """The same without the page that could not be stored."""
+    if ending.page is not None:
+        problem = Problem("unrecordable", "The article was read, but could not be stored; the log says why.")
+        yield replace(ending, page=None, unchanged=False, problem=problem, retry_at=None)

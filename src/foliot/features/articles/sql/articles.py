@@ -15,7 +15,7 @@ from foliot.db.columns import Moment
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import Fence
-from foliot.engine.sql.claimed_row import until
+from foliot.engine.sql.leases import Leases, until
 from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, Manners, leeway
 from foliot.features.articles.model.fetch import (
     ArticleView,
@@ -82,6 +82,10 @@ def _take(dialect: Dialect, own_clock: bool) -> Update:  # noqa: FBT001 -- part 
 @dataclass(frozen=True, slots=True)
 class SqlArticles(Statements):
     """What the engine and people ask of articles."""
+
+    @property
+    def leases(self) -> Leases:
+        return Leases(self.tx, articles)
 
     # --- jobs ---------------------------------------------------------------------------------------------------------
 
@@ -160,7 +164,7 @@ class SqlArticles(Statements):
         if not rows:
             return []
         bound: dict[str, Any] = {"ids": [row.id for row in rows], "b_token": token, "b_worker": worker, "b_now": now}
-        await self.conn.execute(_take(self.dialect, self._own_clock), bound | self._lease(lease, now))
+        await self.conn.execute(_take(self.dialect, self.leases.own_clock), bound | self.leases.bound(lease, now))
         used: dict[str, tuple[hosts.Room, int]] = {}
         taken = []
         rank = {article_id: at for at, article_id in enumerate(chosen)}
@@ -214,19 +218,8 @@ class SqlArticles(Statements):
         return min((at for at in (freed, await host_pauses.freed_at(self.conn, now)) if at is not None), default=None)
 
     async def extend(self, fences: Sequence[Fence], lease: timedelta, now: datetime) -> set[str]:
-        ids, tokens = [fence.run_id for fence in fences], sorted({fence.token for fence in fences})
-        ours = (
-            self.dialect.among(articles.c.id, ids),
-            self.dialect.among(articles.c.token, tokens),
-            articles.c.lease_until.is_not(None),
-        )
-        renewed = update(articles).where(*ours).values(lease_until=until(self.dialect, self._own_clock))
-        await self.conn.execute(renewed, self._lease(lease, now))
-        held = {
-            (row.id, row.epoch, row.token)
-            for row in await self.conn.execute(select(articles.c.id, articles.c.epoch, articles.c.token).where(*ours))
-        }
-        return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
+        """Renew leases; answers the ids that are still ours."""
+        return await self.leases.extend(fences, lease, now)
 
     async def finish(self, endings: Sequence[Scraped], now: datetime, manners: Manners) -> Told:
         """Record a group of endings; a batch whose last item ends with it ends in the same transaction."""
@@ -238,26 +231,15 @@ class SqlArticles(Statements):
         await hosts.learn(self.conn, self.dialect, news, now, manners)
         return replace(told, ended=await SqlBatchRuns(self.tx).settle(jobs, now)) if told.finished else told
 
-    async def lock_expired(self, now: datetime, limit: int) -> Sequence[tuple[Fence, str, int]]:
+    async def lock_expired(
+        self, now: datetime, limit: int, longest: timedelta | None = None
+    ) -> Sequence[tuple[Fence, str, int]]:
         """Articles whose lease ran out, locked: fence, host, attempt."""
-        clock = None if self.bind_clock else self.dialect.now()
-        query = select(articles.c.id, articles.c.epoch, articles.c.token, articles.c.host, articles.c.attempt).where(
-            # By both clocks: a step of one of them takes no article from a worker that lives.
-            articles.c.lease_until < now,
-            *([] if clock is None else [articles.c.lease_until < clock]),
-        )
+        columns = (articles.c.id, articles.c.epoch, articles.c.token, articles.c.host, articles.c.attempt)
+        query = select(*columns).where(self.leases.expired(now, longest))
         query = query.order_by(articles.c.id).limit(limit)
         rows = await self.conn.execute(self.dialect.lock(query, skip=True))
         return [(Fence(row.id, row.epoch, row.token), row.host, row.attempt) for row in rows]
-
-    @property
-    def _own_clock(self) -> bool:
-        return self.bind_clock or self.dialect.now() is None
-
-    def _lease(self, lease: timedelta, now: datetime) -> dict[str, Any]:
-        if self._own_clock:
-            return {"b_until": now + lease}
-        return {"b_micros": int(lease.total_seconds() * 1_000_000)}
 
 
 def _seated(

@@ -15,6 +15,7 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.dialects import Change, Dialect
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.run import order_key
+from foliot.engine.sql.leases import fenced
 from foliot.engine.sql.tables import runs
 from foliot.features.articles.model.article import QUEUE, ArticleStatus, Counts, ItemState
 from foliot.features.articles.model.fetch import Scraped, Told, host_of
@@ -68,7 +69,7 @@ async def finish(
     repeated = set()
     for row in await conn.execute(_held(dialect), {"ids": list(by_id)}):
         ending = by_id[row.id]
-        if (row.epoch, row.token) != (ending.fence.epoch, ending.fence.token):
+        if not fenced(row, ending.fence):
             continue
         if row.lease_until is not None:
             held.append((row, ending))

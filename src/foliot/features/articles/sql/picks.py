@@ -18,6 +18,7 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import moment_out
 from foliot.db.dialects import Dialect
 from foliot.engine.model.run import AGEING
+from foliot.engine.sql.claims import rounded
 from foliot.features.articles.model.article import QUEUE
 from foliot.features.articles.model.fetch import Avoid
 from foliot.features.articles.sql import hosts
@@ -110,7 +111,7 @@ async def picks(  # noqa: PLR0913, PLR0917 -- the conditions of `take`
     if not tenants:
         return []
     bound = _bound(dialect, now)
-    each = _rounded(WIDER * math.ceil(limit / len(tenants)))
+    each = rounded(WIDER * math.ceil(limit / len(tenants)))
     found = await conn.execute(
         _urgent(len(tenants), each), bound | {f"tenant{at}": one for at, one in enumerate(tenants)}
     )
@@ -151,7 +152,3 @@ async def _elsewhere(
 def _bound(dialect: Dialect, now: datetime) -> dict[str, Any]:
     horizon = now + (len(PRIORITIES) - 1) * AGEING
     return {"lane": QUEUE, "now": moment_out(dialect.name, now), "horizon": moment_out(dialect.name, horizon)}
-
-
-def _rounded(count: int) -> int:
-    return 1 << (count - 1).bit_length()

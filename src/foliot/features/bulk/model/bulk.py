@@ -30,10 +30,6 @@ BULK = "blk"
 MOST_IDS = 10_000
 MOST_ITEMS = 100_000
 """That a filter may match."""
-MOST_REPLAYS = 10
-"""So often a letter is sent again; then something else is to be mended."""
-DISCARDED = "discarded"
-"""What stands as the answer of a letter that somebody threw away."""
 RATES = range(1, 51)
 USUAL_RATE = 5
 TURNS = 5

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from foliot.commands.audit import Change, masked
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Thing, Verb, demand
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.core.failure_fingerprint import host_in
@@ -20,20 +21,10 @@ from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import Change, masked, record
-from foliot.features.bulk.model.bulk import (
-    BULK,
-    MOST_ITEMS,
-    MOST_REPLAYS,
-    OVER,
-    Act,
-    Bulk,
-    BulkRequest,
-    BulkState,
-    read_request,
-)
+from foliot.features.bulk.model.bulk import BULK, MOST_ITEMS, OVER, Act, Bulk, BulkRequest, BulkState, read_request
 from foliot.features.bulk.model.item import BULKS_TOPIC, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
+from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.dead_letters.usecases.dead_letters import may_send
 from foliot.features.dead_letters.usecases.trial import Rehearsal, rehearse
 from foliot.features.filters.model.query import Query
@@ -83,67 +74,60 @@ class Bulks:
     check_for: CheckFor
     """What an action makes of its configuration."""
 
-    @again
-    async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> BulkView | Trial:
+    @command(Verb.WRITE, Thing.BULK)
+    async def create(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> BulkView | Trial:
         """Fix what is to be acted on, once for all; with `dry_run`, only say what that would be."""
-        demand(caller, Verb.WRITE, Thing.BULK)
         request = read_request(raw)
-        demand(caller, *request.act.needs)
-        may_send(caller, Terms.of(request.details or {}))
+        demand(ctx.caller, *request.act.needs)
+        may_send(ctx.caller, Terms.of(request.details or {}))
         query = self._query(request)
         if request.dry_run:
-            async with self.store.read(caller.tenant_id) as tx:
-                return await self._try(tx, caller, request, query)
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            bulk = await self._make(tx, caller, request, query)
-            await once.keep(tx, caller, BulkView(bulk))
-        self.feed.wake(BULKS_TOPIC)
-        return BulkView(bulk)
+            async with ctx.read() as tx:
+                return await self._try(tx, ctx.caller, request, query)
+        await ctx.begin()
+        return BulkView(await self._make(ctx, request, query))
 
-    async def list(self, caller: Caller, page: Page) -> Sequence[BulkView]:
+    @query(Verb.READ, Thing.BULK)
+    async def list(self, ctx: QueryContext, page: Page) -> Sequence[BulkView]:
         """Newest first."""
-        demand(caller, Verb.READ, Thing.BULK)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await _views(tx, await SqlBulks(tx).find(caller.tenant_id, page))
+        async with ctx.read() as tx:
+            return await _views(tx, await SqlBulks(tx).find(ctx.tenant_id, page))
 
-    async def get(self, caller: Caller, bulk_id: str) -> BulkView:
-        demand(caller, Verb.READ, Thing.BULK)
-        async with self.store.read(caller.tenant_id) as tx:
-            return (await _views(tx, [await _find(tx, caller, bulk_id)]))[0]
+    @query(Verb.READ, Thing.BULK)
+    async def get(self, ctx: QueryContext, bulk_id: str) -> BulkView:
+        async with ctx.read() as tx:
+            return (await _views(tx, [await _find(tx, ctx.caller, bulk_id)]))[0]
 
-    async def pause(self, caller: Caller, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+    @command(Verb.WRITE, Thing.BULK)
+    async def pause(self, ctx: CommandContext, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
         """No item is acted on after this, until it is resumed."""
-        return await self._turn(caller, bulk_id, BulkState.PAUSED, once)
+        return await self._turn(ctx, bulk_id, BulkState.PAUSED)
 
-    async def resume(self, caller: Caller, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+    @command(Verb.WRITE, Thing.BULK)
+    async def resume(self, ctx: CommandContext, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
         """Goes on where it was paused."""
-        return await self._turn(caller, bulk_id, BulkState.RUNNING, once)
+        return await self._turn(ctx, bulk_id, BulkState.RUNNING)
 
-    async def stop(self, caller: Caller, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
+    @command(Verb.WRITE, Thing.BULK)
+    async def stop(self, ctx: CommandContext, bulk_id: str, once: Once = EACH_TIME) -> BulkView:
         """For good: what was done stays done, the rest is left alone."""
-        return await self._turn(caller, bulk_id, BulkState.STOPPED, once)
+        return await self._turn(ctx, bulk_id, BulkState.STOPPED)
 
-    @again
-    async def _turn(self, caller: Caller, bulk_id: str, state: BulkState, once: Once) -> BulkView:
-        demand(caller, Verb.WRITE, Thing.BULK)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            bulk = await _find(tx, caller, bulk_id, lock=True)
-            demand(caller, *bulk.act.needs)
-            if state is BulkState.RUNNING:
-                may_send(caller, bulk.terms)
-            if bulk.state in OVER and bulk.state is not state:
-                raise Conflict(f"bulk action {bulk_id} is over: {bulk.state.value}")
-            if bulk.state is not state:
-                said = "" if state is BulkState.RUNNING else f"{state.value} by {caller.user_id}"
-                await SqlBulks(tx).turn(bulk_id, state, said, now)
-                was, became = {"state": bulk.state.value}, {"state": state.value}
-                await record(tx, caller, now, Change(_VERBS[state], Thing.BULK, bulk_id, was, became))
-            (view,) = await _views(tx, [await _find(tx, caller, bulk_id)])
-            await once.keep(tx, caller, view)
-        self.feed.wake(BULKS_TOPIC, bulk_topic(bulk_id))
+    async def _turn(self, ctx: CommandContext, bulk_id: str, state: BulkState) -> BulkView:
+        tx = await ctx.begin()
+        bulk = await _find(tx, ctx.caller, bulk_id, lock=True)
+        demand(ctx.caller, *bulk.act.needs)
+        if state is BulkState.RUNNING:
+            may_send(ctx.caller, bulk.terms)
+        if bulk.state in OVER and bulk.state is not state:
+            raise Conflict(f"bulk action {bulk_id} is over: {bulk.state.value}")
+        if bulk.state is not state:
+            said = "" if state is BulkState.RUNNING else f"{state.value} by {ctx.caller.user_id}"
+            await SqlBulks(tx).turn(bulk_id, state, said, ctx.now)
+            was, became = {"state": bulk.state.value}, {"state": state.value}
+            ctx.audit(Change(_VERBS[state], Thing.BULK, bulk_id, was, became))
+        (view,) = await _views(tx, [await _find(tx, ctx.caller, bulk_id)])
+        ctx.wake(BULKS_TOPIC, bulk_topic(bulk_id))
         return view
 
     def _query(self, request: BulkRequest) -> Query:
@@ -153,8 +137,8 @@ class Bulks:
         reads = self.searching.read_runs if request.act.thing is Thing.RUN else self.searching.read_schedules
         return reads(request.filter, field="filter").also(*request.act.narrows)
 
-    async def _make(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> Bulk:
-        now = self.clock.now()
+    async def _make(self, ctx: CommandContext, request: BulkRequest, query: Query) -> Bulk:
+        tx, caller, now = ctx.tx, ctx.caller, ctx.now
         count = await self._count(tx, caller, request, query)
         _expected(request, count)
         bulk = begun(
@@ -169,7 +153,8 @@ class Bulks:
         await SqlBulks(tx).add(bulk, now)
         became = {"action": bulk.act.value, "filter": bulk.filter, "total": bulk.total, "rate": bulk.rate}
         became |= shown_details(bulk)
-        await record(tx, caller, now, Change("create", Thing.BULK, bulk.id, became=became))
+        ctx.audit(Change("create", Thing.BULK, bulk.id, became=became))
+        ctx.wake(BULKS_TOPIC)
         return bulk
 
     async def _count(self, tx: Transaction, caller: Caller, request: BulkRequest, query: Query) -> int:

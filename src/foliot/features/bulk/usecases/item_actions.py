@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
 
+from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import Caller, Door, Role
-from foliot.core.limits import Limits
-from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Status
-from foliot.features.backfills.usecases import Backfills
-from foliot.features.bulk.item_action import Done
 from foliot.features.bulk.model.bulk import Act, Bulk
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, discard
 from foliot.features.runs.usecases.runs import Runs, cancel_run
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
-from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, run_topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,12 +22,13 @@ class BulkHands:
     runs: Runs
     dead_letters: DeadLetters
     schedules: Schedules
-    backfills: Backfills
+    fill: Callable[[CommandContext, Bulk, str], Awaitable[str | None]]
+    """Backfills one instant."""
     limiter: Limiter
 
-    async def take(self, bulk: Bulk) -> BulkErrand:
+    def take(self, bulk: Bulk) -> BulkErrand:
         caller = Caller(bulk.tenant_id, bulk.user_id, Role.OPERATOR, Door(bulk.door), key_id=bulk.key_id)
-        return BulkErrand(self, bulk, caller, await self.limiter.of(bulk.tenant_id))
+        return BulkErrand(self, bulk, caller)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,46 +38,43 @@ class BulkErrand:
     hands: BulkHands
     bulk: Bulk
     caller: Caller
-    limits: Limits
 
-    async def do(self, tx: Transaction, thing_id: str, now: datetime) -> Done:
+    @property
+    def limiter(self) -> Limiter:
+        return self.hands.limiter
+
+    async def do(self, ctx: CommandContext, thing_id: str) -> str | None:
         match self.bulk.act:
             case Act.CANCEL:
-                await cancel_run(tx, self.caller, thing_id, now)
-                return Done(topics=(RUNS_TOPIC, PARKED_TOPIC, run_topic(thing_id)))
+                await cancel_run(ctx, thing_id)
+                return None
             case Act.RETRY:
-                run = await self.hands.runs.retry_run(tx, self.caller, thing_id, self.limits, now)
-                return Done(run.id, (RUNS_TOPIC,))
+                return (await self.hands.runs.retry_run(ctx, thing_id)).id
             case Act.REPLAY:
-                (run,) = await self.hands.dead_letters.send(
-                    tx, self.caller, [thing_id], (self.limits, self.bulk.terms), now
-                )
-                return Done(run.id, (RUNS_TOPIC,))
+                (run,) = await self.hands.dead_letters.send(ctx, [thing_id], self.bulk.terms)
+                return run.id
             case Act.DISCARD:
-                await discard(tx, self.caller, thing_id, now)
-                return Done(topics=(RUNS_TOPIC, run_topic(thing_id)))
+                await discard(ctx, thing_id)
+                return None
             case Act.BACKFILL:
-                run_id = await self.hands.backfills.fill(tx, self.caller, self.bulk, thing_id, self.limits)
-                return Done(run_id, (RUNS_TOPIC,))
+                return await self.hands.fill(ctx, self.bulk, thing_id)
             case Act.PAUSE | Act.RESUME | Act.RUN | Act.TAG | Act.DELETE:
-                return Done(*await self._schedule(tx, thing_id))
+                return await self._schedule(ctx, thing_id)
 
-    async def _schedule(self, tx: Transaction, schedule_id: str) -> tuple[str | None, Sequence[str]]:
+    async def _schedule(self, ctx: CommandContext, schedule_id: str) -> str | None:
         schedules = self.hands.schedules
         match self.bulk.act:
             case Act.PAUSE:
-                await schedules.pause_one(tx, self.caller, schedule_id, f"paused with others by {self.bulk.id}")
+                await schedules.pause_one(ctx, schedule_id, f"paused with others by {self.bulk.id}")
             case Act.RESUME:
-                await schedules.resume_one(tx, self.caller, schedule_id, self.limits)
+                await schedules.resume_one(ctx, schedule_id)
             case Act.RUN:
-                run = await schedules.run_one(tx, self.caller, schedule_id, self.limits)
-                return run.id, (RUNS_TOPIC,)
+                return (await schedules.run_one(ctx, schedule_id)).id
             case Act.TAG:
                 details = self.bulk.details or {}
-                add, remove = details.get("add_tags", ()), details.get("remove_tags", ())
-                await schedules.tag_one(tx, self.caller, schedule_id, add, remove)
+                await schedules.tag_one(ctx, schedule_id, details.get("add_tags", ()), details.get("remove_tags", ()))
             case _:
-                schedule = await find_schedule(tx, self.caller, schedule_id, lock=True)
+                schedule = await find_schedule(ctx.tx, self.caller, schedule_id, lock=True)
                 if schedule.status is not Status.DELETED:
-                    await schedules.remove(tx, self.caller, schedule)
-        return None, (SCHEDULES_TOPIC, RUNS_TOPIC)
+                    await schedules.remove(ctx, schedule)
+        return None

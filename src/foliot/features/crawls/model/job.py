@@ -31,17 +31,6 @@ class KnownJob:
     since: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Items:
-    """A part of what one attempt of a crawl brought home."""
-
-    items: Sequence[Any]
-    total: int
-    """How many are kept."""
-    not_kept: int = 0
-    """How many more there were for which there was no room."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobView:
     """A job, whosever it is, with what it was told to do."""

@@ -1,4 +1,4 @@
-"""Requests for crawls, each answered with one job, and the list of jobs."""
+"""Requests for crawls, each answered with one job."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, select, update
+from sqlalchemy import ColumnElement, Select, delete, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.core.ids import SCHEDULE
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.model.run import OPEN, RunState
+from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Status
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.crawls.model.job import CrawlRequest, Items, JobView, KnownJob
-from foliot.features.crawls.sql.items import read_items, write_items
+from foliot.features.crawls.model.job import CrawlRequest, KnownJob
 from foliot.features.crawls.tables import crawl_requests
-from foliot.features.jobs import sql as job_views
-
-__all__ = ["SqlCrawls", "forget_expired", "write_items"]
 
 _WENT_WRONG = frozenset({RunState.FAILED, RunState.DEAD_LETTER, RunState.CANCELLED})
 _WAITING = frozenset({Status.ACTIVE, Status.PAUSED})
-_ENDED = frozenset(state for state in RunState if state.final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,60 +81,6 @@ class SqlCrawls(Statements):
         query = select(runs.c.state, runs.c.cancel_requested).where(runs.c.id == found.job_id)
         run = (await self.conn.execute(query.where(runs.c.tenant_id == tenant_id))).first()
         return run is not None and not run.cancel_requested and RunState(run.state) not in _WENT_WRONG
-
-    async def items(self, tenant_id: str, run_id: str, attempt: int, skip: int, limit: int) -> Items:
-        """At most so many after the first `skip`; fewer when they are large, but never none while there are some."""
-        return await read_items(self.conn, (tenant_id, run_id, attempt), skip, limit)
-
-    async def jobs(
-        self,
-        tenant_id: str,
-        kinds: Collection[str],
-        states: Collection[RunState],
-        limit: int,
-        skip: int,
-    ) -> tuple[list[str], int]:
-        """Ids of runs of these kinds and states, newest first, and how many there are in all.
-
-        Ended runs are found by an index of their own, and open ones are few: each part answers as much as is asked.
-
-        One statement over both would read all of a tenant's runs, of every kind.
-        """
-        ended = [one for one in states if one.final]
-        wanted = [self._ended(tenant_id, kinds, ended)] if ended else []
-        wanted += [self._open(tenant_id, kinds, one) for one in sorted(set(states) & OPEN)]
-        found: list[str] = []
-        total = 0
-        for where in wanted:
-            newest = select(runs.c.id).where(*where).order_by(runs.c.id.desc()).limit(skip + limit)
-            found += (await self.conn.execute(newest)).scalars()
-            total += await self.conn.scalar(select(func.count()).select_from(runs).where(*where)) or 0
-        return sorted(found, reverse=True)[skip : skip + limit], total
-
-    async def all_jobs_after(self, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
-        """As `jobs_after`, of all tenants."""
-        return await job_views.after(self.conn, kinds, run_id, limit)
-
-    async def job_views(self, run_ids: Sequence[str]) -> list[JobView]:
-        """These jobs, whosever they are, by id."""
-        return await job_views.views(self.conn, self.dialect, run_ids)
-
-    async def jobs_after(self, tenant_id: str, kinds: Collection[str], run_id: str, limit: int) -> list[str]:
-        """Ids of runs of these kinds that were made after this one, the oldest first, whatever became of them."""
-        where = (runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.id > run_id)
-        query = select(runs.c.id).where(*where).order_by(runs.c.id).limit(limit)
-        return list((await self.conn.execute(query)).scalars())
-
-    def _ended(self, tenant_id: str, kinds: Collection[str], states: Collection[RunState]) -> list[ColumnElement[bool]]:
-        where = [runs.c.tenant_id == tenant_id, runs.c.kind.in_(sorted(kinds)), runs.c.finished_at.is_not(None)]
-        if set(states) >= _ENDED:
-            # Whoever asks for all of them is answered by the index alone.
-            return where
-        return [*where, runs.c.state.in_(sorted(states))]
-
-    def _open(self, tenant_id: str, kinds: Collection[str], state: RunState) -> list[ColumnElement[bool]]:
-        # One state at a time: of several, SQLite would rather read all of the tenant's runs in the order asked for.
-        return [runs.c.tenant_id == tenant_id, runs.c.state == state, runs.c.kind.in_(sorted(kinds))]
 
 
 async def forget_expired(conn: AsyncConnection, dialect: Dialect, before: datetime, limit: int) -> int:

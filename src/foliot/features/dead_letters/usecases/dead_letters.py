@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
+from foliot.commands.audit import Change, masked
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Thing, Verb, demand
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, Invalid, NotFound
-from foliot.core.limits import Limits
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.db.transaction import Transaction
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.views import DeadGroup, Page, RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.audit_log.usecases import Change, masked, record
-from foliot.features.bulk.model.bulk import DISCARDED, MOST_REPLAYS
+from foliot.features.dead_letters.model import DISCARDED, MOST_REPLAYS, Letters
+from foliot.features.dead_letters.sql import groups as grouped
+from foliot.features.filters.model.query import Query
+from foliot.features.filters.sql.runs import Sieve
+from foliot.features.filters.usecases import UNANSWERED, hosts_of
 from foliot.features.runs.model.replay import Terms, read_terms
 from foliot.features.runs.usecases.replay import Repeating
 from foliot.features.runs.usecases.runs import repeat
 from foliot.features.schedules.model.document import CheckFor
-from foliot.wakeups.feed import RUNS_TOPIC, Feed
+from foliot.wakeups.feed import RUNS_TOPIC, Feed, run_topic
 
 MAX_REPLAY = 500
 FILTERS = ("kind", "schedule_id", "code")
@@ -52,48 +53,47 @@ class DeadLetters:
     check_for: CheckFor
     """What an action makes of its configuration."""
 
-    async def groups(self, caller: Caller, page: Page, **filters: str | None) -> list[DeadGroup]:
+    @query(Verb.READ, Thing.DEAD_LETTER)
+    async def groups(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> list[DeadGroup]:
         """Letters that failed alike stand together. `filters`: kind, schedule_id, code."""
-        demand(caller, Verb.READ, Thing.DEAD_LETTER)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlRuns(tx).dead_groups(caller.tenant_id, page, **filters)
+        async with ctx.read() as tx:
+            return await SqlRuns(tx).dead_groups(ctx.tenant_id, page, **filters)
 
-    @again
-    async def replay(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Replayed:
+    @query(Verb.READ, Thing.DEAD_LETTER)
+    async def alike(self, ctx: QueryContext, page: Page, wanted: Query) -> Letters:
+        """Unresolved letters that the filter finds, grouped by the fingerprint of their error."""
+        async with ctx.read() as tx:
+            sieve = await Sieve.of(tx.conn, tx.dialect, ctx.tenant_id, wanted.also(*UNANSWERED), self.clock.now())
+            groups, pile = await grouped(tx, sieve, page)
+            hosts = await hosts_of(tx, ctx.tenant_id, [group.sample for group in groups])
+            return Letters(groups, pile, hosts)
+
+    @command(Verb.RUN, Thing.DEAD_LETTER)
+    async def replay(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Replayed:
         """`{"ids": […]}`, or `{"filter": {…}}` for the oldest letters that match; `{}` as filter means all."""
-        demand(caller, Verb.RUN, Thing.DEAD_LETTER)
         ids, filters, terms = _read(raw)
-        may_send(caller, terms)
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            if filters is not None:
-                ids = await SqlRuns(tx).dead_ids(caller.tenant_id, MAX_REPLAY + 1, **filters)
-            more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
-            replayed = Replayed(await self.send(tx, caller, ids, (limits, terms), now) if ids else [], more)
-            await once.keep(tx, caller, replayed)
-        self.feed.wake(RUNS_TOPIC)
-        return replayed
+        may_send(ctx.caller, terms)
+        tx = await ctx.begin(self.limiter)
+        if filters is not None:
+            ids = await SqlRuns(tx).dead_ids(ctx.tenant_id, MAX_REPLAY + 1, **filters)
+        more, ids = len(ids) > MAX_REPLAY, ids[:MAX_REPLAY]
+        return Replayed(await self.send(ctx, ids, terms) if ids else [], more)
 
-    async def send(
-        self, tx: Transaction, caller: Caller, ids: Sequence[str], by: tuple[Limits, Terms], now: datetime
-    ) -> list[RunView]:
-        """Replay these inside a larger change; whoever does wakes those who care afterwards."""
-        limits, terms = by
-        letters = await _letters(tx, caller, ids)
-        sent = await SqlRuns(tx).replays(ids)
+    async def send(self, ctx: CommandContext, ids: Sequence[str], terms: Terms) -> list[RunView]:
+        """Replay these inside a larger change, which has read the tenant's limits."""
+        letters = await _letters(ctx, ids)
+        sent = await SqlRuns(ctx.tx).replays(ids)
         for letter in letters:
             if sent.get(letter.id, 0) >= MOST_REPLAYS:
                 told = f"dead letter {letter.id} was replayed {sent[letter.id]} times, and never with success"
                 raise Conflict(f"{told}: mend what it is sent to, or discard it")
-        self.limiter.run(caller, limits, len(letters))
-        repeating = await Repeating.of(tx, letters, terms, self.check_for(caller.tenant_id))
+        self.limiter.run(ctx.caller, ctx.limits, len(letters))
+        repeating = await Repeating.of(ctx.tx, letters, terms, self.check_for(ctx.tenant_id))
         courses = [repeating.course(letter) for letter in letters]
-        runs = await repeat(tx, caller, courses, Origin.REPLAY, self.new_id, now)
+        runs = await repeat(ctx, courses, Origin.REPLAY, self.new_id)
         if terms.patch is not None:
-            await self.limiter.stored(tx, caller, limits)
-        await record(tx, caller, now, *(_replayed(run, terms) for run in runs))
+            await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
+        ctx.audit(*(_replayed(run, terms) for run in runs))
         return runs
 
 
@@ -110,16 +110,17 @@ def _replayed(run: RunView, terms: Terms) -> Change:
     return Change("replay", Thing.DEAD_LETTER, run.parent_id or "", became=became)
 
 
-async def discard(tx: Transaction, caller: Caller, run_id: str, now: datetime) -> None:
-    """A letter that nobody wants sent again: it stays readable, and counts as answered."""
-    await _letters(tx, caller, [run_id])
-    await SqlRuns(tx).resolve([run_id], DISCARDED)
-    await record(tx, caller, now, Change("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
+async def discard(ctx: CommandContext, run_id: str) -> None:
+    """Resolve a dead letter without a replay: it stays readable, and counts as answered."""
+    await _letters(ctx, [run_id])
+    await SqlRuns(ctx.tx).resolve([run_id], DISCARDED)
+    ctx.audit(Change("discard", Thing.DEAD_LETTER, run_id, became={"resolved_by": DISCARDED}))
+    ctx.wake(RUNS_TOPIC, run_topic(run_id))
 
 
-async def _letters(tx: Transaction, caller: Caller, ids: Sequence[str]) -> list[RunView]:
+async def _letters(ctx: CommandContext, ids: Sequence[str]) -> list[RunView]:
     """All of them, locked; one that cannot be replayed is refused by name, and with it the whole."""
-    letters = await SqlRuns(tx).several(caller.tenant_id, ids, lock=True)
+    letters = await SqlRuns(ctx.tx).several(ctx.tenant_id, ids, lock=True)
     found = {letter.id for letter in letters}
     for run_id in ids:
         if run_id not in found:

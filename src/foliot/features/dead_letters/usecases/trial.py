@@ -13,7 +13,7 @@ from foliot.core.failure_fingerprint import host_in, host_of
 from foliot.db.transaction import Transaction
 from foliot.engine.model.views import RunView
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.bulk.model.bulk import MOST_REPLAYS
+from foliot.features.dead_letters.model import MOST_REPLAYS
 from foliot.features.runs.model.replay import Terms
 from foliot.features.runs.usecases.replay import Course, Repeating, as_it_was
 from foliot.features.schedules.model.document import Check

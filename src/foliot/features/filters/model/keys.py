@@ -15,8 +15,8 @@ from foliot.core.time.trigger import Type
 from foliot.core.time.zone_search import find_zone, search_zones
 from foliot.engine.model.run import Origin, RunState
 from foliot.engine.model.schedule import Status
-from foliot.features.endpoints.model import address
 from foliot.features.filters.model.query import FIELD, TEXT, Piece, Query, RawTerm, Term, split
+from foliot.features.webhooks.model import address
 
 LATE = timedelta(seconds=60)
 """A run that starts so long after it was ready is late."""

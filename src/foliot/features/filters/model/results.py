@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from foliot.engine.model.run import RunState
-from foliot.engine.model.views import RunView
-from foliot.features.mutes.model import Mute
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,40 +52,6 @@ class Points:
     took_ms: Sequence[int] = ()
     """Of one that goes on, so far."""
     states: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetterGroup:
-    """Dead letters that failed alike."""
-
-    fingerprint: str
-    count: int
-    first_at: datetime
-    last_at: datetime
-    sample: RunView
-    """The newest of them."""
-    schedules: Sequence[tuple[str, str]]
-    """(id, name) of those they come from; the ten with the most."""
-    arrivals: Sequence[int]
-    """How many came in each of the last hours, oldest first."""
-    counted_from: datetime
-    """Where the first of those hours begins."""
-    mute: Mute | None = None
-    """Who wants to hear nothing of it, and until when."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pile:
-    """All the letters that a filter matches."""
-
-    groups: int
-    letters: int
-    oldest_at: datetime | None
-    ages: Sequence[int]
-    """How many are not older than each of `AGES`, and older than the one before; last, those that are older still."""
-
-
-AGES = (timedelta(hours=1), timedelta(hours=6), timedelta(days=1), timedelta(days=3), timedelta(days=7))
 
 
 @dataclass(frozen=True, slots=True)

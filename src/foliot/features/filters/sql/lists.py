@@ -17,14 +17,12 @@ from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.sql.runs import NAME, view_of
 from foliot.engine.sql.tables import runs
-from foliot.features.dead_letters import sql as letters
 from foliot.features.filters.model.query import Query
-from foliot.features.filters.model.results import Cell, LetterGroup, Pile, Points, Suggestion, Timing, Window
+from foliot.features.filters.model.results import Cell, Points, Timing, Window
 from foliot.features.filters.sql import counts as counting
 from foliot.features.filters.sql import points
 from foliot.features.filters.sql import schedules as schedule_sieve
 from foliot.features.filters.sql.runs import Sieve, late
-from foliot.features.search import sql as suggestions
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +108,6 @@ class SqlSearching(Statements):
 
     async def count_schedules(self, tenant_id: str, query: Query) -> int:
         return await schedule_sieve.count(self.conn, tenant_id, query)
-
-    async def letters(self, tenant_id: str, query: Query, page: Page, now: datetime) -> tuple[list[LetterGroup], Pile]:
-        """Groups of dead letters without an answer, those with the newest letter first; and what there is in all."""
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, query, now)
-        return await letters.groups(self.tx, sieve, page)
-
-    async def suggest(self, tenant_id: str, field: str, text: str, limit: int) -> list[Suggestion]:
-        """`field`: schedule, tag, pipeline, run."""
-        return await _SUGGEST[field](self.conn, tenant_id, text, limit)
-
-    async def recent(self, tenant_id: str, column: str) -> list[str]:
-        """The queues (`queue`) or workers (`worker`) of the newest runs."""
-        return await suggestions.recent(self.conn, tenant_id, column)
-
-
-_SUGGEST = {
-    "schedule": suggestions.scheduled,
-    "tag": suggestions.tags,
-    "run": suggestions.identified,
-    "pipeline": suggestions.piped,
-}
 
 
 def _wanted(sieve: Sieve) -> list[RunState]:

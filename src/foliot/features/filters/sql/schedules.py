@@ -15,10 +15,10 @@ from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import Page
 from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import runs, schedules
-from foliot.features.endpoints.model import WEBHOOK
 from foliot.features.filters.model.query import Query, Term
 from foliot.features.filters.sql.runs import begins, called, tagged
 from foliot.features.filters.sql.targets import goes_to
+from foliot.features.webhooks.model import WEBHOOK
 
 
 async def find(conn: AsyncConnection, tenant_id: str, query: Query, page: Page) -> list[Schedule]:

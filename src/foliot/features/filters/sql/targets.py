@@ -11,9 +11,10 @@ from sqlalchemy import ColumnElement, String, Text, and_, cast, func, or_, selec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
+from foliot.engine.model.run import TEST
 from foliot.engine.sql.stored_bytes import BODY, HOLDS
 from foliot.engine.sql.tables import runs, schedules, versions
-from foliot.features.endpoints.model import LONGEST, TEST, WEBHOOK
+from foliot.features.webhooks.model import LONGEST, WEBHOOK
 
 _HEAD = '{"url":"'
 """Webhooks are stored with their URL first, always written the same way."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query, requires
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.errors import Unavailable
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.core.ports import Clock
@@ -146,12 +147,12 @@ class Wellbeing:
     crawlers: Callable[[], Awaitable[Sequence[Crawler]]] | None = None
     """Asks the Scrapyd nodes how they are."""
 
-    async def detailed(self, caller: Caller) -> Health:
-        demand(caller, Verb.READ, Thing.HOUSE)
+    @query(Verb.READ, Thing.HOUSE)
+    async def detailed(self, ctx: QueryContext) -> Health:
         own = await self.knowledge.own()
         began, now = self.clock.monotonic(), self.clock.now()
         try:
-            async with self.store.read() as tx:
+            async with ctx.read(across_tenants=True) as tx:
                 nodes = [_node(row) for row in await SqlUpkeep(tx).nodes(now - SEEN)]
                 latency = (self.clock.monotonic() - began) * 1000
                 queues = await SqlUpkeep(tx).queues()
@@ -197,12 +198,12 @@ class Wellbeing:
             error=next((one.told for one in stands if one.why is Why.STORE), None),
         )
 
-    async def numbers(self, caller: Caller) -> Numbers:
+    @query(Verb.READ, Thing.HOUSE)
+    async def numbers(self, ctx: QueryContext) -> Numbers:
         """Counts over all tenants, and what all nodes ever counted, added up."""
-        demand(caller, Verb.READ, Thing.HOUSE)
         own = await self.knowledge.own()
         now = self.clock.now()
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             counts = await SqlUpkeep(tx).counts()
             # Also those that are gone: what they counted has been counted.
             nodes = [_node(row) for row in await SqlUpkeep(tx).nodes()]
@@ -237,9 +238,9 @@ class Wellbeing:
             standstills=_seconds(self.knowledge.told(own, [(node.id, node.report) for node in live])),
         )
 
+    @requires(Verb.READ, Thing.HOUSE)
     async def silent(self, caller: Caller) -> Mapping[str, float]:
         """What the metrics show when the store tells no numbers: how long work has stood still, by reason."""
-        demand(caller, Verb.READ, Thing.HOUSE)
         return _seconds(self.knowledge.told(await self.knowledge.own(), ()))
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.features.insights import schema as models_time
 from foliot.features.insights.model.attention import Item
@@ -20,7 +19,7 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Attention.check)],
     response_model=models_time.AttentionList,
     summary="What needs a person",
 )

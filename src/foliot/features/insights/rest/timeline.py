@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.time.calendar_cells import Granularity
 from foliot.features.filters.usecases import Searching
@@ -40,7 +39,7 @@ Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
 
 @router.get(
     "/api/timeline",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Timelines.strip)],
     response_model=models_time.TimelineModel,
     summary="What ran and what is planned, as marks on a strip of time",
 )
@@ -95,7 +94,7 @@ def _group(one: Group) -> dict[str, Any]:
 
 @router.get(
     "/api/calendar",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Calendars.cells)],
     response_model=models_time.CalendarModel,
     responses=UNKNOWN,
     summary="What ran and what is planned, by hour or day",

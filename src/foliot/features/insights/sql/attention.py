@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import func, or_, select
 
@@ -19,6 +17,7 @@ from foliot.engine.sql.tables import ledger, runs, schedules
 from foliot.features.filters.sql.schedules import last_state
 from foliot.features.insights.model.troubles import Letters, Missed, Named
 from foliot.features.mutes.sql import muted
+from foliot.features.schedules.sql.health import message_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,3 @@ class SqlTroubles(Statements):
         """How many runs wait in each queue, and since when the oldest could start."""
         mine = func.coalesce(runs.c.tenant_id, "") == tenant_id
         return await waiting_by_queue(self.conn, mine)
-
-
-def message_of(error: Any) -> str:
-    """Why, whatever somebody made of the stored error."""
-    return str(error.get("message") or error.get("code") or "") if isinstance(error, Mapping) else ""

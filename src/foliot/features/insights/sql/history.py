@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, null, select, type_coerce, union_all
+from sqlalchemy import ColumnElement, Select, func, literal, select
 
-from foliot.db.columns import Document, Moment
+from foliot.db.columns import Moment
 from foliot.db.elapsed import Elapsed
 from foliot.db.transaction import Statements
 from foliot.engine.model.ledger import Entry, Fate, Reason
@@ -23,11 +23,7 @@ from foliot.features.filters.sql import counts as counting
 from foliot.features.filters.sql.runs import Sieve
 from foliot.features.insights.model.history import Bar, Stir, Stretch, Unmade
 from foliot.features.insights.model.timeline import Grouping
-from foliot.features.insights.sql.attention import message_of
 from foliot.features.mutes.tables import mutes
-from foliot.features.schedules.model.health import Ended
-from foliot.features.schedules.model.ranking import Record
-from foliot.features.schedules.sql import health as faring
 
 MOST_ENTRIES = 5000
 """Entries of the ledger in one picture."""
@@ -38,41 +34,6 @@ MOST_ROWS = 400
 @dataclass(frozen=True, slots=True)
 class SqlHistory(Statements):
     """Pictures of the past."""
-
-    async def names(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, str]:
-        """What the tenant's schedules among these are called, deleted ones too."""
-        query = select(schedules.c.id, schedules.c.name).where(
-            self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
-        )
-        return {row.id: row.name for row in await self.conn.execute(query)} if schedule_ids else {}
-
-    async def outcomes(
-        self, tenant_id: str, schedule_ids: Sequence[str], each: int, *, why: bool = False
-    ) -> dict[str, list[Ended]]:
-        """The last ended runs of each of these schedules, oldest first; `why` they failed only if asked for.
-
-        One statement that goes down the index of each schedule as far as it must, and no further.
-        """
-        if not schedule_ids:
-            return {}
-        error = type_coerce(runs.c.error if why else null(), Document).label("error")
-        columns = (runs.c.id, runs.c.schedule_id, runs.c.state, runs.c.started_at, runs.c.finished_at, error)
-        # SQLite, which keeps no statistics, must not begin with the tenant.
-        mine = (func.coalesce(runs.c.tenant_id, literal("")) == tenant_id, runs.c.finished_at.is_not(None))
-        parts = [
-            select(
-                select(*columns)
-                .where(runs.c.schedule_id == schedule_id, *mine)
-                .order_by(runs.c.id.desc())
-                .limit(each)
-                .subquery()
-            )
-            for schedule_id in schedule_ids
-        ]
-        found: dict[str, list[Ended]] = {}
-        for row in await self.conn.execute(union_all(*parts)):
-            found.setdefault(row.schedule_id, []).append(_ended(row))
-        return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
 
     async def stir(self, tenant_id: str, now: datetime) -> Stir:
         """Reads the open runs through their index."""
@@ -189,12 +150,6 @@ class SqlHistory(Statements):
         """How many were missed or skipped in each tile [start, end); without ranges that lie in more than one."""
         return await counting.unmade(self.conn, self.dialect, tenant_id, tiles)
 
-    async def fared(self, tenant_id: str, since: datetime, most: int) -> list[Record]:
-        """How the newest `most` runs of schedules ended that were made since then; one for each schedule."""
-        within = Query((Term("since", at=since),))
-        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, within, since)
-        return await faring.fared(self.conn, sieve.where(), most)
-
     async def unmade(
         self, tenant_id: str, start: datetime, end: datetime, only: Sequence[str] | None = None, *, long: bool = False
     ) -> Unmade:
@@ -234,8 +189,3 @@ def bucket(stretch: Stretch) -> ColumnElement[int]:
 
 def _end(row: Any) -> datetime | None:
     return row.finished if row.ended == row.runs else None
-
-
-def _ended(row: Any) -> Ended:
-    took = None if row.started_at is None else round((row.finished_at - row.started_at).total_seconds() * 1000, 3)
-    return Ended(row.id, RunState(row.state), row.finished_at, took, message_of(row.error))

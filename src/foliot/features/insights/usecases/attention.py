@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from foliot.core.access import Caller, Thing, Verb, demand, may
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Caller, Thing, Verb, may
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -21,8 +22,8 @@ from foliot.features.health.usecases.stalls import Knowledge
 from foliot.features.insights.model import attention
 from foliot.features.insights.model.attention import Item, Kind
 from foliot.features.insights.sql.attention import SqlTroubles
-from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 from foliot.features.schedules.usecases.change import SKEW
 from foliot.features.workers.usecases import Worker, read_worker
 
@@ -52,40 +53,40 @@ class Attention:
     clock: Clock
     knowledge: Knowledge
 
-    async def check(self, caller: Caller) -> Checked:
+    @query(Verb.READ, Thing.RUN)
+    async def check(self, ctx: QueryContext) -> Checked:
         """Actions that the caller may not take are left out, and processes of the house for all but its keepers.
 
         When the store tells nothing, this process tells what it knows by itself.
         """
-        demand(caller, Verb.READ, Thing.RUN)
         now = self.clock.now()
         own = await self.knowledge.own()
         try:
-            items = await self._found(caller, own, now)
+            items = await self._found(ctx, own, now)
         except Unavailable:
-            items = _standing(self.knowledge.told(own, ()), caller, now, waits=False)
+            items = _standing(self.knowledge.told(own, ()), ctx.caller, now, waits=False)
             if not items:
                 raise
-        return Checked(now, [_allowed(one, caller) for one in attention.ranked(items)])
+        return Checked(now, [_allowed(one, ctx.caller) for one in attention.ranked(items)])
 
-    async def _found(self, caller: Caller, own: Sequence[Standstill], now: datetime) -> list[Item]:
-        async with self.store.read(caller.tenant_id) as tx:
-            items = await self._troubles(tx, caller, now)
-            waiting = await SqlTroubles(tx).waiting(caller.tenant_id)
+    async def _found(self, ctx: QueryContext, own: Sequence[Standstill], now: datetime) -> list[Item]:
+        async with ctx.read() as tx:
+            items = await self._troubles(tx, ctx.caller, now)
+            waiting = await SqlTroubles(tx).waiting(ctx.tenant_id)
         # Queues and processes are the house's: a transaction that sees one tenant alone would not see them.
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             said = {queue.name: queue for queue in await SqlQueues(tx).said()}
             rows = await SqlUpkeep(tx).nodes(now - WINDOW)
         workers = [read_worker(row, now) for row in rows]
         items += _queues(waiting, said, workers, now)
-        if may(caller, Verb.READ, Thing.HOUSE):
+        if may(ctx.caller, Verb.READ, Thing.HOUSE):
             items += _lost(workers, now)
         late = now - timedelta(seconds=PATIENCE)
         waits = any(oldest < late for _, oldest in waiting.values()) or any(one.kind is Kind.LATE for one in items)
         stands = self.knowledge.told(
             own, [(row["id"], row["report"] or {}) for row in rows if row["seen_at"] > now - SEEN]
         )
-        return items + _standing(stands, caller, now, waits=waits)
+        return items + _standing(stands, ctx.caller, now, waits=waits)
 
     async def _troubles(self, tx: Transaction, caller: Caller, now: datetime) -> list[Item]:
         tenant_id, found = caller.tenant_id, SqlTroubles(tx)
@@ -118,7 +119,7 @@ class Attention:
     async def _failing(self, tx: Transaction, tenant_id: str, now: datetime) -> list[Item]:
         named = await SqlTroubles(tx).failing(tenant_id, now - WINDOW, EACH * 10 + 1)
         shown = named[:EACH]
-        outcomes = await SqlHistory(tx).outcomes(tenant_id, [one.schedule_id for one in shown], SHOWN, why=True)
+        outcomes = await SqlScheduleHealth(tx).outcomes(tenant_id, [one.schedule_id for one in shown], SHOWN, why=True)
         wells = [(one.name, Wellness(one.schedule_id, outcomes.get(one.schedule_id, ()))) for one in shown]
         items = [item for name, wellness in wells if (item := attention.failing(name, wellness))]
         return [*items, attention.more_failing(len(named) - EACH)] if len(named) > EACH else items

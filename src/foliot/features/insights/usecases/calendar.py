@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
@@ -88,10 +89,9 @@ class Calendars:
     clock: Clock
     default_zone: str = "UTC"
 
-    async def cells(self, caller: Caller, asked: Asked) -> Month:
+    @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
+    async def cells(self, ctx: QueryContext, asked: Asked) -> Month:
         """Of one schedule, or of all; without bounds, this month as it is in the zone."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        demand(caller, Verb.READ, Thing.RUN)
         zone = asked.zone or self.default_zone
         info, now = zone_info(zone), self.clock.now()
         start, end = _bounds(asked, info, now)
@@ -99,13 +99,13 @@ class Calendars:
         if len(found) > MOST_TILES:
             told = f"makes more than {MOST_TILES} {asked.granularity.value}s: ask for less, or for days"
             raise Invalid("to", told, got=end.isoformat())
-        async with self.store.read(caller.tenant_id) as tx:
-            made = await _made(tx, caller.tenant_id, found, asked.schedule_id)
-            unmade = await _unmade(tx, caller.tenant_id, found, asked.schedule_id)
+        async with ctx.read() as tx:
+            made = await _made(tx, ctx.tenant_id, found, asked.schedule_id)
+            unmade = await _unmade(tx, ctx.tenant_id, found, asked.schedule_id)
             if asked.schedule_id is not None:
-                schedules: Sequence[Schedule] = [await find_schedule(tx, caller, asked.schedule_id)]
+                schedules: Sequence[Schedule] = [await find_schedule(tx, ctx.caller, asked.schedule_id)]
             else:
-                schedules = await SqlSearching(tx).schedules(caller.tenant_id, Query(), Page(MOST_SCHEDULES))
+                schedules = await SqlSearching(tx).schedules(ctx.tenant_id, Query(), Page(MOST_SCHEDULES))
         # Thousands of triggers take a while, and others must not wait for them.
         return await REQUESTS.run(_draw, _Sheet(found, zone, asked.granularity), made, unmade, schedules)
 

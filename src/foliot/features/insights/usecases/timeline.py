@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.core.threads import REQUESTS
@@ -23,6 +24,7 @@ from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.insights.model.history import Bar, Stretch
 from foliot.features.insights.model.timeline import PLANNED, Group, Grouping, Mark, chosen, collisions, fold, width_of
 from foliot.features.insights.sql.history import SqlHistory
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 PAST = FUTURE = timedelta(hours=24)
 LONGEST = timedelta(days=366)
@@ -79,22 +81,21 @@ class Timelines:
     store: Database
     clock: Clock
 
+    @query(Verb.READ, Thing.RUN, (Verb.READ, Thing.SCHEDULE))
     async def strip(
         self,
-        caller: Caller,
+        ctx: QueryContext,
         query: Query,
         start: datetime | None = None,
         end: datetime | None = None,
         by: Grouping = Grouping.SCHEDULE,
     ) -> Strip:
         """`query` narrows it to some schedules; without bounds, a day back and a day ahead."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        demand(caller, Verb.READ, Thing.RUN)
         now = self.clock.now()
         start, end = window(start, end, now)
         stretch = Stretch(start, end, width_of(end - start, BUCKETS), by)
-        async with self.store.read(caller.tenant_id) as tx:
-            past = await _read(tx, caller.tenant_id, query, stretch)
+        async with ctx.read() as tx:
+            past = await _read(tx, ctx.tenant_id, query, stretch)
         # Thousands of triggers take a while, and others must not wait for them.
         return await REQUESTS.run(_draw, past, stretch, now)
 
@@ -121,7 +122,9 @@ async def _read(tx: Transaction, tenant_id: str, query: Query, stretch: Stretch)
     unmade = found.entries
     keys = {bar.key for bar in bars if bar.key is not None} if stretch.by is Grouping.SCHEDULE else set()
     strangers = (keys | {schedule_id for schedule_id, _ in unmade}) - mine
-    return _Past(schedules, bars, unmade, await SqlHistory(tx).names(tenant_id, sorted(strangers)), not found.more)
+    return _Past(
+        schedules, bars, unmade, await SqlScheduleHealth(tx).names(tenant_id, sorted(strangers)), not found.more
+    )
 
 
 async def _candidates(

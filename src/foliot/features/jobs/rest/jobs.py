@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, Thing, Verb
+from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.engine.model.views import RunView
@@ -62,10 +62,10 @@ StatusFilter = Annotated[
 ]
 
 
-@router.get("", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=models_jobs.Jobs, summary="List jobs")
+@router.get("", dependencies=[permits(Jobs.list)], response_model=models_jobs.Jobs, summary="List jobs")
 @router.get(
     "/",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.list)],
     response_model=models_jobs.Jobs,
     summary="List jobs, newest first",
 )
@@ -84,7 +84,7 @@ async def list_(
 
 @router.get(
     "/{job_id}/status",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.whole)],
     response_model=models_jobs.WholeJob,
     responses=UNKNOWN,
     summary="Where a job stands",
@@ -119,7 +119,7 @@ async def _part(
 
 @router.get(
     "/{job_id}/results",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.get, Jobs.results)],
     response_model=models_jobs.Results | models_articles.ArticleResults,
     responses={
         **UNKNOWN,
@@ -155,7 +155,7 @@ async def results(
 
 @router.get(
     "/{job_id}/results/{article_id}",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Jobs.get, Articles.item)],
     response_model=models_articles.WholeArticle,
     responses=UNKNOWN,
     summary="One article, and what it said before",
@@ -204,7 +204,7 @@ async def _seen(
 
 @router.get(
     "/{job_id}/logs",
-    dependencies=[permits(Verb.READ, Thing.RUN, identify_follower)],
+    dependencies=[permits(Jobs.get, Jobs.of_schedule, by=identify_follower)],
     response_class=Response,
     responses={
         **UNKNOWN,
@@ -247,7 +247,7 @@ async def logs(
 
 @router.delete(
     "/{job_id}",
-    dependencies=[permits(Verb.WRITE, Thing.RUN)],
+    dependencies=[permits(Jobs.cancel)],
     response_model=models_jobs.CancelledJob,
     responses={**UNKNOWN, **problem_model(400, "It is over already")},
     summary="Cancel a job",

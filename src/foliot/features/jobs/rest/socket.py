@@ -17,9 +17,10 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
 from foliot.auth.identity_port import Identity
+from foliot.commands.envelope import permission_of
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import LOCAL, Caller, Thing, Verb, demand
+from foliot.core.access import LOCAL, Caller, demand
 from foliot.core.errors import FoliotError, NotFound, Unauthenticated, Unavailable
 from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.event import Event, EventType
@@ -45,7 +46,7 @@ SNAPSHOT = 100
 OVERLAP = 5000
 """Milliseconds by which two looks at the newest jobs overlap."""
 OVER = 1000
-PERMISSION = (Verb.READ, Thing.RUN)
+PERMISSION = permission_of(Jobs.get)
 
 REFUSED, TOO_MANY, TOO_SLOW, GOING_AWAY, GONE = 1008, 1013, 1013, 1001, 4404
 _RUN_ID = re.compile(r"run_[0-9a-f]{32}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 
+from foliot.commands.envelope import permission_of
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
 from foliot.engine.model.run import OPEN
@@ -13,6 +14,7 @@ from foliot.features.bulk.model.bulk import OVER
 from foliot.features.bulk.model.item import bulk_topic
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.insights.usecases.attention import Attention
+from foliot.features.jobs.usecases import Jobs
 from foliot.features.live.usecases import Glimpses
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.runs import Runs
@@ -24,14 +26,14 @@ ATTENTIVE = 5.0
 """Seconds between two looks at everything that may be wrong, when nobody wakes."""
 RUN_ID = re.compile(r"run_[0-9a-f]{32}")
 NEEDS = {
-    "runs": (Verb.READ, Thing.RUN),
-    "schedules": (Verb.READ, Thing.SCHEDULE),
-    "queues": (Verb.READ, Thing.QUEUE),
-    "attention": (Verb.READ, Thing.RUN),
-    "bulk": (Verb.READ, Thing.BULK),
-    "run": (Verb.READ, Thing.RUN),
-    "log": (Verb.READ, Thing.RUN),
-    "job": (Verb.READ, Thing.RUN),
+    "runs": permission_of(Glimpses.runs),
+    "schedules": permission_of(Glimpses.schedules),
+    "queues": permission_of(Queues.list),
+    "attention": permission_of(Attention.check),
+    "bulk": permission_of(Bulks.get),
+    "run": permission_of(Runs.get),
+    "log": permission_of(Runs.events),
+    "job": permission_of(Jobs.get),
 }
 """What each topic asks of whoever subscribes to it."""
 KEYS = {"bulk": re.compile(r"blk_[0-9a-f]{32}"), "run": RUN_ID, "log": RUN_ID, "job": RUN_ID}

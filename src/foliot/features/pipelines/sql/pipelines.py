@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.columns import Damaged
-from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
 from foliot.engine.model.run import CLAIMABLE
 from foliot.engine.model.schedule import ManagedBy, Schedule, Status
@@ -19,7 +16,7 @@ from foliot.engine.sql.schedules import schedule_of
 from foliot.engine.sql.tables import runs, schedules
 from foliot.features.pipelines.model.definition import PIPELINE, Definition
 from foliot.features.pipelines.model.file import Fault, Kept
-from foliot.features.pipelines.tables import pipeline_runs, pipelines
+from foliot.features.pipelines.tables import pipeline_of, pipeline_runs, pipelines
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,27 +120,6 @@ class SqlPipelines(Statements):
         where = (schedules.c.tenant_id == tenant_id, schedules.c.kind == PIPELINE, schedules.c.status != Status.DELETED)
         query = select(schedules).where(*where, schedules.c.managed_by == ManagedBy.FILE)
         return {row.id: schedule_of(row) for row in await self.conn.execute(query)}
-
-
-async def forget_runs(conn: AsyncConnection, dialect: Dialect, old: Sequence[Any]) -> None:
-    """Runs that are pruned are not shown either; whose first run one was is remembered."""
-    mine = [row.id for row in old if row.kind == PIPELINE and row.schedule_id is None]
-    if not mine:
-        return
-    query = select(runs.c.id, runs.c.tenant_id, runs.c.action).where(dialect.among(runs.c.id, mine))
-    for (tenant_id, name), rows in groupby(sorted(await conn.execute(query), key=_whose), key=_whose):
-        this = (pipeline_runs.c.tenant_id == tenant_id, pipeline_runs.c.name == name)
-        among = dialect.among(pipeline_runs.c.run_id, [row.id for row in rows])
-        await conn.execute(delete(pipeline_runs).where(*this, among, pipeline_runs.c.first_of.is_(None)))
-
-
-def _whose(row: Any) -> tuple[str, str]:
-    return row.tenant_id, pipeline_of(row.action)
-
-
-def pipeline_of(action: Any) -> str:
-    """Which one a run of this action runs; none when somebody damaged it."""
-    return str(action.get(PIPELINE, "")) if isinstance(action, Mapping) else ""
 
 
 def _this(tenant_id: str, name: str) -> tuple[ColumnElement[bool], ...]:

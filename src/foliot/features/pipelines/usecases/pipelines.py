@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Caller, Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, NotFound
 from foliot.core.ids import RUN
@@ -24,7 +25,6 @@ from foliot.engine.model.views import RunView
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.filters.sql.lists import SqlSearching
 from foliot.features.pipelines.model.file import Fault, Kept
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
@@ -64,65 +64,60 @@ class Pipelines:
     limiter: Limiter
     new_id: Callable[[str], str]
 
-    async def list(self, caller: Caller) -> Sequence[Standing]:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def list(self, ctx: QueryContext) -> Sequence[Standing]:
         """Every pipeline of the tenant, in the order of its file."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            kept = await SqlPipelines(tx).all(caller.tenant_id)
+        async with ctx.read() as tx:
+            kept = await SqlPipelines(tx).all(ctx.tenant_id)
             # Not only those that the file has made: `get` tells of each.
             ids = [one.schedule_id for one in kept if one.schedule_id is not None]
-            found = await SqlSearching(tx).several_schedules(caller.tenant_id, ids)
+            found = await SqlSearching(tx).several_schedules(ctx.tenant_id, ids)
             schedules = {one.id: one for one in found if one.status is not Status.DELETED}
-            newest = await SqlPipelines(tx).newest(caller.tenant_id)
+            newest = await SqlPipelines(tx).newest(ctx.tenant_id)
             wanted = [newest[one.name] for one in kept if one.name in newest]
-            runs = {run.id: run for run in await SqlRuns(tx).several(caller.tenant_id, wanted)}
+            runs = {run.id: run for run in await SqlRuns(tx).several(ctx.tenant_id, wanted)}
         return [
             Standing(kept=one, schedule=schedules.get(one.schedule_id or ""), last=runs.get(newest.get(one.name, "")))
             for one in kept
         ]
 
-    async def faults(self, caller: Caller) -> Sequence[Fault]:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def faults(self, ctx: QueryContext) -> Sequence[Fault]:
         """What is wrong with the file and stands beside no pipeline, as those who read it report it."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read() as tx:
+        async with ctx.read(across_tenants=True) as tx:
             nodes = await SqlUpkeep(tx).nodes(self.clock.now() - SEEN)
         reports = [node["report"].get(REPORTED) for node in nodes if isinstance(node["report"], Mapping)]
-        told = [each["faults"] for each in reports if each and each["tenant_id"] == caller.tenant_id]
+        told = [each["faults"] for each in reports if each and each["tenant_id"] == ctx.tenant_id]
         return list(dict.fromkeys(Fault.from_dict(raw) for faults in told for raw in faults))
 
-    async def get(self, caller: Caller, name: str) -> tuple[Standing, Sequence[Passed]]:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def get(self, ctx: QueryContext, name: str) -> tuple[Standing, Sequence[Passed]]:
         """One, with its newest runs."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            kept = await self._find(tx, caller, name)
-            ids = await SqlPipelines(tx).runs(caller.tenant_id, name, RUNS_SHOWN)
-            runs = await SqlRuns(tx).several(caller.tenant_id, ids)
+        async with ctx.read() as tx:
+            kept = await self._find(tx, ctx.caller, name)
+            ids = await SqlPipelines(tx).runs(ctx.tenant_id, name, RUNS_SHOWN)
+            runs = await SqlRuns(tx).several(ctx.tenant_id, ids)
             passed = [Passed(run=run, steps=await _steps(tx, run)) for run in runs]
             schedule = None
             if kept.schedule_id is not None:
-                schedule = await SqlSchedules(tx).get(caller.tenant_id, kept.schedule_id)
+                schedule = await SqlSchedules(tx).get(ctx.tenant_id, kept.schedule_id)
         return Standing(kept=kept, schedule=schedule, last=runs[0] if runs else None), passed
 
-    @again
-    async def run(self, caller: Caller, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
+    @command(Verb.RUN, Thing.SCHEDULE)
+    async def run(self, ctx: CommandContext, name: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
         """A run now, in the queue `manual`."""
-        demand(caller, Verb.RUN, Thing.SCHEDULE)
         Fields.of("", raw).finish()
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            kept = await self._find(tx, caller, name)
-            if kept.definition is None:
-                raise Conflict(f"pipeline {name} cannot run: {kept.fault or 'it has no definition'}")
-            self.limiter.run(caller, limits)
-            run_id = self.new_id(RUN)
-            await SqlRuns(tx).add([request(caller, run_id, name, MANUAL_QUEUE)], now)
-            await SqlPipelines(tx).noted(caller.tenant_id, name, run_id)
-            run = await find_run(tx, caller, run_id)
-            await record(tx, caller, now, Change("run", Thing.RUN, run_id, became={"pipeline": name}))
-            await once.keep(tx, caller, run)
-        self.feed.wake(RUNS_TOPIC)
+        tx = await ctx.begin(self.limiter)
+        kept = await self._find(tx, ctx.caller, name)
+        if kept.definition is None:
+            raise Conflict(f"pipeline {name} cannot run: {kept.fault or 'it has no definition'}")
+        self.limiter.run(ctx.caller, ctx.limits)
+        run_id = self.new_id(RUN)
+        await SqlRuns(tx).add([request(ctx.caller, run_id, name, MANUAL_QUEUE)], ctx.now)
+        await SqlPipelines(tx).noted(ctx.tenant_id, name, run_id)
+        run = await find_run(tx, ctx.caller, run_id)
+        ctx.audit(Change("run", Thing.RUN, run_id, became={"pipeline": name}))
+        ctx.wake(RUNS_TOPIC)
         return run
 
     @staticmethod

@@ -9,11 +9,12 @@ from typing import Any
 
 import structlog
 
-from foliot.commands.retry_on_conflict import again
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, unchecked_command
 from foliot.core.access import Caller, Door, Role, Thing
 from foliot.core.errors import Invalid, InvalidMany, TooMany
 from foliot.core.ids import RUN
-from foliot.core.limits import Limits
+from foliot.core.ports import Clock
 from foliot.core.queue_name import DEFAULT_QUEUE
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
@@ -23,7 +24,6 @@ from foliot.engine.model.schedule import ManagedBy, Schedule, Status
 from foliot.engine.model.views import RunRequest
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.pipelines.model.definition import PIPELINE, Definition
 from foliot.features.pipelines.model.file import NAME, Book, Fault, Kept, Sheet, Written
 from foliot.features.pipelines.sql.pipelines import SqlPipelines
@@ -31,7 +31,7 @@ from foliot.features.schedules.model.declared import Declared
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
 from foliot.features.schedules.usecases.declared import Declaring, Did, digest
-from foliot.wakeups.feed import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC
+from foliot.wakeups.feed import REPORT_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
 FROM_FILE = ManagedBy.FILE.value
 PERIOD = 0.5
@@ -83,8 +83,16 @@ class Reconciler:
     _told: set[str] = field(default_factory=set)
     """What the log has heard since the file changed."""
 
+    @property
+    def clock(self) -> Clock:
+        return self.declaring.schedules.clock
+
+    @property
+    def feed(self) -> Feed:
+        return self.declaring.schedules.feed
+
     async def run_once(self) -> Did:
-        now = self.declaring.schedules.clock.now()
+        now = self.clock.now()
         sheet = await self.book.look(now)
         try:
             if sheet is not None:
@@ -103,7 +111,7 @@ class Reconciler:
         faults += [fault for one in sheet.pipelines if not NAME.fullmatch(one.name) for fault in one.faults]
         if faults != self.faults:
             self.faults = faults
-            self.declaring.schedules.feed.wake(REPORT_TOPIC)
+            self.feed.wake(REPORT_TOPIC)
         self.troubles.clear()
         self._waiting.clear()
         self._told.clear()
@@ -112,19 +120,18 @@ class Reconciler:
         if sheet.fault is not None:
             self._complain(sheet.fault)
             for name in standing:
-                await self._blame(name, sheet.fault)
+                await self._blame(self._caller, name, sheet.fault)
             return
         for place, written in enumerate(sheet.pipelines):
             before = standing.get(written.name)
-            kept = self._kept(sheet.file, place, written, before, self.declaring.schedules.clock.now())
+            kept = self._kept(sheet.file, place, written, before, self.clock.now())
             # Of a large file one pipeline is edited at a time: the others cost nothing.
             if not _stands(before, kept, live):
                 await self._write(sheet.file, place, written)
         named = {written.name for written in sheet.pipelines}
         for name in standing:
             if name not in named and not sheet.partial:
-                await self._remove(name)
-        self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+                await self._remove(self._caller, name)
 
     def report(self) -> Mapping[str, Any]:
         """For whoever asks another process about the pipelines."""
@@ -149,7 +156,7 @@ class Reconciler:
         if not NAME.fullmatch(written.name):
             return
         try:
-            did = await self._settle(file, place, written)
+            did = await self._settle(self._caller, file, place, written)
         except (Invalid, TooMany) as wrong:
             each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
             said = f"pipeline {written.name}: its schedule cannot be made: {'; '.join(map(str, each))}"
@@ -157,8 +164,8 @@ class Reconciler:
             self._complain(fault)
             if isinstance(wrong, TooMany):
                 self._waiting.append((file, place, written, fault))
-                self._again_at = self.declaring.schedules.clock.now() + PATIENCE
-            did = await self._settle(file, place, replace(written, definition=None, faults=[fault]))
+                self._again_at = self.clock.now() + PATIENCE
+            did = await self._settle(self._caller, file, place, replace(written, definition=None, faults=[fault]))
         if did:
             log.info(_SENTENCES[did], action=f"pipeline_{did}", pipeline=written.name)
 
@@ -172,26 +179,25 @@ class Reconciler:
             self.troubles[:] = [each for each in self.troubles if each != told]
             if (kept := standing.get(written.name)) is not None and kept.fault == fault:
                 await self._write(file, place, written)
-        self.declaring.schedules.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
 
-    @again
-    async def _settle(self, file: str, place: int, written: Written) -> str | None:
+    @unchecked_command
+    async def _settle(self, ctx: CommandContext, file: str, place: int, written: Written) -> str | None:
         """What was done; None when all of it stood already."""
-        limits = await self.declaring.schedules.limiter.of(self.tenant_id)
-        async with self.store.begin(self.tenant_id) as tx:
-            # Whoever reads the same file meets here.
-            declared = await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, written.name)
-            now = self.declaring.schedules.clock.now()
-            before = await SqlPipelines(tx).get(self.tenant_id, written.name)
-            kept = self._kept(file, place, written, before, now)
-            if written.definition is not None:
-                schedule = await self._schedule(tx, written.definition, declared, limits)
-                kept = replace(kept, schedule_id=None if schedule is None else schedule.id)
-                if schedule is None:
-                    await self._run_first(tx, written.definition, now)
-            if before is not None and replace(before, updated_at=now) == kept:
-                return None
-            await SqlPipelines(tx).put(kept)
+        tx = await ctx.begin(self.declaring.schedules.limiter)
+        # Processes that read the same file wait for one another here.
+        declared = await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, written.name)
+        now = self.clock.now()
+        before = await SqlPipelines(tx).get(self.tenant_id, written.name)
+        kept = self._kept(file, place, written, before, now)
+        if written.definition is not None:
+            schedule = await self._schedule(ctx, written.definition, declared)
+            kept = replace(kept, schedule_id=None if schedule is None else schedule.id)
+            if schedule is None:
+                await self._run_first(ctx, written.definition, now)
+        if before is not None and replace(before, updated_at=now) == kept:
+            return None
+        await SqlPipelines(tx).put(kept)
+        ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
         return _said(before, kept)
 
     def _kept(self, file: str, place: int, written: Written, before: Kept | None, now: datetime) -> Kept:
@@ -211,23 +217,23 @@ class Reconciler:
         )
 
     async def _schedule(
-        self, tx: Transaction, definition: Definition, declared: Declared | None, limits: Limits
+        self, ctx: CommandContext, definition: Definition, declared: Declared | None
     ) -> Schedule | None:
         """The schedule as the file wants it. Whether somebody paused it is not the file's affair."""
-        of, raw, caller = (FROM_FILE, definition.name), wanted(definition), self._caller
-        stands = await self._stands(tx, declared)
+        of, raw = (FROM_FILE, definition.name), wanted(definition)
+        stands = await self._stands(ctx.tx, declared)
         if raw is None:
             if stands is not None:
-                await self.declaring.schedules.remove(tx, caller, stands)
-                await SqlDeclarations(tx).drop(self.tenant_id, *of)
+                await self.declaring.schedules.remove(ctx, stands)
+                await SqlDeclarations(ctx.tx).drop(self.tenant_id, *of)
             return None
         if stands is None:
-            return (await self.declaring.create(tx, caller, of, raw, limits)).schedule
+            return (await self.declaring.create(ctx, of, raw)).schedule
         if declared is not None and declared.wanted == digest(raw) and stands.fault is None:
             return stands
-        held = await hold(tx, caller, stands, self.declaring.schedules.clock.now())
-        changed = await self.declaring.schedules.rewrite(tx, caller, held, raw, limits)
-        await self.declaring.note(tx, caller, of, raw, changed)
+        held = await hold(ctx, stands, self.clock.now())
+        changed = await self.declaring.schedules.rewrite(ctx, held, raw)
+        await self.declaring.note(ctx, of, raw, changed)
         return changed
 
     async def _stands(self, tx: Transaction, declared: Declared | None) -> Schedule | None:
@@ -236,43 +242,44 @@ class Reconciler:
         found = await SqlSchedules(tx).get(self.tenant_id, declared.schedule_id, lock=True)
         return None if found is None or found.status is Status.DELETED else found
 
-    async def _run_first(self, tx: Transaction, definition: Definition, now: datetime) -> None:
+    async def _run_first(self, ctx: CommandContext, definition: Definition, now: datetime) -> None:
         """A pipeline without a schedule runs once for each of its revisions, whoever reads it and however often."""
-        run_id, caller = self.declaring.schedules.new_id(RUN), self._caller
-        if not await SqlPipelines(tx).first(self.tenant_id, definition.name, definition.revision, run_id):
+        run_id = self.declaring.schedules.new_id(RUN)
+        if not await SqlPipelines(ctx.tx).first(self.tenant_id, definition.name, definition.revision, run_id):
             return
-        await SqlRuns(tx).add([request(caller, run_id, definition.name, DEFAULT_QUEUE)], now)
+        await SqlRuns(ctx.tx).add([request(ctx.caller, run_id, definition.name, DEFAULT_QUEUE)], now)
         became = {"pipeline": definition.name, "revision": definition.revision}
-        await record(tx, caller, now, Change("run", Thing.RUN, run_id, became=became))
+        ctx.audit(Change("run", Thing.RUN, run_id, became=became), at=now)
+        ctx.wake(RUNS_TOPIC)
 
-    @again
-    async def _blame(self, name: str, fault: Fault) -> None:
-        async with self.store.begin(self.tenant_id) as tx:
-            await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name)
-            kept = await SqlPipelines(tx).get(self.tenant_id, name)
-            if kept is not None and kept.fault != fault:
-                await SqlPipelines(tx).put(replace(kept, fault=fault, updated_at=self.declaring.schedules.clock.now()))
+    @unchecked_command
+    async def _blame(self, ctx: CommandContext, name: str, fault: Fault) -> None:
+        tx = await ctx.begin()
+        await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name)
+        kept = await SqlPipelines(tx).get(self.tenant_id, name)
+        if kept is not None and kept.fault != fault:
+            await SqlPipelines(tx).put(replace(kept, fault=fault, updated_at=self.clock.now()))
 
-    @again
-    async def _remove(self, name: str) -> None:
-        async with self.store.begin(self.tenant_id) as tx:
-            stands = await self._stands(tx, await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name))
-            if stands is not None:
-                await self.declaring.schedules.remove(tx, self._caller, stands)
-            await SqlDeclarations(tx).drop(self.tenant_id, FROM_FILE, name)
-            waiting = await self._cancel(tx, name)
-            await SqlPipelines(tx).drop(self.tenant_id, name, waiting)
-        log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
+    @unchecked_command
+    async def _remove(self, ctx: CommandContext, name: str) -> None:
+        tx = await ctx.begin()
+        stands = await self._stands(tx, await SqlDeclarations(tx).take(self.tenant_id, FROM_FILE, name))
+        if stands is not None:
+            await self.declaring.schedules.remove(ctx, stands)
+        await SqlDeclarations(tx).drop(self.tenant_id, FROM_FILE, name)
+        waiting = await self._cancel(ctx, name)
+        await SqlPipelines(tx).drop(self.tenant_id, name, waiting)
+        ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+        ctx.after_commit(lambda: _log_removed(name))
 
-    async def _cancel(self, tx: Transaction, name: str) -> Sequence[str]:
+    async def _cancel(self, ctx: CommandContext, name: str) -> Sequence[str]:
         """Whatever waits to run it; what schedules have made goes or stays with them."""
-        waiting = await SqlPipelines(tx).waiting(self.tenant_id, name)
+        waiting = await SqlPipelines(ctx.tx).waiting(self.tenant_id, name)
         if waiting:
-            now = self.declaring.schedules.clock.now()
-            await SqlRuns(tx).cancel(waiting, now, "its file no longer has the pipeline")
+            now = self.clock.now()
+            await SqlRuns(ctx.tx).cancel(waiting, now, "its file no longer has the pipeline")
             became = {"state": RunState.CANCELLED.value, "pipeline": name}
-            changes = (Change("cancel", Thing.RUN, run_id, became=became) for run_id in waiting)
-            await record(tx, self._caller, now, *changes)
+            ctx.audit(*(Change("cancel", Thing.RUN, run_id, became=became) for run_id in waiting), at=now)
         return waiting
 
     def _complain(self, fault: Fault) -> None:
@@ -281,6 +288,10 @@ class Reconciler:
         if told not in self._told:
             self._told.add(told)
             log.error(told, action="pipeline_refused")
+
+
+def _log_removed(name: str) -> None:
+    log.info("its file no longer has this pipeline: it is gone", action="pipeline_removed", pipeline=name)
 
 
 def request(caller: Caller, run_id: str, name: str, queue: str) -> RunRequest:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, Thing, Verb
+from foliot.core.access import Caller
 from foliot.engine.model.views import Page, RunView
 from foliot.features.filters.model.query import Query as Wish
 from foliot.features.filters.usecases import Searching
@@ -33,7 +33,7 @@ _TEXT = {"schema": {"type": "string"}}
 
 @router.get(
     "/export",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Searching.runs)],
     response_class=StreamingResponse,
     responses={200: {"content": {NDJSON: _TEXT, CSV: _TEXT}}},
     summary="Download all runs that match a filter",

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import StreamingResponse
 
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, Thing, Verb
+from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
 from foliot.engine.model.event import Event
@@ -64,7 +64,7 @@ def _categories(text: str | None) -> frozenset[str]:
 
 @router.get(
     "/{run_id}/logs",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Logs.page)],
     response_model=models.Log,
     responses=UNKNOWN,
     summary="Its log, by pages, and searched",
@@ -94,7 +94,7 @@ async def logs(
 
 @router.get(
     "/{run_id}/logs/count",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Logs.count)],
     response_model=models.LogCount,
     responses=UNKNOWN,
     summary="How many lines its log has, by level, category and attempt",
@@ -114,7 +114,7 @@ async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Want
 
 @router.get(
     "/{run_id}/logs/raw",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Runs.events)],
     response_class=StreamingResponse,
     responses={**UNKNOWN, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
     summary="Its log as text",

@@ -6,9 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
-from foliot.engine.model.run import RunState
 from foliot.engine.model.views import RunView
 from foliot.features.filters import schema as models_search
 from foliot.features.filters.usecases import Searching
@@ -19,6 +17,7 @@ from foliot.servers.http.models import CONFLICT, UNKNOWN
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
+from foliot.servers.http.run_state import States
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=Swift)
 
@@ -27,18 +26,18 @@ Filters = dict[str, str | None]
 
 
 async def _filters(
-    status: Annotated[str | None, Query(max_length=200, description="One state, or several with commas.")] = None,
+    states: States,
     schedule_id: Text = None,
     kind: Text = None,
     queue: Text = None,
     q: Filter = None,
 ) -> dict[str, str | None]:
-    found = plain_texts(status=_states(status), schedule_id=schedule_id, kind=kind, queue=queue)
+    found = plain_texts(state=states, schedule_id=schedule_id, kind=kind, queue=queue)
     return {**found, "q": q}
 
 
 @router.get(
-    "", dependencies=[permits(Verb.READ, Thing.RUN)], response_model=models.Runs, summary="List runs, newest first"
+    "", dependencies=[permits(Searching.runs, Runs.list)], response_model=models.Runs, summary="List runs, newest first"
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
     """By a filter, by the older parameters, or by both: then all must hold."""
@@ -52,7 +51,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
 
 @router.get(
     "/{run_id}",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Runs.get)],
     response_model=models.Run,
     responses=UNKNOWN,
     summary="One run, with its attempts",
@@ -63,7 +62,7 @@ async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
 
 @router.get(
     "/{run_id}/neighbours",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Runs.neighbours)],
     response_model=models_search.Neighbours,
     responses=UNKNOWN,
     summary="The runs of its schedule right before and after it",
@@ -76,7 +75,7 @@ async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
 
 @router.post(
     "/{run_id}/cancel",
-    dependencies=[permits(Verb.WRITE, Thing.RUN)],
+    dependencies=[permits(Runs.cancel)],
     response_model=models.Run,
     responses={**UNKNOWN, **CONFLICT},
     summary="Cancel",
@@ -88,7 +87,7 @@ async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Respo
 
 @router.post(
     "/{run_id}/retry",
-    dependencies=[permits(Verb.RUN, Thing.RUN)],
+    dependencies=[permits(Runs.retry)],
     status_code=202,
     response_model=models.Run,
     responses={**UNKNOWN, **CONFLICT},
@@ -116,7 +115,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer
 
 @router.get(
     "/{run_id}/events",
-    dependencies=[permits(Verb.READ, Thing.RUN, identify_follower)],
+    dependencies=[permits(Runs.events, by=identify_follower)],
     response_model=models.Events,
     responses={**UNKNOWN, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     summary="Its events; as a stream with `Accept: text/event-stream`",
@@ -137,16 +136,6 @@ async def events(
     last = found[-1].seq if found else after
     following = str(last) if last < run.event_seq else None
     return encode.answer({"items": [encode.event(one) for one in found], "next_cursor": following})
-
-
-def _states(text: str | None) -> str | None:
-    if not text:
-        return None
-    states = text.split(",")
-    for state in states:
-        if state not in set(RunState):
-            raise Invalid("status", f"must be one or more of {', '.join(RunState)}", got=state)
-    return ",".join(states)
 
 
 def _run(run: RunView) -> bytes:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
@@ -81,12 +82,12 @@ class Logs:
     _known: OrderedDict[str, Tally] = field(default_factory=OrderedDict)
     _sorted: OrderedDict[str, Sorted] = field(default_factory=OrderedDict)
 
-    async def page(self, caller: Caller, run_id: str, wanted: Wanted, place: Place) -> LogPage:
+    @query(Verb.READ, Thing.RUN)
+    async def page(self, ctx: QueryContext, run_id: str, wanted: Wanted, place: Place) -> LogPage:
         """A part of the log, with the true number of lines and of those that match."""
-        demand(caller, Verb.READ, Thing.RUN)
         cut = place.cut()
-        async with self.store.read(caller.tenant_id) as tx:
-            await find_run(tx, caller, run_id)
+        async with ctx.read() as tx:
+            await find_run(tx, ctx.caller, run_id)
             total = await self._total(tx, run_id)
             starts = await SqlLogs(tx).starts(run_id)
             if wanted.everything:
@@ -107,11 +108,11 @@ class Logs:
             pruned=not kept,
         )
 
-    async def count(self, caller: Caller, run_id: str, wanted: Wanted) -> Counted:
+    @query(Verb.READ, Thing.RUN)
+    async def count(self, ctx: QueryContext, run_id: str, wanted: Wanted) -> Counted:
         """How many lines there are of each level, category and attempt; over the whole log, and true."""
-        demand(caller, Verb.READ, Thing.RUN)
-        async with self.store.read(caller.tenant_id) as tx:
-            await find_run(tx, caller, run_id)
+        async with ctx.read() as tx:
+            await find_run(tx, ctx.caller, run_id)
             starts = await SqlLogs(tx).starts(run_id)
             if wanted.needle:
                 found = await SqlLogs(tx).sort(run_id, starts, grep=wanted.grep)

@@ -7,7 +7,6 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.engine.model.schedule import Schedule
 from foliot.features.backfills.usecases import Backfills, BackfillTrial
@@ -28,7 +27,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
 @router.post(
     "/{schedule_id}/skip-next",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Skipping.skip_next)],
     response_model=models.Schedule,
     openapi_extra=body(models_schedules.SkipRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
@@ -42,7 +41,7 @@ async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: B
 
 @router.delete(
     "/{schedule_id}/skip-next",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Skipping.undo)],
     response_model=models.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Do not skip it after all",
@@ -54,7 +53,7 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
 
 @router.post(
     "/{schedule_id}/backfill",
-    dependencies=[permits(Verb.WRITE, Thing.BULK)],
+    dependencies=[permits(Backfills.create)],
     status_code=202,
     response_model=models_bulk.Bulk,
     openapi_extra=body(models_schedules.BackfillRequest),
@@ -75,7 +74,7 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
 
 @router.post(
     "/realign",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Realign.all)],
     response_model=models_schedules.Realigned,
     summary="Set back all schedules that are ahead",
 )
@@ -87,7 +86,7 @@ async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.post(
     "/{schedule_id}/realign",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Realign.one)],
     response_model=models.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Set back a schedule that is ahead",

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from foliot.commands.use_cases import UseCases
-from foliot.core.access import Caller, Thing, Verb
+from foliot.core.access import Caller
 from foliot.core.errors import Invalid
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page
@@ -29,7 +29,7 @@ _LIST = {"schema": {"type": "array", "items": {"type": "object"}}}
 
 @router.get(
     "/export",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Searching.schedules, Searching.several_schedules)],
     response_class=StreamingResponse,
     responses={200: {"content": {YAML: _LIST, JSON: _LIST}}},
     summary="Download all schedules that match a filter",

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.features.insights import schema as models_time
 from foliot.features.schedules import schema as models_schedules
@@ -23,7 +22,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
 @router.get(
     "/health",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Fares.of)],
     response_model=models_time.ScheduleHealths,
     summary="How schedules fare",
 )
@@ -40,7 +39,7 @@ async def health(
 
 @router.get(
     "/ranking",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Rankings.rank)],
     response_model=models_schedules.Ranking,
     summary="The slowest and the flakiest schedules",
 )

@@ -9,11 +9,9 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Response
 
 from foliot.commands.cursor import Cursors
-from foliot.core.access import Thing, Verb
 from foliot.core.document import moment
 from foliot.core.time.preview import Preview
 from foliot.core.time.trigger import Type
-from foliot.engine.model.run import RunState
 from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import RunView
 from foliot.features.filters.usecases import Searching
@@ -28,6 +26,7 @@ from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Filter, Match, ScheduleId, Text, plain_texts
+from foliot.servers.http.run_state import States
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
 
@@ -36,7 +35,7 @@ Filters = dict[str, str | None]
 
 @router.post(
     "",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.create)],
     status_code=201,
     response_model=models.Schedule,
     openapi_extra=body(bodies.ScheduleRequest),
@@ -60,7 +59,7 @@ async def _filters(
 
 @router.get(
     "",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Searching.schedules, Schedules.list)],
     response_model=models.Schedules,
     summary="List schedules, newest first",
 )
@@ -76,7 +75,7 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
 
 @router.post(
     "/preview",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Previews.preview)],
     response_model=models.Preview,
     openapi_extra=body(bodies.PreviewRequest),
     summary="What a trigger would do",
@@ -88,7 +87,7 @@ async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
 
 @router.get(
     "/{schedule_id}",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.get)],
     response_model=models.Schedule,
     responses=UNKNOWN,
     summary="One schedule",
@@ -100,7 +99,7 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
 
 @router.put(
     "/{schedule_id}",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.replace)],
     response_model=models.Schedule,
     openapi_extra=body(bodies.ScheduleRequest),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
@@ -113,7 +112,7 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
 
 @router.patch(
     "/{schedule_id}",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.patch)],
     response_model=models.Schedule,
     openapi_extra=body(bodies.SchedulePatch),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
@@ -126,7 +125,7 @@ async def patch(cases: Cases, caller: Who, schedule_id: ScheduleId, document: Do
 
 @router.delete(
     "/{schedule_id}",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.delete)],
     status_code=204,
     responses={**UNKNOWN, **MISMATCH},
     summary="Delete a schedule",
@@ -139,7 +138,7 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
 
 @router.post(
     "/{schedule_id}/pause",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.pause)],
     response_model=models.Schedule,
     openapi_extra=body(bodies.PauseRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
@@ -153,7 +152,7 @@ async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body)
 
 @router.post(
     "/{schedule_id}/resume",
-    dependencies=[permits(Verb.WRITE, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.resume)],
     response_model=models.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Resume",
@@ -165,7 +164,7 @@ async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body
 
 @router.post(
     "/{schedule_id}/run-now",
-    dependencies=[permits(Verb.RUN, Thing.SCHEDULE)],
+    dependencies=[permits(Schedules.run_now)],
     status_code=202,
     response_model=models.Run,
     openapi_extra=body(bodies.RunNowRequest, required=False),
@@ -180,15 +179,13 @@ async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bod
 
 @router.get(
     "/{schedule_id}/runs",
-    dependencies=[permits(Verb.READ, Thing.RUN)],
+    dependencies=[permits(Runs.of_schedule)],
     response_model=models.Runs,
     responses=UNKNOWN,
     summary="Its runs, newest first",
 )
-async def runs(
-    cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, status: RunState | None = None
-) -> Response:
-    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), status)
+async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, states: States) -> Response:
+    found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), states)
     return encode.page(found, page, encode.run, lambda one: one.id)
 
 
@@ -215,7 +212,7 @@ async def _stretch(
 
 @router.get(
     "/{schedule_id}/instants",
-    dependencies=[permits(Verb.READ, Thing.SCHEDULE)],
+    dependencies=[permits(Instants.list)],
     response_model=models.Instants,
     responses=UNKNOWN,
     summary="Its instants",

@@ -8,13 +8,14 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from foliot.core.access import Thing, Verb
+from foliot.commands.envelope import Permission, permission_of
+from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc.jobs import Jobs
 from foliot.features.schedules.rpc.watch import Watching
+from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SchedulerService"].full_name
-Permission = tuple[Verb, Thing]
 
 HEALTH = ("Check", "List", "Watch")
 PUBLIC = frozenset(
@@ -28,31 +29,30 @@ PUBLIC = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One method: who may call it, the message it takes, and who answers."""
+    """One method: the use case whose permission it needs, the message it takes, and the function that answers."""
 
-    permission: Permission
+    use_case: Callable[..., object]
     request: type[Message]
     answer: Callable[..., Any]
     streams: bool = False
 
-
-_READ: Permission = (Verb.READ, Thing.SCHEDULE)
-_WRITE: Permission = (Verb.WRITE, Thing.SCHEDULE)
-_READ_RUN: Permission = (Verb.READ, Thing.RUN)
+    @property
+    def permission(self) -> Permission:
+        return permission_of(self.use_case)
 
 
 def methods(jobs: Jobs, watching: Watching) -> Mapping[str, Method]:
     """By their full names."""
     named = {
-        "CreateScheduledJob": Method(_WRITE, pb.CreateScheduledJobRequest, jobs.create),
-        "GetScheduledJob": Method(_READ, pb.GetScheduledJobRequest, jobs.get),
-        "UpdateScheduledJob": Method(_WRITE, pb.UpdateScheduledJobRequest, jobs.update),
-        "ListScheduledJobs": Method(_READ, pb.ListScheduledJobsRequest, jobs.list),
-        "PauseScheduledJob": Method(_WRITE, pb.PauseScheduledJobRequest, jobs.pause),
-        "ResumeScheduledJob": Method(_WRITE, pb.ResumeScheduledJobRequest, jobs.resume),
-        "DeleteScheduledJob": Method(_WRITE, pb.DeleteScheduledJobRequest, jobs.delete),
-        "ExecuteJobNow": Method((Verb.RUN, Thing.SCHEDULE), pb.ExecuteJobRequest, jobs.execute),
-        "GetJobStatus": Method(_READ_RUN, pb.GetJobStatusRequest, jobs.status),
-        "WatchJob": Method(_READ_RUN, pb.WatchJobRequest, watching.watch, streams=True),
+        "CreateScheduledJob": Method(Schedules.create, pb.CreateScheduledJobRequest, jobs.create),
+        "GetScheduledJob": Method(Schedules.get, pb.GetScheduledJobRequest, jobs.get),
+        "UpdateScheduledJob": Method(Schedules.patch, pb.UpdateScheduledJobRequest, jobs.update),
+        "ListScheduledJobs": Method(Schedules.list, pb.ListScheduledJobsRequest, jobs.list),
+        "PauseScheduledJob": Method(Schedules.pause, pb.PauseScheduledJobRequest, jobs.pause),
+        "ResumeScheduledJob": Method(Schedules.resume, pb.ResumeScheduledJobRequest, jobs.resume),
+        "DeleteScheduledJob": Method(Schedules.delete, pb.DeleteScheduledJobRequest, jobs.delete),
+        "ExecuteJobNow": Method(Schedules.run_now, pb.ExecuteJobRequest, jobs.execute),
+        "GetJobStatus": Method(Runs.get, pb.GetJobStatusRequest, jobs.status),
+        "WatchJob": Method(Runs.events, pb.WatchJobRequest, watching.watch, streams=True),
     }
     return {f"/{SERVICE}/{name}": method for name, method in named.items()}

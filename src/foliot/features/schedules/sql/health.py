@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, select
+from sqlalchemy import ColumnElement, and_, case, func, literal, null, select, type_coerce, union_all
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from foliot.db.columns import Document
 from foliot.db.elapsed import Elapsed
-from foliot.engine.sql.tables import runs
-from foliot.features.schedules.model.health import BAD, GOOD
+from foliot.db.transaction import Statements
+from foliot.engine.model.run import RunState
+from foliot.engine.sql.tables import runs, schedules
+from foliot.features.filters.model.query import Query, Term
+from foliot.features.filters.sql.runs import Sieve
+from foliot.features.schedules.model.health import BAD, GOOD, Ended
 from foliot.features.schedules.model.ranking import SLOW, Record, two_digits
 
 
@@ -41,3 +49,59 @@ async def fared(conn: AsyncConnection, made: Sequence[ColumnElement[bool]], most
         Record(row.schedule_id, row.runs, int(row.bad), None if row.p95 is None else two_digits(int(row.p95)))
         for row in await conn.execute(query)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class SqlScheduleHealth(Statements):
+    """Names and last results of schedules."""
+
+    async def names(self, tenant_id: str, schedule_ids: Sequence[str]) -> dict[str, str]:
+        """What the tenant's schedules among these are called, deleted ones too."""
+        query = select(schedules.c.id, schedules.c.name).where(
+            self.dialect.among(schedules.c.id, schedule_ids), schedules.c.tenant_id == tenant_id
+        )
+        return {row.id: row.name for row in await self.conn.execute(query)} if schedule_ids else {}
+
+    async def outcomes(
+        self, tenant_id: str, schedule_ids: Sequence[str], each: int, *, why: bool = False
+    ) -> dict[str, list[Ended]]:
+        """The last ended runs of each of these schedules, oldest first; `why` they failed only if asked for.
+
+        One statement that goes down the index of each schedule as far as it must, and no further.
+        """
+        if not schedule_ids:
+            return {}
+        error = type_coerce(runs.c.error if why else null(), Document).label("error")
+        columns = (runs.c.id, runs.c.schedule_id, runs.c.state, runs.c.started_at, runs.c.finished_at, error)
+        # SQLite, which keeps no statistics, must not begin with the tenant.
+        mine = (func.coalesce(runs.c.tenant_id, literal("")) == tenant_id, runs.c.finished_at.is_not(None))
+        parts = [
+            select(
+                select(*columns)
+                .where(runs.c.schedule_id == schedule_id, *mine)
+                .order_by(runs.c.id.desc())
+                .limit(each)
+                .subquery()
+            )
+            for schedule_id in schedule_ids
+        ]
+        found: dict[str, list[Ended]] = {}
+        for row in await self.conn.execute(union_all(*parts)):
+            found.setdefault(row.schedule_id, []).append(_ended(row))
+        return {schedule_id: sorted(ended, key=lambda one: one.run_id) for schedule_id, ended in found.items()}
+
+    async def fared(self, tenant_id: str, since: datetime, most: int) -> list[Record]:
+        """How the newest `most` runs of schedules ended that were made since then; one for each schedule."""
+        within = Query((Term("since", at=since),))
+        sieve = await Sieve.of(self.conn, self.dialect, tenant_id, within, since)
+        return await fared(self.conn, sieve.where(), most)
+
+
+def _ended(row: Any) -> Ended:
+    took = None if row.started_at is None else round((row.finished_at - row.started_at).total_seconds() * 1000, 3)
+    return Ended(row.id, RunState(row.state), row.finished_at, took, message_of(row.error))
+
+
+def message_of(error: Any) -> str:
+    """The message of a stored error, however damaged."""
+    return str(error.get("message") or error.get("code") or "") if isinstance(error, Mapping) else ""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from foliot.core.access import Caller, Thing
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext
+from foliot.core.access import Thing
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict
 from foliot.db.transaction import Transaction
@@ -14,7 +16,6 @@ from foliot.engine.model.settle import settle
 from foliot.engine.sql.due_schedules import SqlFiring
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, record
 
 DAMAGED = "damaged"
 SKEW = timedelta(seconds=60)
@@ -41,13 +42,14 @@ class Held:
         return self.schedule
 
 
-async def hold(tx: Transaction, caller: Caller, schedule: Schedule, now: datetime) -> Held:
+async def hold(ctx: CommandContext, schedule: Schedule, now: datetime) -> Held:
     """Settle what is due by the rules that hold until now. `schedule` is locked by whoever calls.
 
     One that a clock had led ahead is set back first: no other change would bring it back.
     """
+    tx = ctx.tx
     if is_ahead(schedule, now):
-        schedule = await realign(tx, caller, schedule, now)
+        schedule = await realign(ctx, schedule, now)
     now = max(now, schedule.updated_at)
     if schedule.fault is not None:
         return await _mend(tx, schedule, now)
@@ -75,11 +77,11 @@ def is_ahead(schedule: Schedule, now: datetime) -> bool:
     return following is not None and schedule.next_at is not None and following < schedule.next_at
 
 
-async def realign(tx: Transaction, caller: Caller, schedule: Schedule, now: datetime) -> Schedule:
+async def realign(ctx: CommandContext, schedule: Schedule, now: datetime) -> Schedule:
     """Set the cursor back to the first instant after now; whatever has a run already does not fire again."""
-    specs = await SqlSchedules(tx).specs(schedule.id)
+    specs = await SqlSchedules(ctx.tx).specs(schedule.id)
     cut, freed = [], 0
-    for version, entry in await SqlSchedules(tx).ledger(schedule.id, now + _TICK, _ENDLESS):
+    for version, entry in await SqlSchedules(ctx.tx).ledger(schedule.id, now + _TICK, _ENDLESS):
         spec = specs.get(version)
         if entry.first > now or not isinstance(spec, Spec):
             freed += entry.count
@@ -90,10 +92,10 @@ async def realign(tx: Transaction, caller: Caller, schedule: Schedule, now: date
         freed += entry.count - stays.count
     cursor = schedule.spec.trigger.next_after(now) if schedule.status is Status.ACTIVE else None
     set_back = replace(schedule, next_at=cursor, updated_at=now)
-    told = await SqlSchedules(tx).rewind(set_back, now, cut)
+    told = await SqlSchedules(ctx.tx).rewind(set_back, now, cut)
     was = {"next_run_at": rfc3339(schedule.next_at)}
     became = {"next_run_at": rfc3339(cursor), "fired_ahead": len(told.early), "freed": freed}
-    await record(tx, caller, now, Change("realign", Thing.SCHEDULE, schedule.id, was, became))
+    ctx.audit(Change("realign", Thing.SCHEDULE, schedule.id, was, became), at=now)
     return replace(set_back, last_run_at=told.last_run_at)
 
 

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import orjson
 import structlog
 
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import CODE, Caller
-from foliot.core.errors import Invalid, InvalidMany, TooMany
+from foliot.commands.envelope import CommandContext
 from foliot.core.ids import SCHEDULE
-from foliot.core.limits import Limits
-from foliot.db.database import Database
-from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import ManagedBy, Schedule, Status
 from foliot.engine.sql.schedules import SqlSchedules
 from foliot.features.schedules.model.declared import Declared
@@ -25,12 +20,6 @@ from foliot.features.schedules.model.document import document
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.change import hold
 from foliot.features.schedules.usecases.schedules import Owner, Schedules
-from foliot.features.tasks.model.catalogue import TaskCatalogue
-from foliot.wakeups.feed import SCHEDULES_TOPIC
-
-FROM_CODE = "code"
-DONE = 24 * 3600.0
-"""Seconds of rest once everything is made: what is declared changes with the next start."""
 
 log = structlog.get_logger("foliot.tasks")
 
@@ -70,15 +59,16 @@ class Declaring:
 
     schedules: Schedules
 
-    async def make(self, tx: Transaction, caller: Caller, of: tuple[str, str], wanted: Wanted, limits: Limits) -> Made:
-        """`of` is who declares it, and under which name. One that somebody deleted is left to whoever calls."""
+    async def make(self, ctx: CommandContext, of: tuple[str, str], wanted: Wanted) -> Made:
+        """`of` is who declares it, and under which name. One that was deleted is left to the calling method."""
         source, name = of
-        declared = await SqlDeclarations(tx).take(caller.tenant_id, source, name)
+        tx = ctx.tx
+        declared = await SqlDeclarations(tx).take(ctx.tenant_id, source, name)
         schedule = None
         if declared is not None and declared.schedule_id is not None:
-            schedule = await SqlSchedules(tx).get(caller.tenant_id, declared.schedule_id, lock=True)
+            schedule = await SqlSchedules(tx).get(ctx.tenant_id, declared.schedule_id, lock=True)
         if declared is None or schedule is None:
-            return await self.create(tx, caller, of, wanted(None), limits)
+            return await self.create(ctx, of, wanted(None))
         if schedule.status is Status.DELETED:
             return Made(name, Fate.DELETED, schedule)
         raw = wanted(schedule)
@@ -86,27 +76,23 @@ class Declaring:
             return Made(name, Fate.UNCHANGED, schedule)
         if schedule.fault is not None or edited(schedule, declared):
             return Made(name, Fate.KEPT, schedule)
-        held = await hold(tx, caller, schedule, self.schedules.clock.now())
-        changed = await self.schedules.rewrite(tx, caller, held, raw, limits)
-        await self.note(tx, caller, of, raw, changed)
+        held = await hold(ctx, schedule, self.schedules.clock.now())
+        changed = await self.schedules.rewrite(ctx, held, raw)
+        await self.note(ctx, of, raw, changed)
         return Made(name, Fate.UPDATED, changed)
 
-    async def create(
-        self, tx: Transaction, caller: Caller, of: tuple[str, str], raw: Mapping[str, Any], limits: Limits
-    ) -> Made:
+    async def create(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any]) -> Made:
         """Make it anew. Only after `make`, which took its place."""
-        owner = Owner(self.schedules.new_id(SCHEDULE), caller.user_id, _maker(of[0]))
-        schedule = await self.schedules.add(tx, caller, raw, limits, owner)
-        await self.note(tx, caller, of, raw, schedule)
+        owner = Owner(self.schedules.new_id(SCHEDULE), ctx.caller.user_id, _maker(of[0]))
+        schedule = await self.schedules.add(ctx, raw, owner)
+        await self.note(ctx, of, raw, schedule)
         return Made(of[1], Fate.CREATED, schedule)
 
-    async def note(
-        self, tx: Transaction, caller: Caller, of: tuple[str, str], raw: Mapping[str, Any], schedule: Schedule
-    ) -> None:
+    async def note(self, ctx: CommandContext, of: tuple[str, str], raw: Mapping[str, Any], schedule: Schedule) -> None:
         """Remember what was asked for, and what came of it."""
-        await SqlDeclarations(tx).put(
+        await SqlDeclarations(ctx.tx).put(
             Declared(
-                tenant_id=caller.tenant_id,
+                tenant_id=ctx.tenant_id,
                 source=of[0],
                 name=of[1],
                 schedule_id=schedule.id,
@@ -137,51 +123,3 @@ class Did:
     """What a round did."""
 
     rest: float
-
-
-@dataclass(slots=True, kw_only=True)
-class Declarer:
-    """Makes, when a process starts, the schedules that its tasks declare; for the tenant that keeps the house."""
-
-    store: Database
-    tasks: TaskCatalogue
-    declaring: Declaring
-    name: str = "declarer"
-    topics: Sequence[str] = ()
-    troubles: list[str] = field(default_factory=list)
-    """What could not be made, a sentence each."""
-
-    async def run_once(self) -> Did:
-        self.troubles.clear()
-        for task in self.tasks.views(CODE.tenant_id):
-            if task.schedule is not None:
-                await self._one(task.name, task.schedule)
-        return Did(DONE)
-
-    async def _one(self, name: str, wanted: Mapping[str, Any]) -> None:
-        try:
-            made = await self._make(name, wanted)
-        except (Invalid, TooMany) as wrong:
-            each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
-            said = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
-            self.troubles.append(said)
-            log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- a sentence, not a surprise
-            return
-        if made.fate is Fate.KEPT:
-            log.warning(
-                "the code declares another schedule, and somebody edited this one: it stays",
-                action="declared_kept",
-                task=name,
-                schedule_id=made.schedule.id,
-            )
-        elif made.fate in (Fate.CREATED, Fate.UPDATED):
-            log.info("a declared schedule", action=f"declared_{made.fate}", task=name, schedule_id=made.schedule.id)
-
-    @again
-    async def _make(self, name: str, wanted: Mapping[str, Any]) -> Made:
-        schedules = self.declaring.schedules
-        limits = await schedules.limiter.of(CODE.tenant_id)
-        async with self.store.begin(CODE.tenant_id) as tx:
-            made = await self.declaring.make(tx, CODE, (FROM_CODE, name), lambda _: wanted, limits)
-        schedules.feed.wake(SCHEDULES_TOPIC)
-        return made

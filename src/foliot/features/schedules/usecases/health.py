@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.db.database import Database
-from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.model.health import SHOWN, Wellness
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST = 100
 """Schedules that one question may name."""
@@ -21,14 +22,13 @@ class Fares:
 
     store: Database
 
-    async def of(self, caller: Caller, schedule_ids: Sequence[str]) -> Sequence[Wellness]:
+    @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
+    async def of(self, ctx: QueryContext, schedule_ids: Sequence[str]) -> Sequence[Wellness]:
         """In the order asked for; whoever is not there, or not this caller's, is left out."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        demand(caller, Verb.READ, Thing.RUN)
         wanted = list(dict.fromkeys(schedule_ids))
         if not 1 <= len(wanted) <= MOST:
             raise Invalid("ids", f"must name 1 to {MOST} schedules, with commas between them", got=len(wanted))
-        async with self.store.read(caller.tenant_id) as tx:
-            known = await SqlHistory(tx).names(caller.tenant_id, wanted)
-            found = await SqlHistory(tx).outcomes(caller.tenant_id, list(known), SHOWN)
+        async with ctx.read() as tx:
+            known = await SqlScheduleHealth(tx).names(ctx.tenant_id, wanted)
+            found = await SqlScheduleHealth(tx).outcomes(ctx.tenant_id, list(known), SHOWN)
         return [Wellness(one, found.get(one, ())) for one in wanted if one in known]

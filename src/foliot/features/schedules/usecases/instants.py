@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -45,11 +46,11 @@ class Instants:
     store: Database
     clock: Clock
 
+    @query(Verb.READ, Thing.SCHEDULE)
     async def list(
-        self, caller: Caller, schedule_id: str, start: datetime | None, end: datetime | None, limit: int
+        self, ctx: QueryContext, schedule_id: str, start: datetime | None, end: datetime | None, limit: int
     ) -> tuple[Sequence[Instant], datetime | None]:
         """The first `limit` instants of [start, end), and where to go on; a day back and a day ahead unless said."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
         now = self.clock.now()
         start = start or (end or now) - PAST
         end = end or max(start, now) + FUTURE
@@ -57,8 +58,8 @@ class Instants:
             raise Invalid("to", "must not be earlier than 'from'", got=end.isoformat())
         if end - start > MAX_STRETCH:
             raise Invalid("to", "must be at most ten years after 'from'", got=end.isoformat())
-        async with self.store.read(caller.tenant_id) as tx:
-            schedule = await find_schedule(tx, caller, schedule_id)
+        async with ctx.read() as tx:
+            schedule = await find_schedule(tx, ctx.caller, schedule_id)
             spans = await SqlSchedules(tx).spans(schedule_id)
             specs = await SqlSchedules(tx).specs(schedule_id)
             # One more than wanted says whether there is a next page; `max_runs` may have used it up.

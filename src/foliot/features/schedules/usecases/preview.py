@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.document import Fields
 from foliot.core.errors import Invalid
 from foliot.core.ports import Clock
@@ -18,6 +18,7 @@ from foliot.core.time.trigger import Trigger
 from foliot.core.time.zone import zone_info
 from foliot.db.database import Database
 from foliot.engine.model.trigger_document import OWNED, Standing, read_rule
+from foliot.wakeups.feed import Feed
 
 MAX_COUNT = 500
 _TICK = timedelta(microseconds=1)
@@ -30,17 +31,15 @@ class Previews:
 
     store: Database
     clock: Clock
+    feed: Feed
     default_zone: str = "UTC"
 
-    @again
-    async def preview(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Preview:
+    @command(Verb.READ, Thing.SCHEDULE)
+    async def preview(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Preview:
         """A trigger or `words` that name one, `start_at` as the moment to count from (included), and `count`."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
         seen = self._look(raw)
         if once.key is not None:
-            async with self.store.begin(caller.tenant_id) as tx:
-                await once.begin(tx, caller, self.clock.now())
-                await once.keep(tx, caller, seen)
+            await ctx.begin()
         return seen
 
     def _look(self, raw: object) -> Preview:

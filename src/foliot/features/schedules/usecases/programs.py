@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import CommandContext, QueryContext, command, query
+from foliot.core.access import Thing, Verb
 from foliot.core.ids import SCHEDULE
+from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.features.schedules.usecases.check_target import objection
 from foliot.features.schedules.usecases.declared import Declaring, Fate, Made
-from foliot.wakeups.feed import SCHEDULES_TOPIC
+from foliot.wakeups.feed import Feed
 
 FROM_PROGRAM = "program"
 
@@ -25,30 +26,35 @@ class Programs:
     store: Database
     declaring: Declaring
 
-    @again
-    async def add(self, caller: Caller, name: str, raw: Mapping[str, Any]) -> Made:
+    @property
+    def clock(self) -> Clock:
+        return self.declaring.schedules.clock
+
+    @property
+    def feed(self) -> Feed:
+        return self.declaring.schedules.feed
+
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def add(self, ctx: CommandContext, name: str, raw: Mapping[str, Any]) -> Made:
         """The schedule of this name as the program wants it now; one that somebody edited since stays as they want it.
 
         One that was removed is made anew, for the program asks for it again.
         """
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
         schedules, of = self.declaring.schedules, (FROM_PROGRAM, name)
-        limits = await schedules.limiter.of(caller.tenant_id)
-        objects = await objection(schedules.actions, caller, raw, schedules.check_for(caller.tenant_id))
-        async with self.store.begin(caller.tenant_id) as tx:
-            made = await self.declaring.make(tx, caller, of, lambda _: raw, limits)
-            if made.fate is Fate.DELETED:
-                made = await self.declaring.create(tx, caller, of, raw, limits)
-            if objects is not None:
-                raise objects
-        schedules.feed.wake(SCHEDULES_TOPIC)
+        objects = await objection(schedules.actions, ctx.caller, raw, schedules.check_for(ctx.tenant_id))
+        await ctx.begin(schedules.limiter)
+        made = await self.declaring.make(ctx, of, lambda _: raw)
+        if made.fate is Fate.DELETED:
+            made = await self.declaring.create(ctx, of, raw)
+        if objects is not None:
+            raise objects
         return made
 
-    async def id_of(self, caller: Caller, which: str) -> str:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def id_of(self, ctx: QueryContext, which: str) -> str:
         """The id of the schedule that is meant: by its id, or by the name under which the program added it."""
         if which.startswith(f"{SCHEDULE}_"):
             return which
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            added = await SqlDeclarations(tx).of(caller.tenant_id, FROM_PROGRAM)
+        async with ctx.read() as tx:
+            added = await SqlDeclarations(tx).of(ctx.tenant_id, FROM_PROGRAM)
         return next((one.schedule_id for one in added if one.name == which and one.schedule_id), which)

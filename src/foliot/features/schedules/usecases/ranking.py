@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.features.insights.sql.history import SqlHistory
 from foliot.features.schedules.model.ranking import Record, flakiest, slowest
+from foliot.features.schedules.sql.health import SqlScheduleHealth
 
 MOST_RUNS = 50_000
 """Runs that one answer counts; of more, the newest."""
@@ -49,14 +50,13 @@ class Rankings:
     store: Database
     clock: Clock
 
-    async def rank(self, caller: Caller, over: Over, most: int) -> Ranking:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        demand(caller, Verb.READ, Thing.RUN)
+    @query(Verb.READ, Thing.SCHEDULE, (Verb.READ, Thing.RUN))
+    async def rank(self, ctx: QueryContext, over: Over, most: int) -> Ranking:
         since = self.clock.now() - over.length
-        async with self.store.read(caller.tenant_id) as tx:
-            found = await SqlHistory(tx).fared(caller.tenant_id, since, MOST_RUNS)
+        async with ctx.read() as tx:
+            found = await SqlScheduleHealth(tx).fared(ctx.tenant_id, since, MOST_RUNS)
             slow, flaky = slowest(found, most), flakiest(found, most)
             shown = sorted({one.schedule_id for one in (*slow, *flaky)})
-            names = await SqlHistory(tx).names(caller.tenant_id, shown)
+            names = await SqlScheduleHealth(tx).names(ctx.tenant_id, shown)
         runs = sum(one.runs for one in found)
         return Ranking(over, since, slow, flaky, names, runs, runs < MOST_RUNS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.errors import Conflict
 from foliot.core.ports import Clock
 from foliot.db.database import Database
@@ -29,35 +29,28 @@ class Realign:
     clock: Clock
     feed: Feed
 
-    @again
-    async def one(self, caller: Caller, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def one(self, ctx: CommandContext, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
         """Nothing happens to one that is not ahead. A damaged one is mended by a resume instead."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            schedule = await find_schedule(tx, caller, schedule_id, lock=True)
-            if schedule.status not in {Status.ACTIVE, Status.PAUSED}:
-                raise Conflict(f"schedule {schedule_id} is {schedule.status.value}: it has no next instant to set back")
-            if schedule.fault is not None:
-                raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
-            if is_ahead(schedule, self.clock.now()):
-                schedule = (await hold(tx, caller, schedule, self.clock.now())).schedule
-            await once.keep(tx, caller, schedule)
-        self.feed.wake(SCHEDULES_TOPIC)
+        tx = await ctx.begin()
+        schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
+        if schedule.status not in {Status.ACTIVE, Status.PAUSED}:
+            raise Conflict(f"schedule {schedule_id} is {schedule.status.value}: it has no next instant to set back")
+        if schedule.fault is not None:
+            raise Conflict(f"schedule {schedule_id} is damaged ({schedule.fault}): resume or replace it first")
+        if is_ahead(schedule, self.clock.now()):
+            schedule = (await hold(ctx, schedule, self.clock.now())).schedule
+        ctx.wake(SCHEDULES_TOPIC)
         return schedule
 
-    @again
-    async def all(self, caller: Caller, once: Once = EACH_TIME) -> Sequence[Schedule]:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def all(self, ctx: CommandContext, once: Once = EACH_TIME) -> Sequence[Schedule]:
         """Every one of the tenant's that is ahead, at most `MOST`."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
         made = []
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            for _, schedule_id, _ in await SqlSchedules(tx).ahead(now + SKEW, MOST, caller.tenant_id):
-                schedule = await find_schedule(tx, caller, schedule_id, lock=True)
-                if is_ahead(schedule, now):
-                    made.append((await hold(tx, caller, schedule, now)).schedule)
-            await once.keep(tx, caller, made)
-        self.feed.wake(SCHEDULES_TOPIC)
+        tx = await ctx.begin()
+        for _, schedule_id, _ in await SqlSchedules(tx).ahead(ctx.now + SKEW, MOST, ctx.tenant_id):
+            schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
+            if is_ahead(schedule, ctx.now):
+                made.append((await hold(ctx, schedule, ctx.now)).schedule)
+        ctx.wake(SCHEDULES_TOPIC)
         return made

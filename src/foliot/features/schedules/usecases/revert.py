@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
+from foliot.commands.audit import word
 from foliot.commands.audit_entry import EDITS, TrailEntry
 from foliot.commands.audit_sql import SqlTrail
+from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Thing, Verb, demand
+from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, NotFound
+from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.schedule import Schedule, Spec, Status
 from foliot.engine.model.views import Page
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import word
 from foliot.features.schedules.model.document import whole
 from foliot.features.schedules.usecases.schedules import Schedules, find_schedule
+from foliot.wakeups.feed import Feed
 
 _WORDS: Mapping[str, type] = {"name": str, "description": str, "tags": list}
 """What no version keeps, and the trail does."""
@@ -34,38 +36,35 @@ class Reverting:
     """
 
     store: Database
+    clock: Clock
+    feed: Feed
     schedules: Schedules
 
-    async def revert(self, caller: Caller, entry_id: str, once: Once = EACH_TIME) -> Schedule:
+    @command(Verb.WRITE, Thing.SCHEDULE, (Verb.READ, Thing.TRAIL))
+    async def revert(self, ctx: CommandContext, entry_id: str, once: Once = EACH_TIME) -> Schedule:
         """The schedule as it is now. `Conflict` says why an edit cannot be taken back."""
-        demand(caller, Verb.READ, Thing.TRAIL)
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
         try:
-            schedule, before = await self._standing(caller, entry_id)
-        except Conflict as refused:
-            await self._refuse(caller, refused, once)
-        # Whoever edits it between this reading and that writing has made another version, and is not overwritten.
-        return await self.schedules.put_back(caller, schedule.id, before, str(schedule.version), entry_id, once)
+            schedule, before = await self._standing(ctx, entry_id)
+        except Conflict:
+            # Unless this very request did it: asked again under its key, it is answered again.
+            if once.key is not None:
+                await ctx.begin()
+            raise
+        # An edit between this read and that write makes another version, and is not overwritten.
+        return await self.schedules.put_back(ctx, schedule.id, before, str(schedule.version), entry_id)
 
-    async def _standing(self, caller: Caller, entry_id: str) -> tuple[Schedule, dict[str, Any]]:
+    async def _standing(self, ctx: CommandContext, entry_id: str) -> tuple[Schedule, dict[str, Any]]:
         """The schedule, and the document of what stood before the edit."""
-        async with self.store.read(caller.tenant_id) as tx:
-            entry = await SqlTrail(tx).get(caller.tenant_id, entry_id)
+        async with ctx.read() as tx:
+            entry = await SqlTrail(tx).get(ctx.tenant_id, entry_id)
             if entry is None:
                 raise NotFound("entry of the audit log", entry_id)
             old, new = _versions(entry)
-            schedule = await find_schedule(tx, caller, entry.thing_id)
+            schedule = await find_schedule(tx, ctx.caller, entry.thing_id)
             if schedule.status is Status.DELETED:
                 raise Conflict(f"schedule {schedule.id} is deleted: nothing is put back")
             await _refuse_later(tx, entry, schedule, new)
             return schedule, await _before(tx, entry, schedule, old)
-
-    @again
-    async def _refuse(self, caller: Caller, refused: Conflict, once: Once) -> NoReturn:
-        """Unless this very request did it: asked again under its key, it is answered again."""
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.schedules.clock.now())
-            raise refused
 
 
 def _versions(entry: TrailEntry) -> tuple[int, int]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from foliot.commands.audit import Change, entry, masked
 from foliot.commands.audit_entry import TrailEntry
+from foliot.commands.audit_sql import audit_rows
 from foliot.commands.group_commit import small
 from foliot.commands.limits import Limiter
 from foliot.commands.tenants_sql import SqlTenants
@@ -25,7 +27,6 @@ from foliot.engine.model.schedule import Schedule, Status
 from foliot.engine.model.views import RunRequest, RunView
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, entry, masked
 from foliot.features.schedules.model.document import CheckFor, read_action
 from foliot.wakeups.feed import RUNS_TOPIC, Feed
 
@@ -64,7 +65,7 @@ class RunNow:
         """A run of a schedule that is locked."""
         now = self.clock.now()
         begun = self._begin(wanted, schedule, now)
-        await SqlRuns(tx).add([begun.run], now, [begun.told])
+        await SqlRuns(tx).add([begun.run], now, audit_rows([begun.told]))
         if begun.run.action is not None:
             await self.limiter.stored(tx, wanted.caller, wanted.limits)
         return begun.view
@@ -95,7 +96,7 @@ class RunNow:
                     else:
                         answers.append(begun[-1].view)
                 if begun:
-                    await SqlRuns(tx).add([one.run for one in begun], now, [one.told for one in begun])
+                    await SqlRuns(tx).add([one.run for one in begun], now, audit_rows([one.told for one in begun]))
         except BaseException:
             self.limiter.undo_run(tenant_id, len(begun))
             raise

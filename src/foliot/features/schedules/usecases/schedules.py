@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, QueryContext, command, query, requires, unchecked_command
 from foliot.commands.group_commit import Together, small
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.limits import Limiter
-from foliot.commands.retry_on_conflict import again
 from foliot.core.access import Caller, Door, Thing, Verb, demand
 from foliot.core.document import Fields
 from foliot.core.errors import Conflict, Invalid, NotFound, VersionMismatch
 from foliot.core.ids import SCHEDULE
-from foliot.core.limits import Limits
 from foliot.core.ports import Clock
 from foliot.core.visible_text import check_prose
 from foliot.db.database import Database
@@ -26,7 +26,7 @@ from foliot.engine.model.views import Page, RunView
 from foliot.engine.ports import Actions, PerTenant
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.sql.schedules import SqlSchedules
-from foliot.features.audit_log.usecases import Change, edited, portrait, record
+from foliot.features.schedules.model.audit_view import edited, portrait
 from foliot.features.schedules.model.document import MAX_TAGS, Check, asleep, merge, put_back, read_draft, whole
 from foliot.features.schedules.usecases.change import Held, hold, turn
 from foliot.features.schedules.usecases.check_target import copied, objection
@@ -59,32 +59,26 @@ class Schedules:
     default_zone: str = "UTC"
     together: Together[Wanted, RunView] = field(default_factory=Together)
 
-    @again
-    async def create(self, caller: Caller, raw: object, once: Once = EACH_TIME) -> Schedule:
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def create(self, ctx: CommandContext, raw: object, once: Once = EACH_TIME) -> Schedule:
         raw, reason = asleep(raw)
-        objects = await objection(self.actions, caller, raw, self.check_for(caller.tenant_id))
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            raw = await copied(tx, caller, raw)
-            schedule = await self.add(tx, caller, raw, limits, Owner(self.new_id(SCHEDULE), caller.user_id))
-            schedule = schedule if reason is None else await self.pause_one(tx, caller, schedule.id, reason)
-            if objects is not None:
-                raise objects
-            await once.keep(tx, caller, schedule)
-        self.feed.wake(SCHEDULES_TOPIC)
+        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
+        tx = await ctx.begin(self.limiter)
+        raw = await copied(tx, ctx.caller, raw)
+        schedule = await self.add(ctx, raw, Owner(self.new_id(SCHEDULE), ctx.caller.user_id))
+        schedule = schedule if reason is None else await self.pause_one(ctx, schedule.id, reason)
+        if objects is not None:
+            raise objects
         return schedule
 
-    async def add(self, tx: Transaction, caller: Caller, raw: object, limits: Limits, owner: Owner) -> Schedule:
-        """Create one inside a larger change; whoever does wakes the scheduler afterwards."""
+    async def add(self, ctx: CommandContext, raw: object, owner: Owner) -> Schedule:
+        """Create one inside a larger change, which has read the tenant's limits."""
         now = self.clock.now()
-        check, raw = self.check_for(caller.tenant_id), self._defaulted(caller, raw)
+        check, raw = self.check_for(ctx.tenant_id), self._defaulted(ctx.caller, raw)
         draft = read_draft(raw, check, Standing(owner.schedule_id, now, self.default_zone))
         schedule = Schedule(
             id=owner.schedule_id,
-            tenant_id=caller.tenant_id,
+            tenant_id=ctx.tenant_id,
             user_id=owner.user_id,
             name=draft.name,
             description=draft.description,
@@ -102,216 +96,176 @@ class Schedules:
             updated_at=now,
             managed_by=owner.managed_by,
         )
-        await SqlSchedules(tx).add(schedule)
-        await self.limiter.schedule(tx, caller, limits)
-        await self.limiter.stored(tx, caller, limits)
-        await SqlSchedules(tx).turn_span(schedule, now, active=True)
-        await record(tx, caller, now, Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)))
+        await SqlSchedules(ctx.tx).add(schedule)
+        await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
+        await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
+        await SqlSchedules(ctx.tx).turn_span(schedule, now, active=True)
+        ctx.audit(Change("create", Thing.SCHEDULE, schedule.id, became=portrait(schedule)), at=now)
+        ctx.wake(SCHEDULES_TOPIC)
         return schedule
 
-    async def get(self, caller: Caller, schedule_id: str) -> Schedule:
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await find_schedule(tx, caller, schedule_id)
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def get(self, ctx: QueryContext, schedule_id: str) -> Schedule:
+        async with ctx.read() as tx:
+            return await find_schedule(tx, ctx.caller, schedule_id)
 
-    async def list(self, caller: Caller, page: Page, **filters: str | None) -> Sequence[Schedule]:
+    @query(Verb.READ, Thing.SCHEDULE)
+    async def list(self, ctx: QueryContext, /, page: Page, **filters: str | None) -> Sequence[Schedule]:
         """`filters`: status, type, kind, tag, q. Deleted ones are left out unless asked for."""
-        demand(caller, Verb.READ, Thing.SCHEDULE)
-        async with self.store.read(caller.tenant_id) as tx:
-            return await SqlSchedules(tx).find(caller.tenant_id, page, **filters)
+        async with ctx.read() as tx:
+            return await SqlSchedules(tx).find(ctx.tenant_id, page, **filters)
 
-    @again
-    async def replace(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def replace(self, ctx: CommandContext, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """The whole document anew."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
         raw, reason = asleep(raw)
-        objects = await objection(self.actions, caller, raw, self.check_for(caller.tenant_id))
-        async with self.store.begin(caller.tenant_id) as tx:
-            held = await self._hold(tx, caller, schedule_id, match)
-            changed = await self.rewrite(tx, caller, held, raw, limits)
-            changed = changed if reason is None else await self.pause_one(tx, caller, schedule_id, reason)
-            if objects is not None:
-                raise objects
-        self.feed.wake(SCHEDULES_TOPIC)
+        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
+        await ctx.begin(self.limiter)
+        held = await self._hold(ctx, schedule_id, match)
+        changed = await self.rewrite(ctx, held, raw)
+        changed = changed if reason is None else await self.pause_one(ctx, schedule_id, reason)
+        if objects is not None:
+            raise objects
         return changed
 
-    async def rewrite(self, tx: Transaction, caller: Caller, held: Held, raw: object, limits: Limits) -> Schedule:
-        """Replace one inside a larger change; whoever does wakes the scheduler afterwards."""
-        _refuse_file(caller, held.schedule)
-        changed = await self._rewrite(tx, held, self._defaulted(caller, put_back(raw, held.schedule.action)))
-        await self.limiter.stored(tx, caller, limits)
-        if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
-            await self.limiter.schedule(tx, caller, limits)
+    async def rewrite(self, ctx: CommandContext, held: Held, raw: object) -> Schedule:
+        """Replace one inside a larger change, which has read the tenant's limits."""
+        _refuse_file(ctx.caller, held.schedule)
+        changed = await self._rewrite(ctx, held, self._defaulted(ctx.caller, put_back(raw, held.schedule.action)))
+        await self._check_limits(ctx, held, changed)
         was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
-        replaced = Change("replace", Thing.SCHEDULE, changed.id, was, portrait(changed))
-        await record(tx, caller, held.now, replaced)
+        ctx.audit(Change("replace", Thing.SCHEDULE, changed.id, was, portrait(changed)), at=held.now)
         return changed
 
-    @again
-    async def patch(self, caller: Caller, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def patch(self, ctx: CommandContext, schedule_id: str, raw: object, match: str | None = None) -> Schedule:
         """Only what the patch names; the result is read whole, by the rules of a new one."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
-        objects = await self._objection_to_patch(caller, schedule_id, raw)
-        async with self.store.begin(caller.tenant_id) as tx:
-            held = await self._hold(tx, caller, schedule_id, match)
-            _refuse_file(caller, held.schedule)
-            stood = held.sound()
-            changed = await self._rewrite(tx, held, put_back(merge(whole(stood), raw), stood.action))
-            await self.limiter.stored(tx, caller, limits)
-            if objects is not None:
-                raise objects
-            if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
-                await self.limiter.schedule(tx, caller, limits)
-            await record(tx, caller, held.now, edited("patch", held.schedule, changed))
-        self.feed.wake(SCHEDULES_TOPIC)
+        objects = await self._objection_to_patch(ctx.caller, schedule_id, raw)
+        await ctx.begin(self.limiter)
+        held = await self._hold(ctx, schedule_id, match)
+        _refuse_file(ctx.caller, held.schedule)
+        stood = held.sound()
+        changed = await self._rewrite(ctx, held, put_back(merge(whole(stood), raw), stood.action))
+        await self._check_limits(ctx, held, changed, objects)
+        ctx.audit(edited("patch", held.schedule, changed), at=held.now)
         return changed
 
-    @again
-    async def put_back(
-        self, caller: Caller, schedule_id: str, raw: object, match: str, entry_id: str, once: Once = EACH_TIME
+    async def put_back(self, ctx: CommandContext, schedule_id: str, raw: object, match: str, entry_id: str) -> Schedule:
+        """Begin, and replace it by what stood before a change, which `entry_id` names in the audit log."""
+        objects = await objection(self.actions, ctx.caller, raw, self.check_for(ctx.tenant_id))
+        await ctx.begin(self.limiter)
+        held = await self._hold(ctx, schedule_id, match)
+        _refuse_file(ctx.caller, held.schedule)
+        changed = await self._rewrite(ctx, held, raw)
+        await self._check_limits(ctx, held, changed, objects)
+        told = edited("revert", held.sound(), changed)
+        ctx.audit(replace(told, became={**(told.became or {}), "reverts": entry_id}), at=held.now)
+        return changed
+
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def pause(
+        self, ctx: CommandContext, schedule_id: str, raw: object = None, once: Once = EACH_TIME
     ) -> Schedule:
-        """Replace it by what stood before a change; `entry_id` is that change's entry in the trail."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
-        objects = await objection(self.actions, caller, raw, self.check_for(caller.tenant_id))
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            held = await self._hold(tx, caller, schedule_id, match)
-            _refuse_file(caller, held.schedule)
-            changed = await self._rewrite(tx, held, raw)
-            await self.limiter.stored(tx, caller, limits)
-            if objects is not None:
-                raise objects
-            if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
-                await self.limiter.schedule(tx, caller, limits)
-            told = edited("revert", held.sound(), changed)
-            await record(tx, caller, held.now, replace(told, became={**(told.became or {}), "reverts": entry_id}))
-            await once.keep(tx, caller, changed)
-        self.feed.wake(SCHEDULES_TOPIC)
-        return changed
-
-    @again
-    async def pause(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> Schedule:
         """After this no instant later than now fires. Pausing what is paused changes nothing."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
         fields = Fields.of("", raw)
         reason = fields.text("reason", "", most=MAX_REASON)
         check_prose("reason", reason)
         fields.finish()
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            schedule = await self.pause_one(tx, caller, schedule_id, reason)
-            await once.keep(tx, caller, schedule)
-        self.feed.wake(SCHEDULES_TOPIC)
-        return schedule
+        await ctx.begin()
+        return await self.pause_one(ctx, schedule_id, reason)
 
-    async def pause_one(self, tx: Transaction, caller: Caller, schedule_id: str, reason: str = "") -> Schedule:
-        """Pause one inside a larger change; whoever does wakes the scheduler afterwards."""
-        held = await self._hold(tx, caller, schedule_id)
+    async def pause_one(self, ctx: CommandContext, schedule_id: str, reason: str = "") -> Schedule:
+        """Pause one inside a larger change."""
+        held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
         if schedule.status is Status.COMPLETED:
             raise Conflict(f"schedule {schedule.id} is completed: it has no instant left to pause")
         if schedule.status is not Status.PAUSED:
             schedule = replace(schedule, status=Status.PAUSED, paused_reason=reason)
-            schedule = replace(schedule, paused_at=held.now, paused_by=caller.user_id)
-            schedule = await turn(tx, schedule, held.now)
-            await record(tx, caller, held.now, edited("pause", held.schedule, schedule))
+            schedule = replace(schedule, paused_at=held.now, paused_by=ctx.caller.user_id)
+            schedule = await turn(ctx.tx, schedule, held.now)
+            ctx.audit(edited("pause", held.schedule, schedule), at=held.now)
         return schedule
 
-    @again
-    async def resume(self, caller: Caller, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def resume(self, ctx: CommandContext, schedule_id: str, once: Once = EACH_TIME) -> Schedule:
         """Fires again from the next instant on; paused time is never caught up."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        limits = await self.limiter.of(caller.tenant_id)
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            schedule = await self.resume_one(tx, caller, schedule_id, limits)
-            await once.keep(tx, caller, schedule)
-        self.feed.wake(SCHEDULES_TOPIC)
-        return schedule
+        await ctx.begin(self.limiter)
+        return await self.resume_one(ctx, schedule_id)
 
-    async def resume_one(self, tx: Transaction, caller: Caller, schedule_id: str, limits: Limits) -> Schedule:
-        """Resume one inside a larger change; whoever does wakes the scheduler afterwards."""
-        held = await self._hold(tx, caller, schedule_id)
+    async def resume_one(self, ctx: CommandContext, schedule_id: str) -> Schedule:
+        """Resume one inside a larger change, which has read the tenant's limits."""
+        held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
         if schedule.status is Status.PAUSED or schedule.fault is not None:
             schedule = replace(schedule, status=Status.ACTIVE, paused_reason="", paused_at=None, paused_by=None)
-            schedule = await turn(tx, schedule, held.now)
-            await self.limiter.schedule(tx, caller, limits)
-            await record(tx, caller, held.now, edited("resume", held.schedule, schedule))
+            schedule = await turn(ctx.tx, schedule, held.now)
+            await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
+            ctx.audit(edited("resume", held.schedule, schedule), at=held.now)
         return schedule
 
     async def tag_one(
-        self, tx: Transaction, caller: Caller, schedule_id: str, add: Sequence[str], remove: Sequence[str]
+        self, ctx: CommandContext, schedule_id: str, add: Sequence[str], remove: Sequence[str]
     ) -> Schedule:
-        """Add tags and take some away inside a larger change; whoever does wakes those who care afterwards."""
-        held = await self._hold(tx, caller, schedule_id)
+        """Add tags and remove some inside a larger change."""
+        held = await self._hold(ctx, schedule_id)
         schedule = held.sound()
         tags = tuple(dict.fromkeys([*(tag for tag in schedule.tags if tag not in remove), *add]))
         if tags == schedule.tags:
             return schedule
-        _refuse_file(caller, schedule)
+        _refuse_file(ctx.caller, schedule)
         if len(tags) > MAX_TAGS:
             raise Invalid("add_tags", f"would give it {len(tags)} tags; a schedule has at most {MAX_TAGS}")
-        schedule = await turn(tx, replace(schedule, tags=tags), held.now)
-        await record(tx, caller, held.now, edited("tag", held.schedule, schedule))
+        schedule = await turn(ctx.tx, replace(schedule, tags=tags), held.now)
+        ctx.audit(edited("tag", held.schedule, schedule), at=held.now)
         return schedule
 
-    @again
-    async def delete(self, caller: Caller, schedule_id: str, match: str | None = None) -> None:
+    @command(Verb.WRITE, Thing.SCHEDULE)
+    async def delete(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> None:
         """Softly: it stays readable. Its waiting runs are cancelled, running ones go on."""
-        demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        async with self.store.begin(caller.tenant_id) as tx:
-            schedule = await find_schedule(tx, caller, schedule_id, lock=True)
-            if schedule.status is Status.DELETED:
-                return
-            _compare(schedule, match)
-            await self.remove(tx, caller, schedule)
-        self.feed.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
+        tx = await ctx.begin()
+        schedule = await find_schedule(tx, ctx.caller, schedule_id, lock=True)
+        if schedule.status is Status.DELETED:
+            return
+        _compare(schedule, match)
+        await self.remove(ctx, schedule)
 
-    async def remove(self, tx: Transaction, caller: Caller, schedule: Schedule) -> None:
-        """Delete one, which is locked, inside a larger change; whoever does wakes those who care afterwards."""
-        _refuse_file(caller, schedule)
-        held = await hold(tx, caller, schedule, self.clock.now())
-        await turn(tx, replace(held.schedule, status=Status.DELETED), held.now)
-        waiting = await SqlRuns(tx).open_ids(schedule.id, waiting_only=True)
+    async def remove(self, ctx: CommandContext, schedule: Schedule) -> None:
+        """Delete one, which is locked, inside a larger change."""
+        _refuse_file(ctx.caller, schedule)
+        held = await hold(ctx, schedule, self.clock.now())
+        await turn(ctx.tx, replace(held.schedule, status=Status.DELETED), held.now)
+        waiting = await SqlRuns(ctx.tx).open_ids(schedule.id, waiting_only=True)
         if waiting:
-            await SqlRuns(tx).cancel(waiting, held.now, "its schedule was deleted")
+            await SqlRuns(ctx.tx).cancel(waiting, held.now, "its schedule was deleted")
         was = {"fault": held.schedule.fault} if held.broken else portrait(held.schedule)
         became = {"status": Status.DELETED.value, "cancelled_runs": len(waiting)}
-        await record(tx, caller, held.now, Change("delete", Thing.SCHEDULE, schedule.id, was, became))
+        ctx.audit(Change("delete", Thing.SCHEDULE, schedule.id, was, became), at=held.now)
+        ctx.wake(SCHEDULES_TOPIC, RUNS_TOPIC)
 
+    @requires(Verb.RUN, Thing.SCHEDULE)
     async def run_now(self, caller: Caller, schedule_id: str, raw: object = None, once: Once = EACH_TIME) -> RunView:
         """A run outside any instant, in the queue `manual`; `payload` overrides parts of the action for this run."""
-        demand(caller, Verb.RUN, Thing.SCHEDULE)
         if isinstance(raw, Mapping) and raw.get("payload") is not None:
             # Who chooses where a run goes and what it carries chooses where secrets go.
             demand(caller, Verb.WRITE, Thing.SCHEDULE)
-        wanted = Wanted(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
         if once.key is None and small(raw):
+            wanted = Wanted(caller, schedule_id, raw, await self.limiter.of(caller.tenant_id))
             made = await self.together.ask(caller.tenant_id, wanted, self._now.several)
             if made is not None:
                 return made
-        return await self._run_alone(wanted, once)
+        return await self._run_alone(caller, schedule_id, raw, once)
 
-    @again
-    async def _run_alone(self, wanted: Wanted, once: Once) -> RunView:
-        caller = wanted.caller
-        async with self.store.begin(caller.tenant_id) as tx:
-            await once.begin(tx, caller, self.clock.now())
-            run = await self.run_one(tx, caller, wanted.schedule_id, wanted.limits, wanted.raw)
-            await once.keep(tx, caller, run)
-        self.feed.wake(RUNS_TOPIC)
-        return run
+    @unchecked_command
+    async def _run_alone(self, ctx: CommandContext, schedule_id: str, raw: object, once: Once) -> RunView:
+        await ctx.begin(self.limiter)
+        return await self.run_one(ctx, schedule_id, raw)
 
-    async def run_one(
-        self, tx: Transaction, caller: Caller, schedule_id: str, limits: Limits, raw: object = None
-    ) -> RunView:
-        """The same inside a larger change; whoever does wakes those who care afterwards."""
-        schedule = await find_schedule(tx, caller, schedule_id, lock=True)
-        return await self._now.one(tx, Wanted(caller, schedule_id, raw, limits), schedule)
+    async def run_one(self, ctx: CommandContext, schedule_id: str, raw: object = None) -> RunView:
+        """The same inside a larger change, which has read the tenant's limits."""
+        schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
+        ctx.wake(RUNS_TOPIC)
+        return await self._now.one(ctx.tx, Wanted(ctx.caller, schedule_id, raw, ctx.limits), schedule)
 
     @property
     def _now(self) -> RunNow:
@@ -347,14 +301,24 @@ class Schedules:
             return None
         return await objection(self.actions, caller, merge(whole(schedule), raw), self.check_for(caller.tenant_id))
 
-    async def _hold(self, tx: Transaction, caller: Caller, schedule_id: str, match: str | None = None) -> Held:
-        schedule = await find_schedule(tx, caller, schedule_id, lock=True)
+    async def _hold(self, ctx: CommandContext, schedule_id: str, match: str | None = None) -> Held:
+        schedule = await find_schedule(ctx.tx, ctx.caller, schedule_id, lock=True)
         _compare(schedule, match)
         if schedule.status is Status.DELETED:
             raise Conflict(f"schedule {schedule_id} is deleted")
-        return await hold(tx, caller, schedule, self.clock.now())
+        ctx.wake(SCHEDULES_TOPIC)
+        return await hold(ctx, schedule, self.clock.now())
 
-    async def _rewrite(self, tx: Transaction, held: Held, raw: object) -> Schedule:
+    async def _check_limits(
+        self, ctx: CommandContext, held: Held, changed: Schedule, objects: Invalid | None = None
+    ) -> None:
+        await self.limiter.stored(ctx.tx, ctx.caller, ctx.limits)
+        if objects is not None:
+            raise objects
+        if held.schedule.status is Status.COMPLETED and changed.status is Status.ACTIVE:
+            await self.limiter.schedule(ctx.tx, ctx.caller, ctx.limits)
+
+    async def _rewrite(self, ctx: CommandContext, held: Held, raw: object) -> Schedule:
         schedule = held.schedule
         before = None if held.broken else schedule.spec.trigger
         check = self.check_for(schedule.tenant_id)
@@ -367,7 +331,8 @@ class Schedules:
             spec=draft.spec,
             action=draft.action,
         )
-        return await turn(tx, changed, held.now)
+        ctx.wake(SCHEDULES_TOPIC)
+        return await turn(ctx.tx, changed, held.now)
 
 
 def _refuse_file(caller: Caller, schedule: Schedule) -> None:

@@ -166,7 +166,7 @@ async def end(request: Request, cases: Cases) -> Response:
 
 @router.delete(
     "/sessions",
-    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    dependencies=[permits(Sessions.end_all)],
     response_model=models_session.SessionsEnded,
     summary="Sign out everywhere",
 )
@@ -178,7 +178,7 @@ async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
 
 @router.post(
     "/login-links",
-    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    dependencies=[permits(Sessions.link)],
     status_code=201,
     response_model=models_session.LoginLink,
     responses=CONFLICT,
@@ -214,7 +214,7 @@ def _own_address(request: Request) -> str:
 
 @router.get(
     "/members",
-    dependencies=[permits(Verb.READ, Thing.KEY)],
+    dependencies=[permits(Members.list)],
     response_model=models_session.Members,
     summary="Who was seen in the tenant",
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.core.access import Thing, Verb
 from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
 from foliot.features.api_keys import schema as models_access
@@ -20,7 +19,7 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
 
 @router.post(
     "",
-    dependencies=[permits(Verb.WRITE, Thing.TICKET)],
+    dependencies=[permits(Tickets.issue)],
     status_code=201,
     response_model=models_access.Ticket,
     responses=CONFLICT,

@@ -9,7 +9,8 @@ from datetime import datetime
 from foliot.auth.api_key import Key
 from foliot.commands.audit_entry import TrailEntry
 from foliot.commands.audit_sql import SqlTrail
-from foliot.core.access import Caller, Role, Thing, Verb, demand
+from foliot.commands.envelope import QueryContext, query
+from foliot.core.access import Role, Thing, Verb
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.engine.model.views import Page
@@ -43,13 +44,13 @@ class Members:
     store: Database
     clock: Clock
 
-    async def list(self, caller: Caller) -> Sequence[Member]:
+    @query(Verb.READ, Thing.KEY)
+    async def list(self, ctx: QueryContext) -> Sequence[Member]:
         """The latest first."""
-        demand(caller, Verb.READ, Thing.KEY)
-        async with self.store.read(caller.tenant_id) as tx:
-            keys = await SqlKeys(tx).find(caller.tenant_id, Page(KEYS))
-            latest = await SqlTrail(tx).latest_of_each(caller.tenant_id, RECENT)
-            signed_in = await SqlTrail(tx).find(caller.tenant_id, Page(SIGN_INS), verb="sign_in")
+        async with ctx.read() as tx:
+            keys = await SqlKeys(tx).find(ctx.tenant_id, Page(KEYS))
+            latest = await SqlTrail(tx).latest_of_each(ctx.tenant_id, RECENT)
+            signed_in = await SqlTrail(tx).find(ctx.tenant_id, Page(SIGN_INS), verb="sign_in")
         found = _Found()
         for key in keys:
             found.key(key, self.clock.now())

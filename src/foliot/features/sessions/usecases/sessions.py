@@ -14,15 +14,16 @@ import orjson
 
 from foliot.auth.digest import LOGIN_PURPOSE, SESSION_PURPOSE, Pepper, Session, Ticket
 from foliot.auth.identity_port import Identity
+from foliot.commands.audit import Change
+from foliot.commands.envelope import CommandContext, command, requires, unchecked_command
 from foliot.commands.idempotency import EACH_TIME, Once
-from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Door, Thing, Verb, demand
+from foliot.core.access import Caller, Door, Thing, Verb
 from foliot.core.errors import SessionOver, Unauthenticated
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.api_keys.sql import SqlKeys
-from foliot.features.audit_log.usecases import Change, record
 from foliot.features.sessions.usecases.tickets import NewTicket, Tickets, stands_for, written
+from foliot.wakeups.feed import Feed
 
 LINK_LASTS = timedelta(minutes=5)
 LONGEST = timedelta(days=30)
@@ -52,6 +53,7 @@ class Sessions:
 
     store: Database
     clock: Clock
+    feed: Feed
     pepper: Pepper | None
     _seen: OrderedDict[str, tuple[float, bool]] = field(init=False, default_factory=OrderedDict, repr=False)
 
@@ -60,12 +62,14 @@ class Sessions:
         return Tickets(
             store=self.store,
             clock=self.clock,
+            feed=self.feed,
             pepper=self.pepper,
             prefix="lgn_",
             purpose=LOGIN_PURPOSE,
             lasts=LINK_LASTS,
         )
 
+    @requires(Verb.WRITE, Thing.TICKET)
     async def link(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
         """A code that signs this caller in, once, within five minutes."""
         return await self._links.issue(caller, once)
@@ -74,9 +78,8 @@ class Sessions:
         """Whom the code signs in; it is gone then. `Unauthenticated` when it was taken, is too old or never was."""
         return await self._links.take(code)
 
-    @again
     async def begin(self, caller: Caller, shown: str | None = None) -> NewSession:
-        """A session of this caller, remembered in the trail. Without a master key it is what was `shown`, itself."""
+        """A session of this caller, with an audit entry. Without a master key it is what was `shown`, itself."""
         session_id = secrets.token_hex(16)
         caller = replace(caller, door=Door.DASHBOARD, session_id=session_id)
         now = self.clock.now()
@@ -87,35 +90,38 @@ class Sessions:
         begun = Session(
             id=session_id, tenant_id=caller.tenant_id, user_id=caller.user_id, begun_at=now, expires_at=ends
         )
-        async with self.store.begin(caller.tenant_id) as tx:
-            await SqlKeys(tx).begin_session(begun)
-            became = {"role": caller.role.value}
-            await record(tx, caller, now, Change("sign_in", Thing.SESSION, caller.user_id, became=became))
+        await self._begin(caller, begun)
         return NewSession(sealed or f"{shown}{SEAM}{session_id}", ends)
 
-    @again
-    async def end(self, caller: Caller) -> bool:
+    @unchecked_command
+    async def _begin(self, ctx: CommandContext, begun: Session) -> None:
+        tx = await ctx.begin()
+        await SqlKeys(tx).begin_session(begun)
+        became = {"role": ctx.caller.role.value}
+        ctx.audit(Change("sign_in", Thing.SESSION, ctx.caller.user_id, became=became))
+
+    @unchecked_command
+    async def end(self, ctx: CommandContext) -> bool:
         """End the session of this caller, here at once and everywhere within five seconds. False: it had none."""
-        if caller.session_id is None:
+        session_id = ctx.caller.session_id
+        if session_id is None:
             return False
-        async with self.store.begin(caller.tenant_id) as tx:
-            ended = await SqlKeys(tx).end_session(caller.tenant_id, caller.session_id)
-            if ended:
-                now = self.clock.now()
-                await record(tx, caller, now, Change("sign_out", Thing.SESSION, caller.user_id))
-        self._seen.pop(caller.session_id, None)
+        tx = await ctx.begin()
+        ended = await SqlKeys(tx).end_session(ctx.tenant_id, session_id)
+        if ended:
+            ctx.audit(Change("sign_out", Thing.SESSION, ctx.caller.user_id))
+        ctx.after_commit(lambda: self._seen.pop(session_id, None))
         return ended
 
-    @again
-    async def end_all(self, caller: Caller) -> int:
+    @command(Verb.WRITE, Thing.TICKET)
+    async def end_all(self, ctx: CommandContext) -> int:
         """End every session of this caller's user, wherever they signed in; says how many there were."""
-        demand(caller, Verb.WRITE, Thing.TICKET)
-        async with self.store.begin(caller.tenant_id) as tx:
-            count = await SqlKeys(tx).end_sessions(caller.tenant_id, caller.user_id)
-            if count:
-                told = Change("sign_out_everywhere", Thing.SESSION, caller.user_id, became={"sessions": count})
-                await record(tx, caller, self.clock.now(), told)
-        self._seen.clear()
+        tx = await ctx.begin()
+        count = await SqlKeys(tx).end_sessions(ctx.tenant_id, ctx.caller.user_id)
+        if count:
+            told = Change("sign_out_everywhere", Thing.SESSION, ctx.caller.user_id, became={"sessions": count})
+            ctx.audit(told)
+        ctx.after_commit(self._seen.clear)
         return count
 
     async def counts(self, caller: Caller) -> bool:

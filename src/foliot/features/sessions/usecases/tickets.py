@@ -10,15 +10,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from foliot.auth.digest import TICKET_PURPOSE, Pepper, Ticket
+from foliot.commands.envelope import CommandContext, command
 from foliot.commands.idempotency import EACH_TIME, Once
 from foliot.commands.retry_on_conflict import again
-from foliot.core.access import Caller, Door, Role, Thing, Verb, demand
+from foliot.core.access import Caller, Door, Role, Thing, Verb
 from foliot.core.document import moment, rfc3339
 from foliot.core.errors import Invalid, Unauthenticated
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.features.api_keys.sql import SqlKeys
 from foliot.features.api_keys.usecases import needed
+from foliot.wakeups.feed import Feed
 
 LASTS = timedelta(seconds=60)
 _SHAPE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -41,24 +43,21 @@ class Tickets:
 
     store: Database
     clock: Clock
+    feed: Feed
     pepper: Pepper | None
     prefix: str = "tkt_"
     purpose: str = TICKET_PURPOSE
     lasts: timedelta = LASTS
 
-    @again
-    async def issue(self, caller: Caller, once: Once = EACH_TIME) -> NewTicket:
+    @command(Verb.WRITE, Thing.TICKET)
+    async def issue(self, ctx: CommandContext, once: Once = EACH_TIME) -> NewTicket:
         """A ticket that stands for this caller, once."""
-        demand(caller, Verb.WRITE, Thing.TICKET)
         text = f"{self.prefix}{secrets.token_urlsafe(32)}"
         _, digest = needed(self.pepper).digest(self.purpose, text)
-        async with self.store.begin(caller.tenant_id) as tx:
-            now = self.clock.now()
-            await once.begin(tx, caller, now)
-            made = NewTicket(text, now + self.lasts)
-            ticket = Ticket(tenant_id=caller.tenant_id, caller=written(caller), expires_at=made.expires_at)
-            await SqlKeys(tx).put_ticket(digest, ticket)
-            await once.keep(tx, caller, made)
+        tx = await ctx.begin()
+        made = NewTicket(text, ctx.now + self.lasts)
+        ticket = Ticket(tenant_id=ctx.tenant_id, caller=written(ctx.caller), expires_at=made.expires_at)
+        await SqlKeys(tx).put_ticket(digest, ticket)
         return made
 
     @again
@@ -67,6 +66,7 @@ class Tickets:
         known = text.startswith(self.prefix) and _SHAPE.fullmatch(text.removeprefix(self.prefix))
         if self.pepper is None or not known:
             raise Unauthenticated
+        # Outside the envelope: it is the ticket that says who the caller is, and of which tenant.
         digests = [digest for _, digest in self.pepper.digests(self.purpose, text)]
         async with self.store.begin() as tx:
             ticket = await SqlKeys(tx).take_ticket(digests)

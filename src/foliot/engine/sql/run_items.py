@@ -13,9 +13,8 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from foliot.db.dialects import Dialect
+from foliot.engine.sql.item_tables import crawl_items
 from foliot.engine.sql.tables import runs
-from foliot.features.crawls.model.job import Items
-from foliot.features.crawls.tables import crawl_items
 
 CHUNK_ITEMS = 500
 CHUNK_BYTES = 1024 * 1024
@@ -152,3 +151,14 @@ def _written(item: object) -> bytes:
         # Numbers beyond 64 bits and halves of characters: rare, and no reason to lose an item.
         text = json.dumps(item, ensure_ascii=False, default=str).encode("utf-8", "replace")
         return orjson.dumps(orjson.loads(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A part of what one attempt of a crawl brought home."""
+
+    items: Sequence[Any]
+    total: int
+    """How many are kept."""
+    not_kept: int = 0
+    """How many more there were for which there was no room."""

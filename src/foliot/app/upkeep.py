@@ -1,0 +1,38 @@
+"""What the janitor deletes besides runs: each feature's rows that need not be kept any longer."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from foliot.commands.idempotency_sql import SqlRequests
+from foliot.db.transaction import Transaction
+from foliot.engine.extension import Upkeep
+from foliot.engine.model.views import KEYS_KEPT
+from foliot.features.api_keys.sql import SqlKeys
+from foliot.features.articles.sql.articles import SqlArticles
+from foliot.features.bulk.sql import SqlBulks
+from foliot.features.crawls.sql.requests import forget_expired
+
+BATCH = 500
+
+
+async def requests(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
+    """Idempotency keys, and crawl requests whose time to live is over."""
+    await SqlRequests(tx).prune(now - KEYS_KEPT, BATCH)
+    await forget_expired(tx.conn, tx.dialect, now - KEYS_KEPT, BATCH)
+
+
+async def sessions(tx: Transaction, now: datetime, _retention: timedelta | None) -> None:
+    """Tickets and sessions that have expired."""
+    await SqlKeys(tx).prune_tickets(now, BATCH)
+    await SqlKeys(tx).prune_sessions(now, BATCH)
+
+
+async def history(tx: Transaction, now: datetime, retention: timedelta | None) -> None:
+    """Articles that no job refers to any more, and bulk actions, as long as runs are kept."""
+    if retention is not None:
+        await SqlArticles(tx).prune(now - retention, BATCH)
+        await SqlBulks(tx).prune(now - retention, 1)
+
+
+UPKEEP: tuple[Upkeep, ...] = (requests, sessions, history)

@@ -1,0 +1,30 @@
+"""Schedules as the audit log shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foliot.commands.audit import Change, differences, masked
+from foliot.core.access import Thing
+from foliot.core.document import rfc3339
+from foliot.engine.model.schedule import Schedule
+from foliot.features.schedules.model.document import document
+
+
+def edited(verb: str, was: Schedule, became: Schedule) -> Change:
+    """A schedule was changed in part: the fields that differ."""
+    before, after = differences(_standing(was), _standing(became))
+    return Change(verb, Thing.SCHEDULE, became.id, masked(before), masked(after))
+
+
+def portrait(schedule: Schedule) -> dict[str, Any]:
+    """A schedule as the trail shows it."""
+    return masked(_standing(schedule))
+
+
+def _standing(schedule: Schedule) -> dict[str, Any]:
+    state: dict[str, Any] = {"status": schedule.status.value, "paused_reason": schedule.paused_reason}
+    state["version"] = schedule.version
+    if schedule.skip_at is not None:
+        state["skips"] = rfc3339(schedule.skip_at)
+    return {**document(schedule), **state}

@@ -1,0 +1,78 @@
+"""Creates the schedules that registered functions declare beside their code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from foliot.commands.envelope import CommandContext, unchecked_command
+from foliot.core.access import CODE
+from foliot.core.errors import Invalid, InvalidMany, TooMany
+from foliot.core.ports import Clock
+from foliot.db.database import Database
+from foliot.features.schedules.usecases.declared import Declaring, Did, Fate, Made
+from foliot.features.tasks.model.catalogue import TaskCatalogue
+from foliot.wakeups.feed import Feed
+
+log = structlog.get_logger("foliot.tasks")
+
+FROM_CODE = "code"
+
+
+DONE = 24 * 3600.0
+"""Seconds of rest once everything is made: what is declared changes with the next start."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Declarer:
+    """Makes, when a process starts, the schedules that its tasks declare; for the tenant that keeps the house."""
+
+    store: Database
+    tasks: TaskCatalogue
+    declaring: Declaring
+    name: str = "declarer"
+    topics: Sequence[str] = ()
+    troubles: list[str] = field(default_factory=list)
+    """What could not be made, a sentence each."""
+
+    @property
+    def clock(self) -> Clock:
+        return self.declaring.schedules.clock
+
+    @property
+    def feed(self) -> Feed:
+        return self.declaring.schedules.feed
+
+    async def run_once(self) -> Did:
+        self.troubles.clear()
+        for task in self.tasks.views(CODE.tenant_id):
+            if task.schedule is not None:
+                await self._one(task.name, task.schedule)
+        return Did(DONE)
+
+    async def _one(self, name: str, wanted: Mapping[str, Any]) -> None:
+        try:
+            made = await self._make(CODE, name, wanted)
+        except (Invalid, TooMany) as wrong:
+            each = wrong.errors if isinstance(wrong, InvalidMany) else [wrong]
+            said = f"task {name}: its schedule cannot be made: {'; '.join(map(str, each))}"
+            self.troubles.append(said)
+            log.error(said, action="declared_wrong", task=name)  # noqa: TRY400 -- a sentence, not a surprise
+            return
+        if made.fate is Fate.KEPT:
+            log.warning(
+                "the code declares another schedule, and somebody edited this one: it stays",
+                action="declared_kept",
+                task=name,
+                schedule_id=made.schedule.id,
+            )
+        elif made.fate in (Fate.CREATED, Fate.UPDATED):
+            log.info("a declared schedule", action=f"declared_{made.fate}", task=name, schedule_id=made.schedule.id)
+
+    @unchecked_command
+    async def _make(self, ctx: CommandContext, name: str, wanted: Mapping[str, Any]) -> Made:
+        await ctx.begin(self.declaring.schedules.limiter)
+        return await self.declaring.make(ctx, (FROM_CODE, name), lambda _: wanted)

@@ -16,6 +16,7 @@ GERUNDS = {
     "paging": "the field's word for pages of a list",
     "testing": "what users import: foliot.testing",
     "keyring": "a noun",
+    "finding": "a noun: what a check found",
 }
 """Last words of module names that end in -ing and are allowed, each with its reason."""
 

@@ -1,4 +1,4 @@
-# Foliot's front desk. `make` alone lists what there is.
+# Targets for development. `make` alone lists them.
 
 VENV    := .venv
 BIN     := $(VENV)/bin

@@ -39,7 +39,7 @@ from foliot.features.articles.actor.extension import article_fetching
 from foliot.features.articles.actor.fetcher import Gathering
 from foliot.features.articles.fetch.request import Fetcher
 from foliot.features.articles.model.fetch import Allowance, Extracted, Missed, Moved, Taken, Unchanged
-from foliot.features.articles.wiring import reading
+from foliot.features.articles.wiring import build_articles
 from foliot.net.client import HttpEgress
 from foliot.testing import GivenActions
 from foliot.wakeups.across_processes import SharedFeed
@@ -125,7 +125,7 @@ async def engine(stack: AsyncExitStack, url: str, role: Role, *, fetch: bool = F
     actions = GivenActions.of(Articles(targets=egress))
     how: Gathering | None = None
     if fetch:
-        made = reading(Settings.load(_unlimited()), egress, clock)
+        made = build_articles(Settings.load(_unlimited()), egress, clock)
         stack.push_async_callback(made.close)
         how = made.how if read else replace(made.how, scraper=Unread(Fetcher(egress=egress)))
     running = Engine(

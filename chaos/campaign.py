@@ -48,7 +48,7 @@ class Run:
         self.scribe = Scribe(plan.work)
         self.things.callback(self.scribe.close)
         about = {"seed": plan.seed, "scale": plan.scale, "rate": plan.rate, "patience": plan.patience}
-        self.scribe.tell("campaign", name=plan.name, calm=not plan.deck, **about)
+        self.scribe.tell("campaign", name=plan.name, calm=plan.calm, **about)
         self.database = databases.begin(plan.database, plan.work)
         self.things.callback(self.database.end)
         self.wires: dict[str, Wire] = {}
@@ -130,7 +130,7 @@ class Run:
         servers = Servers(self.database, self.broker, self.lines)
         self.faults = Faults(plan, self.stage, servers, self.wires, self.scribe, chance)
         self.generator.create(plan.lead, plan.seconds)
-        self.generator.start(plan.seconds if plan.deck else plan.seconds * ASKED)
+        self.generator.start(plan.seconds * ASKED if plan.calm else plan.seconds)
         self.faults.until(plan.seconds, most=plan.seconds * 2 + 20 * plan.faults * max(1.0, plan.lease))
         self.scribe.tell("last fault")
         self.faults.heal(everything=True)

@@ -118,6 +118,11 @@ class Plan:
         return {name: count for name, count in self.campaign.faults.items() if name in STRUCK[self.database]}
 
     @property
+    def calm(self) -> bool:
+        """Whether no fault is to strike, on any database."""
+        return not self.campaign.faults
+
+    @property
     def wired(self) -> bool:
         """Whether processes reach the database through wires."""
         return bool(self.deck.keys() & {*_WIRES, *_PARTITION})

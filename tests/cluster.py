@@ -1,4 +1,4 @@
-"""A small cluster in this process: somebody who fires, somebody who executes, and what brings the runs."""
+"""A small cluster in this process: a scheduler, workers, and the broker between them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy import URL
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
 from foliot.db.migrate import migrate
-from foliot.engine.broker import Broker
+from foliot.engine.broker.ports import Broker
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.model.node import Role

@@ -12,7 +12,7 @@ from sqlalchemy import event, insert, select, text
 from foliot.core.ids import RUN, SCHEDULE, new_id
 from foliot.core.time.trigger import Every, Rule, Trigger
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import Event, Line
 from foliot.engine.model.ledger import Entry
 from foliot.engine.model.retry import RetryPolicy

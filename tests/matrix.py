@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from sqlalchemy import Table, select
 
+from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
 from foliot.auth.identity import Identities
 from foliot.auth.tokens import Tokens
@@ -41,7 +42,6 @@ from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.schedules.usecases.skip_next import Skipping
 from foliot.features.secrets.usecases import Secrets
 from foliot.features.tenants.usecases import Tenants
-from foliot.servers.http.app import create_app
 from foliot.servers.http.permission import public
 from tests.asgi import Answer, Client
 from tests.tokens import SECRET, by_secret, claims, token

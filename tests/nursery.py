@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("foliot.cli", "foliot.auth", "foliot.wakeups", "foliot.cluster.celery")
+ROOMS = ("foliot.cli", "foliot.terminal", "foliot.auth", "foliot.wakeups", "foliot.cluster.celery")
 MODULES = (
     "foliot.app.build", "foliot.servers.http", "foliot.servers.grpc", "foliot.db.file_lock", "alembic.command",
     "sqlalchemy.dialects.sqlite.aiosqlite", "asyncpg", "asyncmy", "uvicorn", "uvicorn.protocols.http.auto", "uvloop",

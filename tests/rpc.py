@@ -1,4 +1,4 @@
-"""The gRPC door of a small Foliot, on a real port of this machine, and callers for it."""
+"""The gRPC server of a small Foliot, on a real port of this machine, and clients for it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from foliot.core.errors import Invalid
 from foliot.db.database import Database
 from foliot.engine.model.run import Outcome, Succeeded
 from foliot.engine.ports import Context
+from foliot.features.schedules.rpc.methods import scheduler_service
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.proto.scheduler_service_pb2_grpc import SchedulerServiceStub
-from foliot.servers.grpc.server import Listening, RpcDoor
+from foliot.servers.grpc.server import GrpcServer, Listening
 from foliot.testing import GivenActions, StoppedClock
 from foliot.wakeups.memory import MemoryFeed
 from tests.world import KEYRING, Webhook, World
@@ -59,9 +60,16 @@ def world_on(store: Database) -> World:
 
 
 @asynccontextmanager
-async def opened(world: World, identity: Identity | None = None, **changes: Any) -> AsyncIterator[RpcDoor]:
+async def opened(world: World, identity: Identity | None = None, **changes: Any) -> AsyncIterator[GrpcServer]:
     """The door of this world, as long as the block lasts."""
-    door = RpcDoor(cases=world.cases, listening=Listening(), identity=identity, pepper=KEYRING, **changes)
+    door = GrpcServer(
+        cases=world.cases,
+        service=scheduler_service,
+        listening=Listening(),
+        identity=identity,
+        pepper=KEYRING,
+        **changes,
+    )
     await door.start()
     try:
         yield door
@@ -90,7 +98,7 @@ class Client:
 
 
 @asynccontextmanager
-async def client(door: RpcDoor, bearer: str | None = None) -> AsyncIterator[Client]:
+async def client(door: GrpcServer, bearer: str | None = None) -> AsyncIterator[Client]:
     async with grpc.aio.insecure_channel(door.address) as channel:
         # Type checkers are told of two stubs; there is one.
         yield Client(SchedulerServiceStub(channel), channel, bearer)  # type: ignore[arg-type]

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-from foliot.cli.deploying import deploy
+from foliot.features.crawls.cli.deploy import deploy
 from tests.services import absent, free_port, wait_until
 
 ROOT = Path(__file__).parents[1]

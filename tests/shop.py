@@ -1,4 +1,4 @@
-"""A shop of 50 products on loopback whose prices change when it is told to; each page says its price in its own way."""
+"""A shop of 50 products on loopback whose prices can be changed; each page marks up its price in its own way."""
 
 from __future__ import annotations
 

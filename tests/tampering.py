@@ -1,4 +1,4 @@
-"""What somebody who owns the database can do to the trail: take its triggers down, write, and put them back."""
+"""What an owner of the database can do to the audit log: drop its triggers, write, and create them again."""
 
 from __future__ import annotations
 

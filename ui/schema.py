@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from foliot.app.http import create_app
 from foliot.commands.use_cases import UseCases
-from foliot.servers.http.app import create_app
 
 SCHEMA = Path(__file__).resolve().parent / "src" / "api" / "schema.ts"
 

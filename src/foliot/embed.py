@@ -84,7 +84,7 @@ class Scheduler:
             make_private(path)
             parts.enter_context(only_one(path))
             await build.migrate(self.settings)
-            app = build.build(self.settings, doors=False, engine=True)
+            app = build.build(self.settings, http=False, engine=True)
             for task in self._known:
                 _register(app, task)
             parts.push_async_callback(app.stop)
@@ -207,10 +207,8 @@ def _task_of(function: Function) -> Task:
 
 
 def _register(app: App, task: Task) -> None:
-    if app.tasking is None:
-        return
     try:
-        app.tasking.catalogue.add(task)
+        app.tasks.catalogue.add(task)
     except (TypeError, ValueError) as wrong:
         raise Invalid("task", str(wrong), got=task.name) from None
 

@@ -23,7 +23,7 @@ from foliot.engine.executor import Executor
 from foliot.engine.log_writer import Logbook
 from foliot.engine.loop import Loop
 from foliot.engine.meter import Meter
-from foliot.engine.parked_runs import Watcher
+from foliot.engine.parked.runs import Watcher
 from foliot.engine.ports import Action, is_watched
 from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import Recorder

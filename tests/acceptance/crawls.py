@@ -1,4 +1,4 @@
-"""A door through which crawls are asked for, and readers who follow their logs through every interruption."""
+"""A client that starts crawls, and readers that follow their logs through every interruption."""
 
 from __future__ import annotations
 

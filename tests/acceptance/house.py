@@ -1,4 +1,4 @@
-"""Real Foliot processes on a home of their own, and a target that answers when it is told to."""
+"""Real Foliot processes with a home of their own, and a webhook target with configurable answers."""
 
 from __future__ import annotations
 

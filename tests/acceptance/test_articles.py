@@ -1,4 +1,4 @@
-"""Articles through real processes on PostgreSQL: shared, fetched once, politely, whoever is killed."""
+"""Articles through real processes on PostgreSQL: shared, fetched once, politely, also when processes are killed."""
 
 from __future__ import annotations
 

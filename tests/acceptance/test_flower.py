@@ -109,7 +109,7 @@ def asked(url: str) -> Any:
 
 
 def celery(house: House, *words: str) -> str:
-    command = [sys.executable, "-m", "celery", "-A", "foliot.celery", *words, "--timeout", "5"]
+    command = [sys.executable, "-m", "celery", "-A", "foliot.celery", *words, "--timeout", "3"]
     done = subprocess.run(command, env=house.environ, capture_output=True, text=True, timeout=SECONDS, check=False)
     return done.stdout + done.stderr
 

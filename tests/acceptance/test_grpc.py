@@ -1,4 +1,4 @@
-"""The gRPC door as programs meet it: found by reflection, spoken to without our stubs, started and stopped."""
+"""The gRPC server as programs use it: found by reflection, called without our stubs, started and stopped."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from foliot.cli.app import app
+from foliot.cli.root import app
 from tests.acceptance.house import House
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "operations-by-celery-command.md"

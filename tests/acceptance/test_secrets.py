@@ -217,7 +217,7 @@ def test_the_commands_set_list_rekey_and_delete(house: House) -> None:
     house.environ["FOLIOT_SECRET_KEY"] = secrets.token_urlsafe(48)
     done = house.run("secret", "rekey")
     assert done.returncode == 1
-    assert "default/TOKEN cannot be opened by any key given" in done.stderr
+    assert "default/TOKEN cannot be decrypted with any given key" in done.stderr
 
     assert house.run("secret", "delete", "TOKEN").returncode == 0
     assert house.run("secret", "delete", "TOKEN").returncode == 3
@@ -232,4 +232,4 @@ def test_a_value_is_no_argument_and_not_empty(house: House) -> None:
         env=house.environ, input="", capture_output=True, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "standard input held no value" in done.stderr
+    assert "standard input is empty" in done.stderr

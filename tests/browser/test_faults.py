@@ -1,4 +1,4 @@
-"""A file of pipelines that cannot be read is told on their page, and the page notices when it is mended."""
+"""The page of pipelines shows that their file cannot be read, and updates when it is corrected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Things happen while somebody looks: nothing moves under the pointer, and nothing is lost."""
+"""Live updates while a page is open: nothing moves under the pointer, and nothing is lost."""
 
 from __future__ import annotations
 

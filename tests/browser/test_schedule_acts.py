@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from foliot.cli.schedule_acts import read_documents
+from foliot.features.schedules.cli.transfer import read_documents
 from tests.acceptance.house import House
 from tests.browser.asking import soon, told, webhook
 from tests.browser.conftest import Open
@@ -24,7 +24,7 @@ def test_the_next_instant_is_skipped_and_taken_back(busy: House, tab: Open) -> N
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Skip next").click()
 
-    expect(page.get_by_role("note").filter(has_text="wants it skipped")).to_be_visible()
+    expect(page.get_by_role("note").filter(has_text="skipped on request of")).to_be_visible()
     expect(page.get_by_role("row").filter(has_text="skipped by local")).to_have_count(1)
     said = told(busy, f"/api/schedules/{schedule}")
     assert said["skips"] == {"at": at, "by": "local"}
@@ -32,7 +32,7 @@ def test_the_next_instant_is_skipped_and_taken_back(busy: House, tab: Open) -> N
 
     page.get_by_role("note").get_by_role("button", name="Undo").click()
 
-    expect(page.get_by_role("note").filter(has_text="wants it skipped")).to_have_count(0)
+    expect(page.get_by_role("note").filter(has_text="skipped on request of")).to_have_count(0)
     expect(page.get_by_role("row").filter(has_text="skipped by")).to_have_count(0)
     assert told(busy, f"/api/schedules/{schedule}")["skips"] is None
 

@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import make_url
 from structlog.testing import capture_logs
 
+from foliot.app.http import create_app
 from foliot.db.database import Database
 from foliot.db.migrate import migrate
 from foliot.db.sealer import Sealer
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.services import wait_for
 from tests.world import KEYRING, World

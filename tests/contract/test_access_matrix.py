@@ -16,11 +16,11 @@ from fastapi import FastAPI
 from sqlalchemy import URL, event, text
 from sqlalchemy.exc import DBAPIError
 
+from foliot.app.http import create_app
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Role
 from foliot.core.errors import FoliotError
 from foliot.db.database import Database
-from foliot.servers.http.app import create_app
 from foliot.testing import open_store
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish, routes
 from tests.services import wait_for

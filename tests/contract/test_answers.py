@@ -12,7 +12,7 @@ import pytest
 from foliot.commands.idempotency import AnsweredBefore, Once
 from foliot.core.access import LOCAL
 from foliot.core.errors import Conflict, NotFound
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded
 from foliot.engine.model.views import Page, RunView
 from foliot.engine.sql.claims import SqlClaims
@@ -122,9 +122,9 @@ async def test_runs_are_found_by_queue_and_kind_whether_they_have_ended_or_not(w
     assert await found(Page(), queue="analysis", kind="probe") == all_
     assert await found(Page(4), queue="analysis") == all_[:4]
     assert await found(Page(4, all_[3]), queue="analysis") == all_[4:]
-    assert await found(Page(), queue="analysis", status="dead_letter") == sorted(ended, reverse=True)
-    assert await found(Page(), queue="analysis", status="queued,dead_letter") == all_
-    assert await found(Page(), queue="analysis", status="running,success") == []
+    assert await found(Page(), queue="analysis", state="dead_letter") == sorted(ended, reverse=True)
+    assert await found(Page(), queue="analysis", state="queued,dead_letter") == all_
+    assert await found(Page(), queue="analysis", state="running,success") == []
     assert await found(Page(), kind="nothing") == []
     assert foreign not in await found(Page(), kind="probe")
 
@@ -167,7 +167,7 @@ async def test_one_letter_that_cannot_be_replayed_stops_them_all(world: World) -
     with pytest.raises(NotFound, match=foreign):
         await world.cases[DeadLetters].replay(LOCAL, {"ids": [*ids, foreign]})
 
-    assert await world.cases[Runs].list(LOCAL, Page(), status="queued") == [await _run(world, waiting)]
+    assert await world.cases[Runs].list(LOCAL, Page(), state="queued") == [await _run(world, waiting)]
 
 
 async def _run(world: World, run_id: str) -> RunView:

@@ -1,4 +1,4 @@
-"""What needs a person, on every database: each trouble is told with its reason, and nothing that is well is read."""
+"""The attention list, on every database: each problem with its reason, and no query for what is well."""
 
 from __future__ import annotations
 
@@ -6,21 +6,24 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Page
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.features.filters.usecases import Searching
+from foliot.features.insights import schema as insights_schema
 from foliot.features.insights.model.attention import Item, Kind
-from foliot.features.insights.schema import AttentionList, CalendarModel, ScheduleHealths, TimelineModel
 from foliot.features.insights.usecases.attention import EACH, Attention
 from foliot.features.ledger.usecases import Audit
 from foliot.features.queues.usecases import Queues
 from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules import health_schema
+from foliot.features.schedules import schema as schedules_schema
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http.app import create_app
-from foliot.servers.http.models import Preview, Problem
+from foliot.servers.http.schema import Problem
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.givens import HOUR, NOON, keep, schedule, statements
 from tests.world import HOURLY, World
 
@@ -230,16 +233,16 @@ async def test_every_answer_is_of_its_model(world: World) -> None:
     await world.tick()
     client = Client(create_app(world.cases))
 
-    AttentionList.model_validate((await client.get("/api/attention")).json)
-    strip = TimelineModel.model_validate((await client.get("/api/timeline?group_by=tag&q=tag:a")).json)
-    cells = CalendarModel.model_validate((await client.get("/api/calendar?timezone=Asia/Kolkata")).json)
-    fares = ScheduleHealths.model_validate((await client.get(f"/api/schedules/health?ids={made.id}")).json)
+    conforms(insights_schema.AttentionReport, (await client.get("/api/attention")).json)
+    strip = conforms(insights_schema.Timeline, (await client.get("/api/timeline?group_by=tag&q=tag:a")).json)
+    cells = conforms(insights_schema.Calendar, (await client.get("/api/calendar?timezone=Asia/Kolkata")).json)
+    fares = conforms(health_schema.ScheduleHealths, (await client.get(f"/api/schedules/health?ids={made.id}")).json)
     seen = (await client.post("/api/schedules/preview", {"words": "every day at 02:30"})).json
     wrong = await client.post("/api/schedules/preview", {"type": "cron", "cron_expr": "61 2 * * *"})
 
-    assert {mark.state for mark in strip.groups[0].marks} == {"success", "dead_letter", "missed", "planned"}
+    assert {mark.state for mark in strip["groups"][0].marks} == {"success", "dead_letter", "missed", "planned"}
     assert sum(cell.total for cell in cells.items) == 2
     assert [one.state.value for one in fares.items[0].outcomes] == ["success", "dead_letter"]
-    assert Preview.model_validate(seen).cron_expr == "30 2 * * *"
-    (complaint,) = Problem.model_validate(wrong.json).errors
+    assert conforms(schedules_schema.SchedulePreview, seen).cron_expr == "30 2 * * *"
+    (complaint,) = conforms(Problem, wrong.json).errors
     assert (wrong.status, complaint.position, complaint.suggestion) == (422, (0, 2), "1 2 * * *")

@@ -17,10 +17,10 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from foliot.app.http import create_app
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Role
 from foliot.features.tenants.usecases import Tenants
-from foliot.servers.http.app import create_app
 from foliot.testing import open_store
 from tests.asgi import Client
 from tests.matrix import OURS, THEIRS, House, Route, caller, furnish, routes

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 
+from foliot.app.http import create_app
 from foliot.core.errors import NotFound, Unavailable
 from foliot.engine.model.event import Event
 from foliot.engine.model.run import RunState
+from foliot.features.runs import schema as runs_schema
+from foliot.features.runs.rest import event_frames
 from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http import encode, run_broadcast, sse
-from foliot.servers.http.app import create_app
+from foliot.servers.http import run_broadcast, sse
 from foliot.wakeups.feed import run_topic
 from tests.asgi import Client, Stream
 from tests.contract.test_rest_runs import _finish, parsed, run_of, say
@@ -67,13 +69,13 @@ async def test_an_event_is_read_and_rendered_once_however_many_follow(
     world: World, client: Client, run_id: str, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered: list[int] = []
-    shown = encode.event
+    shown = runs_schema.run_event
 
-    def noted(event: Event) -> dict[str, Any]:
+    def noted(event: Event) -> runs_schema.RunEvent:
         rendered.append(event.seq)
         return shown(event)
 
-    monkeypatch.setattr(encode, "event", noted)
+    monkeypatch.setattr(event_frames, "run_event", noted)
     async with AsyncExitStack() as stack:
         readers = [await stack.enter_async_context(client.stream(f"/api/runs/{run_id}/events")) for _ in range(MANY)]
         for reader in readers:

@@ -15,8 +15,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from foliot.features.live.rest.socket import MOST_SAID
 from foliot.servers.http.connections import Bounds
+from foliot.servers.http.request import MAX_MESSAGE
 from foliot.servers.http.server import per_address
 from tests.contract.test_rest_server import Served, served
 
@@ -190,6 +190,6 @@ def resident() -> int:
 async def test_a_message_of_the_size_that_is_allowed_is_heard() -> None:
     async with served() as house, connect(f"{house.url.replace('http', 'ws')}/api/stream") as socket:
         await socket.recv()
-        await socket.send('{"op": "ping"'.ljust(MOST_SAID - 1) + "}")
+        await socket.send('{"op": "ping"'.ljust(MAX_MESSAGE - 1) + "}")
 
         assert orjson.loads(await asyncio.wait_for(socket.recv(), 5))["type"] == "beat"

@@ -1,4 +1,4 @@
-"""Credentials that people write into headers and URLs: sealed at rest, shown to nobody, and sent all the same."""
+"""Credentials in headers and URLs: encrypted at rest, never shown, and sent all the same."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def test_a_target_that_asks_for_no_patience_gets_the_policys() -> None:
 
 
 async def test_an_attempt_stopped_before_its_first_step_gives_its_slot_back() -> None:
-    from foliot.engine.attempt import Stop
+    from foliot.engine.attempts.attempt import Stop
     from foliot.engine.executor import Executor
     from foliot.engine.meter import Meter
     from foliot.engine.ready_times import Alarm

@@ -1,4 +1,4 @@
-"""The Discord door, through a stand-in that speaks Discord's protocol: what members see, and what happens."""
+"""The Discord bot, through a stand-in that speaks Discord's protocol: what members see, and what happens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import foliot
 from foliot.app import build
 from foliot.app.build import App
-from foliot.cli.discord import commanding
+from foliot.cli.check.discord import check as check_discord
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.engine.model.schedule import Schedule
@@ -103,7 +103,7 @@ async def migrated(chosen: Settings) -> None:
 async def a_house(tmp_path: Path, discord: DiscordServer, **environ: str) -> AsyncIterator[House]:
     chosen = settings(discord, tmp_path, **environ)
     await migrated(chosen)
-    app = build.build(chosen, doors=False, engine=True, discord=True)
+    app = build.build(chosen, http=False, engine=True, discord=True)
     try:
         await app.start()
         yield House(app, discord)
@@ -322,7 +322,7 @@ async def test_the_same_interaction_twice_has_one_effect(piped: House) -> None:
 
 async def test_two_processes_with_one_token_run_it_once(piped: House) -> None:
     """Discord tells every connection of a bot."""
-    other = build.build(piped.app.settings, doors=False, engine=False, discord=True)
+    other = build.build(piped.app.settings, http=False, engine=False, discord=True)
     await other.start()
     try:
         await piped.discord.until(lambda: piped.discord.got["identify"] == 2)
@@ -584,11 +584,11 @@ async def test_foliot_check_asks_discord_who_the_bot_is(tmp_path: Path) -> None:
         right = settings(discord, tmp_path)
         wrong = settings(discord, tmp_path, DISCORD_TOKEN="x", FOLIOT_DISCORD_ROLES="")
 
-        assert [(one.level, one.message) for one in await commanding(right)] == [("ok", "is that of the bot foliot")]
-        roles, token = await commanding(wrong)
-    [away] = await commanding(right)
+        assert [(one.level, one.message) for one in await check_discord(right)] == [("ok", "belongs to the bot foliot")]
+        roles, token = await check_discord(wrong)
+    [away] = await check_discord(right)
 
     assert (roles.level, roles.key) == ("warning", "FOLIOT_DISCORD_ROLES")
-    assert (token.level, token.message) == ("error", "is refused by Discord: copy the bot's token anew")
+    assert (token.level, token.message) == ("error", "is refused by Discord: copy the bot's token again")
     assert away.level == "warning"
-    assert await commanding(Settings.load({"FOLIOT_HOME": str(tmp_path)})) == []
+    assert await check_discord(Settings.load({"FOLIOT_HOME": str(tmp_path)})) == []

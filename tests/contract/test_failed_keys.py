@@ -1,4 +1,4 @@
-"""Wrong keys are answered late, at every door; right ones from the same address are not."""
+"""Wrong keys are answered late, at every interface; right ones from the same address are not."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import grpc.aio
 import pytest
 from fastapi import FastAPI
 
+from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
 from foliot.auth.identity import Identities
 from foliot.auth.tokens import Tokens
@@ -20,7 +21,6 @@ from foliot.features.api_keys.key_cache import Keys
 from foliot.features.api_keys.last_use import LastUse
 from foliot.features.api_keys.usecases import Keys as KeysCases
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.rpc import client as rpc_client
 from tests.rpc import opened

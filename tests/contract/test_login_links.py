@@ -1,4 +1,4 @@
-"""Who may make a link that signs somebody in: everybody, for themselves, and for nothing more than they have."""
+"""Who may create a login link: every user, for themselves, and with no more rights than their own."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
 from foliot.auth.identity import Identities
 from foliot.auth.tokens import Tokens
@@ -16,7 +17,6 @@ from foliot.core.access import Caller, Role
 from foliot.features.api_keys.key_cache import Keys
 from foliot.features.api_keys.last_use import LastUse
 from foliot.features.api_keys.usecases import Keys as KeysCases
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_rest_session import ADMIN, HOST, Browser, House
 from tests.tokens import SECRET

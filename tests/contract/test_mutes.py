@@ -1,4 +1,4 @@
-"""Groups of dead letters of which somebody wants to hear nothing, on every database."""
+"""Muted groups of dead letters, on every database."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, NotFound
 from foliot.engine.model.run import RunState
 from foliot.features.bulk.actor import Hauler
 from foliot.features.bulk.usecases.item_actions import BulkHands
-from foliot.features.filters import schema as models_search
+from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.insights.model.attention import Kind
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.live.usecases import Glimpses
+from foliot.features.mutes import schema as mutes_schema
 from foliot.features.mutes.usecases import Mutes
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World
 
 REFUSED = {"code": "http_500", "message": "POST https://api.partner.io/hook answered 500"}
@@ -43,7 +45,7 @@ async def count(client: Client, q: str) -> int:
 
 async def groups(client: Client, q: str = "") -> dict[str, Any]:
     answer = await client.get(f"/api/dead-letters/groups?q={q}")
-    models_search.LetterGroups.model_validate(answer.json)
+    conforms(dead_letters_schema.FailureGroupPage, answer.json)
     found: dict[str, Any] = answer.json
     return found
 
@@ -60,7 +62,7 @@ async def test_a_muted_group_needs_nobody_until_its_time_is_over(world: World, c
 
     answer = await client.post(f"/api/dead-letters/groups/{partner}/mute", {"hours": 2, "reason": "they are mending"})
 
-    models_search.Mute.model_validate(answer.json)
+    conforms(mutes_schema.MutedGroup, answer.json)
     assert (answer.status, answer.json["user_id"], answer.json["reason"]) == (200, "local", "they are mending")
     assert await told(world) == [1]
     assert await count(client, "state:dead_letter -resolved:true -muted:true") == 1

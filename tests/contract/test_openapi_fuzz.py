@@ -22,11 +22,11 @@ from schemathesis.specs.openapi.checks import (
 )
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from foliot.app.http import create_app
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Role
 from foliot.engine.model.run import RunState
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http.app import create_app
 from foliot.testing import open_store
 from tests.matrix import OURS, House, furnish
 from tests.world import open_world

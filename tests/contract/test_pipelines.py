@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Conflict, NotFound
 from foliot.db.database import Database
 from foliot.engine.model.schedule import ManagedBy, Schedule, Status
 from foliot.engine.model.views import Page, RunView
-from foliot.features.pipelines import rest as pipelines
+from foliot.features.pipelines import schema as pipelines_schema
 from foliot.features.pipelines.action import RunPipeline
 from foliot.features.pipelines.file.read import Reader
 from foliot.features.pipelines.loader import load
@@ -25,15 +26,15 @@ from foliot.features.pipelines.usecases.pipelines import Pipelines, Standing
 from foliot.features.pipelines.usecases.reconcile import PATIENCE, Reconciler
 from foliot.features.pipelines.wiring import StoredDefinitions
 from foliot.features.presets.usecases import Presets
+from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
-from foliot.servers.http.app import create_app
-from foliot.servers.http.models import Run
 from foliot.testing import GivenActions, StoppedClock, drain
 from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Client
 from tests.callers import Names
+from tests.declared import conforms
 from tests.givens import sql, statements
 
 MONDAY = datetime(2027, 1, 4, 12, tzinfo=UTC)
@@ -380,7 +381,7 @@ async def test_the_http_door_says_the_same(house: House) -> None:
     ada, vera = {"Authorization": "Bearer ada"}, {"Authorization": "Bearer vera"}
 
     listed = await client.get("/api/pipelines", **vera)
-    pipelines.PipelineList.model_validate(listed.json)
+    conforms(pipelines_schema.PipelinePage, listed.json)
     hourly, wrong, by_hand = listed.json["items"]
     assert hourly["schedule"] == {
         "type": "cron",
@@ -393,7 +394,7 @@ async def test_the_http_door_says_the_same(house: House) -> None:
     assert (by_hand["last_run"]["state"], by_hand["schedule"]) == ("success", None)
 
     one = await client.get("/api/pipelines/by_hand", **vera)
-    pipelines.PipelineDetail.model_validate(one.json)
+    conforms(pipelines_schema.PipelineDetail, one.json)
     assert one.json["yaml"] == BY_HAND.strip()
     assert one.json["steps"] == [
         {"class": "JsonParser", "name": "JsonParser", "kwargs": {}, "on_error": "fail", "line": 4}
@@ -402,7 +403,7 @@ async def test_the_http_door_says_the_same(house: House) -> None:
 
     first = await client.post("/api/pipelines/by_hand/run", **ada, Idempotency_Key="k")
     again = await client.post("/api/pipelines/by_hand/run", **ada, Idempotency_Key="k")
-    Run.model_validate(first.json)
+    conforms(runs_schema.Run, first.json)
     assert (first.status, again.body) == (202, first.body)
     assert (first.json["queue"], first.json["user_id"]) == ("manual", "ada")
     assert (await client.post("/api/pipelines/by_hand/run", {"x": 1}, **ada)).status == 422

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL
 from foliot.engine.model.ledger import Entry, Fate, Reason
 from foliot.engine.model.schedule import Schedule, Status
@@ -18,7 +19,6 @@ from foliot.features.ledger.usecases import Audit
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.realign import Realign
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.world import EVERY_MINUTE, World
 

@@ -10,23 +10,24 @@ from typing import Any
 import pytest
 from sqlalchemy import event, make_url
 
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.watchdog import Watchdog
-from foliot.features.health import schema as models_health
+from foliot.features.health import schema as health_schema
 from foliot.features.health.usecases.stalls import Knowledge
+from foliot.features.insights import schema as insights_schema
 from foliot.features.insights.model.attention import Kind
-from foliot.features.insights.schema import AttentionList
 from foliot.features.insights.usecases.attention import Attention
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http import models
-from foliot.servers.http.app import create_app
+from foliot.servers.http.schema import Problem
 from foliot.testing import StoppedClock
 from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, OneAction
 
 TALL = {**EVERY_MINUTE, "payload": {"url": "https://example.com/hook", "body": {"much": "x" * 200_000}}}
@@ -89,15 +90,15 @@ async def test_a_read_only_database_is_told_wherever_one_looks(store: Database) 
         attention = await client.get("/api/attention")
         metrics = await client.get("/metrics")
 
-        models_health.Health.model_validate(health.json)
+        conforms(health_schema.HealthReport, health.json)
         assert (health.status, health.json["status"]) == (200, "degraded")
         assert health.json["database"]["status"] == "refuses"
         assert "read-only" in health.json["problems"][0]
         assert [one["reason"] for one in health.json["standstills"]] == ["store"]
-        models.Problem.model_validate(refused.json)
+        conforms(Problem, refused.json)
         assert (refused.status, refused.json["cause"]) == (503, "read_only")
         assert "read-only" in refused.json["detail"]
-        AttentionList.model_validate(attention.json)
+        conforms(insights_schema.AttentionReport, attention.json)
         assert [one["id"] for one in attention.json["items"]] == ["standstill:store"]
         assert 'foliot_standstill_seconds{reason="store"} 0.0\n' not in metrics.text
         # A tenant reads why, and nothing of where.

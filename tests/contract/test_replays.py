@@ -1,4 +1,4 @@
-"""What a replay follows, and what can be changed about it, through the HTTP door, on every database."""
+"""What a replay follows, and what can be changed about it, through the HTTP API, on every database."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Forbidden, Invalid
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Claimed
-from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import Hauler
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.bulk.usecases.item_actions import BulkHands
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, URL, Webhook, World
 
 BOOM = {"code": "http_500", "message": "answered 500"}
@@ -50,7 +51,7 @@ async def mend(client: Client, schedule_id: str, **changes: Any) -> int:
 async def trial(client: Client, **body: Any) -> dict[str, Any]:
     answer = await client.post("/api/bulk", {"action": "replay", "dry_run": True, **body})
     assert answer.status == 200, answer.json
-    models_bulk.Trial.model_validate(answer.json)
+    conforms(bulk_schema.BulkDryRun, answer.json)
     told: dict[str, Any] = answer.json
     return told
 

@@ -1,4 +1,4 @@
-"""Articles through the HTTP door: submitted, followed, read, cancelled."""
+"""Articles through the HTTP API: submitted, followed, read, cancelled."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 import orjson
 import pytest
 
+from foliot.app.http import create_app
 from foliot.engine.model.run import Fence, Problem, RunState
 from foliot.engine.model.views import Ending
 from foliot.engine.sql.claims import SqlClaims
-from foliot.features.articles import schema as models_articles
+from foliot.features.articles import schema as articles_schema
 from foliot.features.articles.model.article import Manners
 from foliot.features.articles.model.fetch import Extracted, News, Scraped
 from foliot.features.articles.sql.articles import SqlArticles
-from foliot.features.jobs import schema as models_jobs
-from foliot.servers.http.app import create_app
+from foliot.features.jobs import schema as jobs_schema
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
+from tests.declared import conforms
 from tests.givens import row_of
 from tests.world import World, open_world
 
@@ -46,7 +47,7 @@ def wishes(count: int) -> list[dict[str, Any]]:
 async def submit(client: Client, count: int = 3, **changes: Any) -> str:
     answer = await client.post("/jobs/submit", {"articles": wishes(count), **changes})
     assert answer.status == 201, answer.text
-    models_articles.SubmittedJob.model_validate(answer.json)
+    conforms(articles_schema.SubmittedJob, answer.json)
     job_id: str = answer.json["job_id"]
     return job_id
 
@@ -96,7 +97,7 @@ async def test_the_status_counts(client: Client, world: World) -> None:
     await gather(world, failing="/1")
     after = (await client.get(f"/jobs/{job_id}/status")).json
 
-    models_jobs.WholeJob.model_validate(after)
+    conforms(jobs_schema.JobDetail, after)
     counted = ("total_articles", "completed", "failed", "pending")
     assert tuple(before[name] for name in counted) == (4, 0, 0, 4)
     assert tuple(after[name] for name in counted) == (4, 3, 1, 0)
@@ -129,7 +130,7 @@ async def test_results_are_partial_while_it_runs_and_come_in_pages(client: Clien
     page = (await client.get(f"/jobs/{job_id}/results?limit=2&skip=1")).json
     whole = (await client.get(f"/jobs/{job_id}/results?limit=50")).json
 
-    models_articles.ArticleResults.model_validate(whole)
+    conforms(articles_schema.ArticleResults, whole)
     assert (early["results"], early["failed_articles"], early["total_articles"]) == ([], [], 5)
     assert [one["url"] for one in page["results"]] == ["https://news.test/2", "https://news.test/3"]
     assert (whole["successful"], whole["failed"]) == (4, 1)
@@ -284,7 +285,7 @@ async def test_an_article_that_changed_has_what_it_said_before(client: Client, w
     lines = await client.get(f"/jobs/{second}/results", accept="application/x-ndjson")
     table = await client.get(f"/jobs/{second}/results?format=csv")
 
-    models_articles.WholeArticle.model_validate(answer.json)
+    conforms(articles_schema.WholeArticle, answer.json)
     assert (before["previous_scraped_at"], fresh["previous"]) == (None, None)
     assert now["previous_scraped_at"] == before["scraped_at"] != now["scraped_at"]
     assert answer.json == now | {

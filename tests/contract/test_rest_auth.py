@@ -1,4 +1,4 @@
-"""The HTTP door where tokens are asked for: who comes in, what everybody else is told, and what nobody learns."""
+"""The HTTP API with authentication: who is admitted, what others get, and what errors never reveal."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from foliot.app import build
+from foliot.app.http import create_app
 from foliot.auth.claims import Expectations
 from foliot.auth.identity import Identities
 from foliot.auth.tokens import Tokens
@@ -24,7 +25,6 @@ from foliot.config.settings import Settings
 from foliot.core.access import Role
 from foliot.db.clock import wall
 from foliot.features.health.metrics_rest import SCRAPER
-from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.tokens import ALGORITHMS, SECRET, by, by_secret, claims, jwk, jwks, pem, private, token
 from tests.world import HOURLY, World, open_world
@@ -304,7 +304,7 @@ async def test_the_token_for_metrics_opens_nothing_else(world: World) -> None:
 async def whole(home: Path, **environ: str) -> AsyncIterator[tuple[build.App, Client]]:
     settings = Settings.load({"FOLIOT_HOME": str(home), **environ})
     await build.migrate(settings)
-    app = build.build(settings, doors=True, engine=False)
+    app = build.build(settings, http=True, engine=False)
     try:
         await app.start()
         assert app.asgi is not None
@@ -325,15 +325,15 @@ async def test_keys_of_a_real_provider_rotate_without_a_restart(tmp_path: Path, 
         assert (await client.get(GUARDED, authorization=new)).status == 401
         assert listener.asked.count("/jwks") <= 2
 
-        assert app.entrance is not None
-        assert app.entrance.jwks is not None
+        assert app.authentication is not None
+        assert app.authentication.jwks is not None
         listener.body = jwks(jwk(private("RS256"), "old"), jwk(private("EdDSA"), "new"))
-        await app.entrance.jwks.run_once()
+        await app.authentication.jwks.run_once()
         assert (await client.get(GUARDED, authorization=old)).status == 200
         assert (await client.get(GUARDED, authorization=new)).status == 200
 
         listener.body = jwks(jwk(private("EdDSA"), "new"))
-        await app.entrance.jwks.run_once()
+        await app.authentication.jwks.run_once()
         assert (await client.get(GUARDED, authorization=old)).status == 401
         assert (await client.get(GUARDED, authorization=new)).status == 200
 
@@ -349,13 +349,13 @@ async def test_a_provider_that_is_away_at_the_start_does_not_stop_it(tmp_path: P
         assert (await client.get(GUARDED)).status == 401
 
         listener.body = jwks(jwk(private("RS256"), "one"))
-        assert app.entrance is not None
-        assert app.entrance.jwks is not None
-        await app.entrance.jwks.run_once()
+        assert app.authentication is not None
+        assert app.authentication.jwks is not None
+        await app.authentication.jwks.run_once()
         assert (await client.get(GUARDED, authorization=shown)).status == 200
 
         listener.body = b"gone again"
-        await app.entrance.jwks.run_once()
+        await app.authentication.jwks.run_once()
         system = token({"alg": "RS256", "kid": "one"}, claims(wall(), role="system"), by(private("RS256")))
         health = await client.get("/health/detailed", authorization=f"Bearer {system}")
         assert any("FOLIOT_JWKS_URL cannot be fetched" in problem for problem in health.json["problems"])

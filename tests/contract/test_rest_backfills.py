@@ -1,4 +1,4 @@
-"""Making up for instants through the HTTP door, carried out by the real hauler, on every database."""
+"""Backfills through the HTTP API, processed by the real bulk runner, on every database."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from foliot.commands.envelope import CommandContext
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.engine.model.run import RunState
+from foliot.features.backfills import schema as backfills_schema
 from foliot.features.backfills.model import item_of
 from foliot.features.backfills.usecases import Backfills
-from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import Hauler
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.ledger.usecases import Audit
-from foliot.features.schedules import schema as models_schedules
-from foliot.servers.http import models
+from foliot.features.runs import schema as runs_schema
 from tests.asgi import Client
 from tests.contract.test_rest_bulks import hauler, read, work
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World
 
 START, END = "2027-01-04T12:00:00Z", "2027-01-04T12:11:00Z"
@@ -32,7 +33,7 @@ async def backfill(client: Client, schedule_id: str, status: int = 202, **body: 
     answer = await client.post(f"/api/schedules/{schedule_id}/backfill", {"from": START, **body})
     assert answer.status == status, answer.json
     if status in {200, 202}:
-        (models_schedules.BackfillTrial if status == 200 else models_bulk.Bulk).model_validate(answer.json)
+        conforms(backfills_schema.BackfillDryRun if status == 200 else bulk_schema.BulkAction, answer.json)
     made: dict[str, Any] = answer.json
     return made
 
@@ -41,7 +42,7 @@ async def fills(client: Client) -> list[str]:
     """The instants that runs were made for, each as often as there is a run."""
     found = (await client.get("/api/runs?limit=500&q=origin:manual")).json["items"]
     for one in found:
-        models.Run.model_validate(one)
+        conforms(runs_schema.Run, one)
     return sorted(one["fills"] for one in found)
 
 

@@ -1,4 +1,4 @@
-"""Bulk actions through the HTTP door, carried out by the real hauler, on every database."""
+"""Bulk actions through the HTTP API, processed by the real bulk runner, on every database."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.commands.envelope import CommandContext
 from foliot.engine.model.run import RunState
-from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.actor import LEASE, Hauler
 from foliot.features.bulk.model.bulk import Bulk
 from foliot.features.bulk.sql import SqlBulks
 from foliot.features.bulk.usecases.bulk import Bulks
 from foliot.features.bulk.usecases.item_actions import BulkHands
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world
 
 BOOM = {"code": "http_500", "message": "POST https://api.partner.io/hook answered 500"}
@@ -38,14 +39,14 @@ async def make(client: Client, status: int = 202, **body: Any) -> dict[str, Any]
     answer = await client.post("/api/bulk", body)
     assert answer.status == status, answer.json
     if status == 202:
-        models_bulk.Bulk.model_validate(answer.json)
+        conforms(bulk_schema.BulkAction, answer.json)
     made: dict[str, Any] = answer.json
     return made
 
 
 async def read(client: Client, bulk_id: str) -> dict[str, Any]:
     answer = await client.get(f"/api/bulk/{bulk_id}")
-    models_bulk.Bulk.model_validate(answer.json)
+    conforms(bulk_schema.BulkAction, answer.json)
     body: dict[str, Any] = answer.json
     return body
 
@@ -84,7 +85,7 @@ async def test_a_trial_says_what_would_happen_and_does_nothing(world: World, cli
 
     trial = await make(client, 200, action="replay", filter="code:http_500", dry_run=True)
 
-    models_bulk.Trial.model_validate(trial)
+    conforms(bulk_schema.BulkDryRun, trial)
     assert (trial["count"], len(trial["sample"]), trial["hosts"]) == (7, 5, ["example.com"])
     assert trial["sample"][0]["name"] == "Price push"
     assert len(await runs(client, "")) == len(ids)

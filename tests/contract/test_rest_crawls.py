@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.commands.limits import Limiter
 from foliot.core.limits import Limits
 from foliot.engine.model.run import RunState
-from foliot.features.jobs import schema as models_jobs
-from foliot.servers.http.app import create_app
+from foliot.features.crawls import schema as crawls_schema
 from tests.asgi import Client
 from tests.contract.test_crawls import SEO
 from tests.contract.test_rest_runs import _finish, parsed, say
 from tests.contract.test_rest_schedules import is_problem
+from tests.declared import conforms
 from tests.world import World, open_world
 
 
@@ -34,7 +35,7 @@ async def test_a_fresh_crawl_answers_with_its_job_and_where_to_look(client: Clie
     answer = await client.post("/crawl", SEO)
 
     assert answer.status == 200
-    models_jobs.FreshCrawl.model_validate(answer.json)
+    conforms(crawls_schema.FreshCrawl, answer.json)
     job_id = answer.json["job_id"]
     assert answer.json == {
         "job_id": job_id,
@@ -50,7 +51,7 @@ async def test_the_same_again_answers_with_the_same_job_and_since_when(client: C
     first = (await client.post("/crawl", SEO)).json["job_id"]
     answer = await client.post("/crawl", SEO)
 
-    models_jobs.CachedCrawl.model_validate(answer.json)
+    conforms(crawls_schema.CachedCrawl, answer.json)
     since = "2027-01-04T12:00:00Z"
     assert answer.status == 200
     assert answer.json == {"job_id": first, "scheduled": False, "cached": True, "cached_at": since}
@@ -81,7 +82,7 @@ async def test_a_moment_or_a_rhythm_answers_202_with_the_schedule(client: Client
     assert often.json == planned
     assert again.json == {**planned, "cached": True, "cached_at": "2027-01-04T12:00:00Z"}
     for answer in (once, often, again):
-        models_jobs.PlannedCrawl.model_validate(answer.json)
+        conforms(crawls_schema.PlannedCrawl, answer.json)
     listed = (await client.get("/api/schedules?kind=crawl")).json["items"]
     assert [one["id"] for one in listed] == [often.json["job_id"], once.json["job_id"]]
     changed = await client.patch(f"/api/schedules/{often.json['job_id']}", {"action": {"depth": 7}})

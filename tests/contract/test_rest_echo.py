@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.core.access import Caller, Role
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.callers import Names
 from tests.world import World, open_world

@@ -15,11 +15,12 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Ending, Page
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlUpkeep
+from foliot.features.endpoints import schema as endpoints_schema
 from foliot.features.endpoints import usecases as endpoints
-from foliot.features.endpoints.rest import EndpointList
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, World
 
@@ -58,7 +59,7 @@ async def call(world: World, run_id: str, took_ms: int, outcome: str, error: Map
 async def listed(client: Client) -> dict[str, Any]:
     answer = await client.get("/api/endpoints")
     assert answer.status == 200, answer.text
-    EndpointList.model_validate(answer.json)
+    conforms(endpoints_schema.EndpointPage, answer.json)
     return dict(answer.json)
 
 

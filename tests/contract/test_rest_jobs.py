@@ -15,14 +15,14 @@ import orjson
 import pytest
 from sqlalchemy import make_url
 
+from foliot.app.http import create_app
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.jobs import schema as models_jobs
+from foliot.features.jobs import schema as jobs_schema
 from foliot.features.jobs.rest import results as job_results
 from foliot.servers.http import run_broadcast
 from foliot.servers.http import sse as streams_module
-from foliot.servers.http.app import create_app
 from foliot.testing import open_store
 from foliot.wakeups.feed import run_topic
 from tests.asgi import Client
@@ -30,6 +30,7 @@ from tests.contract.test_crawl_items import bring
 from tests.contract.test_crawls import SEO
 from tests.contract.test_rest_runs import _finish, parsed, run_of, say
 from tests.contract.test_rest_schedules import is_problem
+from tests.declared import conforms
 from tests.world import World, open_world
 
 FORGED = 'x\n\nevent: end\ndata: {"status":"finished"}\n\n'
@@ -77,7 +78,7 @@ async def parked(world: World, run_id: str, handle: dict[str, Any]) -> Any:
 async def status(client: Client, job_id: str) -> dict[str, Any]:
     answer = await client.get(f"/jobs/{job_id}/status")
     assert answer.status == 200, answer.text
-    models_jobs.WholeJob.model_validate(answer.json)
+    conforms(jobs_schema.JobDetail, answer.json)
     body: dict[str, Any] = answer.json
     return body
 
@@ -166,7 +167,7 @@ async def test_jobs_are_listed_with_and_without_a_slash(world: World, client: Cl
 
     for path in ("/jobs", "/jobs/"):
         page = (await client.get(path)).json
-        models_jobs.Jobs.model_validate(page)
+        conforms(jobs_schema.JobPage, page)
         assert ([one["job_id"] for one in page["jobs"]], page["total"]) == (made[::-1], 4)
         part = (await client.get(f"{path}?limit=2&skip=1&status_filter=PENDING")).json
         assert ([one["job_id"] for one in part["jobs"]], part["total"]) == ([made[2], made[1]], 3)
@@ -380,7 +381,7 @@ async def test_results_come_by_the_page_while_the_crawl_runs(world: World, clien
     part = (await client.get(f"/jobs/{job_id}/results?limit=2&skip=3")).json
     beyond = (await client.get(f"/jobs/{job_id}/results?skip=100")).json
 
-    models_jobs.Results.model_validate(whole)
+    conforms(jobs_schema.JobResults, whole)
     assert whole == {"job_id": job_id, "status": "running", "total": 7, "not_kept": 0, "items": PAGES}
     assert (part["items"], part["total"]) == (PAGES[3:5], 7)
     assert (beyond["items"], beyond["total"]) == ([], 7)
@@ -465,7 +466,7 @@ async def test_a_waiting_job_is_removed_and_a_finished_one_cannot_be(world: Worl
     job_id = await crawl(client)
     answer = await client.delete(f"/jobs/{job_id}")
 
-    models_jobs.CancelledJob.model_validate(answer.json)
+    conforms(jobs_schema.CancelledJob, answer.json)
     message = "Job cancelled. Removed 1 pending tasks."
     assert (answer.status, answer.json) == (200, {"job_id": job_id, "status": "CANCELLED", "message": message})
     assert (await status(client, job_id))["status"] == "cancelled"

@@ -1,4 +1,4 @@
-"""API keys and stream tickets at the HTTP door: who gets in, with what, and for how long."""
+"""API keys and stream tickets at the HTTP API: who gets access, with what, and for how long."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from foliot.app.http import create_app
 from foliot.auth.api_key import LONGER, SHAPE
 from foliot.auth.claims import LEEWAY, Expectations
 from foliot.auth.identity import Identities
@@ -21,16 +22,17 @@ from foliot.auth.verification_keys import hs256
 from foliot.core.access import Caller, Role
 from foliot.core.document import rfc3339
 from foliot.core.errors import Unauthenticated
-from foliot.features.api_keys import schema as models_access
+from foliot.features.api_keys import schema as api_keys_schema
 from foliot.features.api_keys.key_cache import Keys
 from foliot.features.api_keys.last_use import LastUse
 from foliot.features.api_keys.usecases import MOST
 from foliot.features.api_keys.usecases import Keys as KeysCases
+from foliot.features.sessions import schema as sessions_schema
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import sse
-from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.contract.test_rest_schedules import is_problem
+from tests.declared import conforms
 from tests.world import KEYRING, URL, World, open_world
 
 ACME, GLOBEX = "acme", "globex"
@@ -76,7 +78,7 @@ class House:
     async def ticket(self, key: dict[str, Any]) -> str:
         answer = await self.ask("POST", "/api/stream-tickets", key)
         assert answer.status == 201
-        models_access.Ticket.model_validate(answer.json)
+        conforms(sessions_schema.StreamTicket, answer.json)
         ticket: str = answer.json["ticket"]
         return ticket
 
@@ -101,7 +103,7 @@ async def test_a_new_key_is_shown_once_and_opens_the_door(house: House) -> None:
     answer = await house.ask("POST", "/api/keys", admin, {"name": "deploys", "role": "operator"})
 
     assert (answer.status, answer.headers["cache-control"]) == (201, "no-store")
-    models_access.NewKey.model_validate(answer.json)
+    conforms(api_keys_schema.NewApiKey, answer.json)
     assert SHAPE.fullmatch(answer.json["key"])
     assert answer.json["key"].startswith(answer.json["hint"])
     assert answer.json["id"].endswith(answer.json["hint"].removeprefix("flt_"))
@@ -109,7 +111,7 @@ async def test_a_new_key_is_shown_once_and_opens_the_door(house: House) -> None:
     fresh = {"authorization": f"Bearer {answer.json['key']}"}
     assert (await house.ask("GET", "/api/schedules", fresh)).status == 200
     listed = await house.ask("GET", "/api/keys", admin)
-    models_access.Keys.model_validate(listed.json)
+    conforms(api_keys_schema.ApiKeyPage, listed.json)
     assert [one["name"] for one in listed.json["items"]] == ["deploys", "acme admin"]
     assert answer.json["key"] not in listed.text
     made = (await house.ask("POST", "/api/schedules", fresh, HOURLY)).json

@@ -1,4 +1,4 @@
-"""What the HTTP door does when a tenant has had its share, and where limits are seen and set."""
+"""The HTTP API when a tenant has reached a limit, and the routes that show and set limits."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.commands.limits import FRESH, KEPT, Limiter
 from foliot.config.limits import ORDINARY
@@ -19,11 +20,11 @@ from foliot.core.egress import EgressFailed, EgressRefused, Outgoing
 from foliot.core.errors import Invalid, Unavailable
 from foliot.core.limits import Limits
 from foliot.db.database import Database
-from foliot.features.tenants import rest as tenants
+from foliot.features.tenants import schema as tenants_schema
 from foliot.net.client import HttpEgress
-from foliot.servers.http.app import create_app
 from tests.asgi import Answer, Client
 from tests.callers import Names
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, OneAction, World, open_world
 
 ACME = {"Authorization": "Bearer ada"}
@@ -274,7 +275,7 @@ async def test_a_tenant_sees_its_limits_and_what_it_uses(world: World) -> None:
 
     answer = await client.get("/api/limits", **VIEWER)
 
-    tenants.LimitsInUse.model_validate(answer.json)
+    conforms(tenants_schema.LimitsInUse, answer.json)
     stored = answer.json["used"]["stored_bytes"]
     assert 500 < stored < 5000
     assert answer.json == {
@@ -297,7 +298,7 @@ async def test_what_is_said_of_a_tenant_is_answered_and_kept(world: World) -> No
 
     said = (await put(client, **document)).json
 
-    tenants.TenantModel.model_validate(said)
+    conforms(tenants_schema.TenantSettings, said)
     assert {name: said[name] for name in document} == document
     assert (said["effective"], said["updated_by"]) == (SEVERAL, "root")
     assert (await client.get("/api/tenants/acme", **SYSTEM)).json == said

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.commands.cursor import Cursors
-from foliot.servers.http.app import create_app
 from foliot.servers.http.paging import Part
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem

@@ -1,4 +1,4 @@
-"""Parked runs at the HTTP door: what people see of them, what health and metrics say, and that a cancel wakes."""
+"""Parked runs in the HTTP API: how they are shown, in health and metrics too, and that a cancel wakes the watcher."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.engine.model.parked import Parking
 from foliot.engine.sql.parked import SqlParked
-from foliot.features.health import schema as models_health
-from foliot.servers.http import models
-from foliot.servers.http.app import create_app
+from foliot.features.health import schema as health_schema
+from foliot.features.runs import schema as runs_schema
 from foliot.wakeups.feed import PARKED_TOPIC
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world
 
 
@@ -44,7 +45,7 @@ async def test_a_parked_run_says_so_and_keeps_its_handle_to_itself(world: World,
 
     run = (await client.get(f"/api/runs/{run_id}")).json
 
-    models.Run.model_validate(run)
+    conforms(runs_schema.Run, run)
     assert (run["state"], run["parked"], run["worker"]) == ("running", True, None)
     assert "handle" not in run
 
@@ -62,11 +63,11 @@ async def test_health_tells_of_a_look_that_is_overdue(world: World, client: Clie
     await parked(world, client)
     due = world.clock.now()
 
-    async def health() -> tuple[models_health.ParkedHealth | None, list[str]]:
-        seen = models_health.Health.model_validate((await client.get("/health/detailed")).json)
+    async def health() -> tuple[health_schema.ParkedHealth | None, list[str]]:
+        seen = conforms(health_schema.HealthReport, (await client.get("/health/detailed")).json)
         return seen.parked, [one for one in seen.problems if "parked" in one]
 
-    assert await health() == (models_health.ParkedHealth(count=1, oldest=due), [])
+    assert await health() == (health_schema.ParkedHealth(count=1, oldest=due), [])
     world.clock.advance(75)
     _, problems = await health()
     assert len(problems) == 1

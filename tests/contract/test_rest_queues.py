@@ -1,4 +1,4 @@
-"""Queues and workers at the HTTP door: who sees what, and what pausing and asking does."""
+"""Queues and workers in the HTTP API: who sees what, and what pausing and operators' requests do."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.core.access import Caller, Role
 from foliot.core.queue_name import KNOWN_QUEUES
 from foliot.engine.model.node import Wish
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.queues import rest as queues
+from foliot.features.queues import schema as queues_schema
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.workers import rest as workers
-from foliot.servers.http.app import create_app
+from foliot.features.workers import schema as workers_schema
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, node_topic
 from tests.asgi import Answer, Client
 from tests.callers import Names
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world
 
 ACME = {"Authorization": "Bearer ada"}
@@ -42,7 +43,7 @@ def client(world: World) -> Client:
 
 async def listed(client: Client, who: dict[str, str] = SYSTEM) -> dict[str, dict[str, Any]]:
     answer = await client.get("/api/queues", **who)
-    queues.QueueList.model_validate(answer.json)
+    conforms(queues_schema.QueuePage, answer.json)
     return {one["name"]: one for one in answer.json["items"]}
 
 
@@ -134,7 +135,7 @@ async def test_a_paused_queue_says_since_when_by_whom_and_why(world: World, clie
 
     answer = await client.post("/api/queues/reports/pause", {"reason": "their server is down"}, **SYSTEM)
 
-    queues.QueueModel.model_validate(answer.json)
+    conforms(queues_schema.QueueStatus, answer.json)
     assert (answer.json["paused_by"], answer.json["reason"]) == ("root", "their server is down")
     assert (await listed(client))["reports"] == answer.json
     assert await world.claim(run) == []
@@ -220,7 +221,7 @@ async def test_workers_are_listed_with_what_they_do(world: World, client: Client
 
     answer = await client.get("/api/workers", **SYSTEM)
 
-    workers.WorkerList.model_validate(answer.json)
+    conforms(workers_schema.WorkerPage, answer.json)
     one, two = answer.json["items"]
     assert (one["host"], one["pid"], one["queues"], one["state"]) == ("host-1", 42, ["a", "b"], "stale")
     assert (two["host"], two["pid"], two["queues"], two["state"]) == ("host-2", 7, None, "live")

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from foliot.engine.model.run import RunState
-from foliot.features.schedules import schema as models_schedules
+from foliot.features.schedules import health_schema
 from foliot.features.schedules.model.ranking import Record, flakiest, slowest, two_digits
 from foliot.features.schedules.usecases import ranking
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World
 
 BOOM = {"code": "http_500", "message": "answered 500"}
@@ -34,7 +35,7 @@ async def rank(client: Client, **query: object) -> dict[str, Any]:
     asked = "&".join(f"{name}={value}" for name, value in query.items())
     answer = await client.get(f"/api/schedules/ranking?{asked}")
     assert answer.status == 200, answer.json
-    models_schedules.Ranking.model_validate(answer.json)
+    conforms(health_schema.ScheduleRanking, answer.json)
     found: dict[str, Any] = answer.json
     return found
 

@@ -12,10 +12,11 @@ from foliot.engine.model.run import RunState
 from foliot.engine.model.views import Claimed
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.runs import schema as models_logs
+from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases import logs as logs_module
 from foliot.features.runs.usecases.logs import Logs
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import World
 
 
@@ -42,7 +43,7 @@ async def write(world: World, claimed: Claimed, *lines: tuple[str, str] | str, s
 async def page(client: Client, run_id: str, **params: Any) -> dict[str, Any]:
     answer = await client.get(f"/api/runs/{run_id}/logs?{urlencode(params)}")
     assert answer.status == 200, answer.json
-    models_logs.Log.model_validate(answer.json)
+    conforms(runs_schema.RunLog, answer.json)
     body: dict[str, Any] = answer.json
     return body
 
@@ -217,7 +218,7 @@ async def test_a_run_that_has_not_begun_has_no_lines_of_any_attempt(world: World
 async def counts(client: Client, run_id: str, **params: Any) -> dict[str, Any]:
     answer = await client.get(f"/api/runs/{run_id}/logs/count?{urlencode(params)}")
     assert answer.status == 200, answer.json
-    models_logs.LogCount.model_validate(answer.json)
+    conforms(runs_schema.LogCount, answer.json)
     body: dict[str, Any] = answer.json
     return body
 

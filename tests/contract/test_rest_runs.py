@@ -1,4 +1,4 @@
-"""The HTTP door for runs, their events, dead letters, health and metrics, against the real store."""
+"""The HTTP API for runs, their events, dead letters, health and metrics, with a real database."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from typing import Any
 import orjson
 import pytest
 
+from foliot.app.http import create_app
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
-from foliot.features.filters import schema as models_search
-from foliot.features.health import schema as models_health
-from foliot.servers.http import models
+from foliot.features.dead_letters import schema as dead_letters_schema
+from foliot.features.health import schema as health_schema
+from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import sse as streams_module
-from foliot.servers.http.app import create_app
 from foliot.wakeups.feed import run_topic
 from tests.asgi import Answer, Client
 from tests.contract.test_rest_schedules import created, is_problem
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world
 
 UNKNOWN_RUN = "run_" + "0" * 32
@@ -51,7 +52,7 @@ async def run_of(world: World, client: Client) -> dict[str, Any]:
 
 async def read(client: Client, run_id: str) -> dict[str, Any]:
     answer = await client.get(f"/api/runs/{run_id}")
-    models.Run.model_validate(answer.json)
+    conforms(runs_schema.Run, answer.json)
     body: dict[str, Any] = answer.json
     return body
 
@@ -81,7 +82,7 @@ async def test_a_run_names_the_runs_beside_it(world: World, client: Client) -> N
 
     async def beside(run_id: str) -> tuple[str | None, str | None]:
         answer = await client.get(f"/api/runs/{run_id}/neighbours")
-        models_search.Neighbours.model_validate(answer.json)
+        conforms(runs_schema.RunNeighbours, answer.json)
         return answer.json["before"], answer.json["after"]
 
     assert await beside(oldest) == (None, middle)
@@ -105,7 +106,7 @@ async def test_runs_are_listed_and_filtered(world: World, client: Client) -> Non
 
     async def count(query: str) -> int:
         page = (await client.get(f"/api/runs?{query}")).json
-        models.Runs.model_validate(page)
+        conforms(runs_schema.RunPage, page)
         return len(page["items"])
 
     assert await count("") == 3
@@ -139,10 +140,10 @@ async def test_every_answer_with_a_run_carries_its_attempts(world: World, client
     now = await client.post(f"/api/schedules/{run['schedule_id']}/run-now")
 
     for body in (listed, of_schedule, cancelled.json, await read(client, run["id"])):
-        models.Run.model_validate(body)
+        conforms(runs_schema.Run, body)
         assert [(one["number"], one["outcome"], one["error"]) for one in body["attempts"]] == [(1, "retrying", BOOM)]
     for answer in (retried, now):
-        models.Run.model_validate(answer.json)
+        conforms(runs_schema.Run, answer.json)
         assert (answer.status, answer.json["attempts"]) == (202, [])
 
 
@@ -237,7 +238,7 @@ async def test_events_are_numbered_without_gaps(world: World, client: Client) ->
 
     answer = await client.get(f"/api/runs/{run_id}/events")
 
-    models.Events.model_validate(answer.json)
+    conforms(runs_schema.EventPage, answer.json)
     assert [one["seq"] for one in answer.json["items"]] == [1, 2, 3, 4, 5, 6, 7]
     assert [one.get("state") or one["message"] for one in answer.json["items"]][:4] == [
         "queued",
@@ -366,7 +367,7 @@ async def letters(world: World, client: Client) -> list[str]:
 async def replayed(client: Client, raw: object) -> list[dict[str, Any]]:
     answer = await client.post("/api/dead-letters/replay", raw)
     assert answer.status == 202, answer.text
-    models.Replayed.model_validate(answer.json)
+    conforms(dead_letters_schema.ReplayResult, answer.json)
     items: list[dict[str, Any]] = answer.json["items"]
     return items
 
@@ -376,7 +377,7 @@ async def test_dead_letters_are_grouped_by_error(world: World, client: Client) -
 
     answer = await client.get("/api/dead-letters")
 
-    models.DeadGroups.model_validate(answer.json)
+    conforms(dead_letters_schema.DeadLettersByErrorPage, answer.json)
     assert [(one["code"], one["count"], one["ids"]) for one in answer.json["items"]] == [
         ("timeout", 1, [third]),
         ("http_500", 2, [second, first]),
@@ -446,14 +447,14 @@ async def node(world: World, name: str, role: str, **more: Any) -> None:
 
 async def health(client: Client) -> Answer:
     answer = await client.get("/health/detailed")
-    models_health.Health.model_validate(answer.json)
+    conforms(health_schema.HealthReport, answer.json)
     return answer
 
 
 async def test_health_says_that_this_process_answers(client: Client) -> None:
     answer = await client.get("/health")
 
-    models_health.Alive.model_validate(answer.json)
+    conforms(health_schema.Liveness, answer.json)
     assert answer.json["status"] == "ok"
 
 

@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foliot.cli.schedule_acts import read_documents
 from foliot.core.access import LOCAL
 from foliot.features.ledger.usecases import Audit
+from foliot.features.schedules.cli.transfer import read_documents
 from foliot.servers.http import yaml as yaml_text
 from tests.asgi import Client
 from tests.contract.test_rest_bulks import hauler, make, read, work

@@ -1,4 +1,4 @@
-"""The HTTP door for schedules, against the real store."""
+"""The HTTP API for schedules, with a real database."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from typing import Any, cast
 import pytest
 from structlog.testing import capture_logs
 
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.features.health import schema as models_health
-from foliot.servers.http import models
-from foliot.servers.http.app import create_app
+from foliot.features.health import schema as health_schema
+from foliot.features.runs import schema as runs_schema
+from foliot.features.schedules import schema as schedules_schema
+from foliot.servers.http.schema import Problem
 from tests.asgi import Answer, Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, HOURLY, URL, OneAction, World, open_world
 
 MINUTE = timedelta(minutes=1)
@@ -43,7 +46,7 @@ def is_problem(answer: Answer, status: int, code: str) -> dict[str, Any]:
     body: dict[str, Any] = answer.json
     assert (body["status"], body["code"]) == (status, code)
     assert set(body) >= {"type", "title", "status", "detail", "code"}
-    models.Problem.model_validate(body)
+    conforms(Problem, body)
     return body
 
 
@@ -58,7 +61,7 @@ async def test_create_answers_with_the_schedule(world: World, client: Client) ->
     answer = await client.post("/api/schedules", {**HOURLY, "tags": ["prices"]})
 
     body = answer.json
-    models.Schedule.model_validate(body)
+    conforms(schedules_schema.Schedule, body)
     assert answer.status == 201
     assert answer.headers["etag"] == '"1"'
     assert answer.headers["location"] == f"/api/schedules/{body['id']}"
@@ -176,7 +179,7 @@ async def test_run_now_answers_202_with_a_manual_run(client: Client) -> None:
     answer = await client.post(f"/api/schedules/{body['id']}/run-now", {"payload": {"body": {"sku": 1}}})
 
     assert answer.status == 202
-    models.Run.model_validate(answer.json)
+    conforms(runs_schema.Run, answer.json)
     assert (answer.json["queue"], answer.json["state"], answer.json["origin"]) == ("manual", "queued", "manual")
     assert (await client.get(answer.headers["location"])).json["action"]["body"] == {"sku": 1}
 
@@ -188,7 +191,7 @@ async def test_lists_page_through_everything_once(client: Client) -> None:
     url: str | None = "/api/schedules?limit=3"
     while url is not None:
         page = (await client.get(url)).json
-        models.Schedules.model_validate(page)
+        conforms(schedules_schema.SchedulePage, page)
         seen += [one["id"] for one in page["items"]]
         url = page["next_cursor"] and f"/api/schedules?limit=3&cursor={page['next_cursor']}"
 
@@ -240,7 +243,7 @@ async def test_instants_of_a_span(world: World, client: Client) -> None:
 
     answer = await client.get(f"{url}?from={rfc3339(began)}&to={rfc3339(began + 5 * MINUTE)}&limit=3")
 
-    models.Instants.model_validate(answer.json)
+    conforms(schedules_schema.InstantPage, answer.json)
     assert [one["outcome"] for one in answer.json["items"]] == ["queued", "queued", "planned"]
     assert answer.json["items"][0]["run_id"].startswith("run_")
     following = await client.get(f"{url}?to={rfc3339(began + 5 * MINUTE)}&cursor={answer.json['next_cursor']}")
@@ -277,7 +280,7 @@ async def test_preview_tells_the_next_instants_in_words_and_on_the_local_clock(c
 
     answer = await client.post("/api/schedules/preview", {**raw, "count": 3})
 
-    models.Preview.model_validate(answer.json)
+    conforms(schedules_schema.SchedulePreview, answer.json)
     assert [one["at"] for one in answer.json["next"]][:1] == ["2027-03-27T01:30:00Z"]
     assert answer.json["next"][0]["local"] == "2027-03-27T02:30:00+01:00"
     assert len(answer.json["next"]) == 3
@@ -431,7 +434,7 @@ async def test_a_database_that_is_away_is_503_with_a_hint_when_to_come_back(worl
         assert answer.headers["retry-after"] == "1"
     assert (await client.get("/health")).status == 200
     detailed = await client.get("/health/detailed")
-    models_health.Health.model_validate(detailed.json)
+    conforms(health_schema.HealthReport, detailed.json)
     assert (detailed.status, detailed.json["status"], detailed.json["database"]["status"]) == (503, "down", "down")
 
 

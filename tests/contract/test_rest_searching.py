@@ -15,16 +15,20 @@ import orjson
 import pytest
 from sqlalchemy import insert, select
 
+from foliot.app.http import create_app
 from foliot.core.ids import floor_id, id_at
 from foliot.engine.model.run import RunState
 from foliot.engine.sql import tables
-from foliot.features.filters import schema as models_search
+from foliot.features.dead_letters import schema as dead_letters_schema
+from foliot.features.filters import schema as filters_schema
 from foliot.features.filters.model.query import Query, Term
 from foliot.features.filters.sql.runs import Sieve
+from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.rest import export as run_export
-from foliot.servers.http import models
-from foliot.servers.http.app import create_app
+from foliot.features.schedules import schema as schedules_schema
+from foliot.features.search import schema as search_schema
 from tests.asgi import Answer, Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World, open_world
 
 REFUSED = {"code": "connect", "message": "connection to api.partner.io:443 refused after 31 ms"}
@@ -52,7 +56,7 @@ async def asked(client: Client, q: str, path: str = "/api/runs") -> Answer:
 async def found(client: Client, q: str) -> list[str]:
     """The ids, newest first."""
     answer = await asked(client, q)
-    models.Runs.model_validate(answer.json)
+    conforms(runs_schema.RunPage, answer.json)
     return [one["id"] for one in answer.json["items"]]
 
 
@@ -144,7 +148,7 @@ async def test_counts_agree_with_lists(world: World, client: Client) -> None:
     await furnished(world, client)
     for q in ("", "state:failed", "tag:prices", "late:true", "since:90s", "-state:dead_letter", "refused"):
         counted = (await asked(client, q, "/api/runs/count")).json
-        models_search.Count.model_validate(counted)
+        conforms(filters_schema.RunCount, counted)
         runs = (await asked(client, q)).json["items"]
 
         assert counted["count"] == len(runs)
@@ -160,7 +164,7 @@ async def test_a_series_has_a_bar_for_every_stretch_of_time(world: World, client
 
     drawn = (await get(client, "/api/runs/series", params)).json
 
-    models_search.Series.model_validate(drawn)
+    conforms(filters_schema.RunSeries, drawn)
     assert [one["total"] for one in drawn["items"]] == [0, 2, 2, 2, 0]
     assert drawn["items"][1]["counts"] == {"success": 1, "dead_letter": 1}
     assert [one["late"] for one in drawn["items"]] == [0, 2, 0, 0, 0]
@@ -191,7 +195,7 @@ async def test_letters_that_failed_alike_stand_together(world: World, client: Cl
 
     answer = await asked(client, "", "/api/dead-letters/groups")
 
-    models_search.LetterGroups.model_validate(answer.json)
+    conforms(dead_letters_schema.FailureGroupPage, answer.json)
     groups: list[dict[str, Any]] = answer.json["items"]
     assert answer.json["total"] == 2
     by_code = {one["code"]: one for one in groups}
@@ -221,7 +225,7 @@ async def test_schedules_are_found_by_the_same_grammar(world: World, client: Cli
 
     async def names(q: str) -> list[str]:
         answer = await asked(client, q, "/api/schedules")
-        models.Schedules.model_validate(answer.json)
+        conforms(schedules_schema.SchedulePage, answer.json)
         return sorted(one["name"] for one in answer.json["items"])
 
     assert await names("NIGHTLY") == ["Nightly prices"]
@@ -289,7 +293,7 @@ async def test_what_was_begun_is_completed(world: World, client: Client) -> None
 
     async def values(field: str, prefix: str) -> list[str]:
         answer = await get(client, "/api/suggest", {"field": field, "prefix": prefix})
-        models_search.Suggestions.model_validate(answer.json)
+        conforms(search_schema.SuggestionList, answer.json)
         return [one["value"] for one in answer.json["items"]]
 
     assert await values("schedule", "PRICES") == ["Nightly prices"]
@@ -328,7 +332,7 @@ async def test_time_is_found_through_ids_where_they_agree_with_the_clock(world: 
 async def scattered(client: Client, **params: str) -> dict[str, Any]:
     answer = await get(client, "/api/runs/points", params)
     assert answer.status == 200, answer.json
-    models_search.Points.model_validate(answer.json)
+    conforms(filters_schema.RunPoints, answer.json)
     body: dict[str, Any] = answer.json
     assert len(body["id"]) == len(body["at_ms"]) == len(body["took_ms"]) == len(body["state"])
     return body

@@ -1,4 +1,4 @@
-"""Secrets at the HTTP door: values go in, and nothing that comes out holds one."""
+"""Secrets in the HTTP API: values go in, and no answer contains one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
-from foliot.features.api_keys import schema as models_access
-from foliot.servers.http.app import create_app
+from foliot.features.secrets import schema as secrets_schema
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import is_problem
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, URL, OneAction, World, open_world
 
 KEY_1, KEY_2 = ("whsec_" + 24 * letter for letter in "ab")
@@ -34,7 +35,7 @@ async def test_a_secret_is_set_listed_and_deleted(client: Client) -> None:
     listed = await client.get("/api/secrets")
 
     assert listed.status == 200
-    models_access.Secrets.model_validate(listed.json)
+    conforms(secrets_schema.SecretPage, listed.json)
     assert listed.json == {
         "items": [
             {

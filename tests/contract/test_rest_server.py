@@ -1,4 +1,4 @@
-"""The HTTP door behind a real server on a real socket: what an in-process client cannot show."""
+"""The HTTP API behind a real server on a real socket: what an in-process client cannot show."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http.app import create_app
 from foliot.servers.http.connections import Bounds
 from foliot.servers.http.server import server_of
 from tests.world import World, open_world

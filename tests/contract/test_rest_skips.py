@@ -1,4 +1,4 @@
-"""Skipping the next instant through the HTTP door, on every database: the firing transaction decides."""
+"""Skipping the next instant through the HTTP API, on every database: the firing transaction decides."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from foliot.core.access import LOCAL
 from foliot.features.ledger.usecases import Audit
-from foliot.servers.http import models
+from foliot.features.schedules import schema as schedules_schema
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.world import EVERY_MINUTE, World
 
 ME = LOCAL.user_id
@@ -21,7 +22,7 @@ async def ask(
     answer = await client.send(method, f"/api/schedules/{schedule_id}/skip-next", body)
     assert answer.status == status, answer.json
     if status == 200:
-        models.Schedule.model_validate(answer.json)
+        conforms(schedules_schema.Schedule, answer.json)
     said: dict[str, Any] = answer.json
     return said
 

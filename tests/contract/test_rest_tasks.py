@@ -1,4 +1,4 @@
-"""Tasks and presets at the HTTP door."""
+"""Tasks and presets in the HTTP API."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.core.access import Caller, Role
-from foliot.features.presets import rest as presets
-from foliot.features.tasks import rest as tasks
-from foliot.servers.http.app import create_app
-from foliot.servers.http.models import Run
+from foliot.features.presets import schema as presets_schema
+from foliot.features.runs import schema as runs_schema
+from foliot.features.tasks import schema as tasks_schema
 from tests.asgi import Client
 from tests.callers import Names
+from tests.declared import conforms
 from tests.world import World, open_world
 
 ACME = {"Authorization": "Bearer ada"}
@@ -39,7 +40,7 @@ def client(world: World) -> Client:
 async def test_tasks_are_listed_with_what_they_take(client: Client) -> None:
     answer = await client.get("/api/tasks", **VIEWER)
     whole = await client.get("/api/tasks", **SYSTEM)
-    tasks.TaskList.model_validate(answer.json)
+    conforms(tasks_schema.TaskPage, answer.json)
     listed = {one["name"]: one for one in answer.json["items"]}
 
     assert set(listed) == {
@@ -71,7 +72,7 @@ async def test_a_task_is_run_once_for_each_key(client: Client) -> None:
 
     assert (first.status, again.status) == (202, 202)
     assert first.body == again.body
-    Run.model_validate(first.json)
+    conforms(runs_schema.Run, first.json)
     assert (first.json["kind"], first.json["queue"], first.json["max_attempts"]) == ("task", "mine", 3)
     assert first.json["action"] == {"task": "greet", "parameters": {"name": "you"}}
     assert first.headers["location"] == f"/api/runs/{first.json['id']}"
@@ -107,11 +108,11 @@ async def test_who_may_not_run_what(client: Client) -> None:
 
 async def test_a_preset_is_shown_loaded_and_unloaded(client: Client) -> None:
     shown = await client.get("/api/presets/price-monitoring", **VIEWER)
-    presets.PresetModel.model_validate(shown.json)
+    conforms(presets_schema.PresetContents, shown.json)
     assert (await client.get("/api/presets", **VIEWER)).json["items"] == [shown.json]
 
     loaded = await client.post("/api/presets/price-monitoring/load", {}, **SYSTEM)
-    presets.LoadedModel.model_validate(loaded.json)
+    conforms(presets_schema.PresetResult, loaded.json)
     assert [one["outcome"] for one in loaded.json["items"]] == ["created"] * 5
     assert (await client.post("/api/presets/price-monitoring/load", {}, **VIEWER)).status == 403
     assert (await client.post("/api/presets/nothing/load", {}, **ACME)).status == 404

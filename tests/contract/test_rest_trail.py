@@ -1,4 +1,4 @@
-"""The HTTP door for the audit log."""
+"""The HTTP API for the audit log."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.commands.audit_sql import SqlTrail
-from foliot.servers.http import models
-from foliot.servers.http.app import create_app
+from foliot.features.audit_log import schema as audit_log_schema
 from tests.asgi import Client
 from tests.contract.test_rest_schedules import created, is_problem
+from tests.declared import conforms
 from tests.world import World, open_world
 
 
@@ -29,7 +30,7 @@ def client(world: World) -> Client:
 async def listed(client: Client, query: str = "") -> list[dict[str, Any]]:
     answer = await client.get(f"/api/audit{query}")
     assert answer.status == 200, answer.text
-    models.Trail.model_validate(answer.json)
+    conforms(audit_log_schema.AuditPage, answer.json)
     items: list[dict[str, Any]] = answer.json["items"]
     return items
 

@@ -1,4 +1,4 @@
-"""An edit of a schedule is taken back: whole, once, and never over somebody else's; on every database."""
+"""Reverting an edit of a schedule: whole, once, and never over another user's edit; on every database."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page
 from foliot.features.api_keys.usecases import Keys
 from foliot.features.audit_log.usecases import Trail
+from foliot.features.schedules import schema as schedules_schema
 from foliot.features.schedules.usecases.revert import Reverting
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http import models
 from tests.asgi import Client
+from tests.declared import conforms
 from tests.givens import statements
 from tests.world import EVERY_MINUTE, HOURLY, World
 
@@ -44,7 +45,7 @@ async def test_everything_that_an_edit_changed_is_put_back(world: World, client:
     answer = await client.post(f"/api/audit/{entry.id}/revert")
 
     assert answer.status == 200, answer.text
-    models.Schedule.model_validate(answer.json)
+    conforms(schedules_schema.Schedule, answer.json)
     now = await world.cases[Schedules].get(LOCAL, one.id)
     assert world.store.sealer is not None
     opened = world.store.sealer.open(LOCAL.tenant_id, now.action).action

@@ -1,4 +1,4 @@
-"""The gRPC door: what it reads, what it answers, and what it says when it cannot."""
+"""The gRPC server: requests, answers and errors."""
 
 from __future__ import annotations
 

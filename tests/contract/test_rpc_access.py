@@ -1,4 +1,4 @@
-"""Every method of the gRPC door × {no token, expired, other tenant, too small a role, owner}. New ones join."""
+"""Every method of the gRPC server × {no token, expired, other tenant, too small a role, owner}. New ones join."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from foliot.engine.model.views import Page
 from foliot.features.api_keys.usecases import Keys
 from foliot.features.audit_log.usecases import Trail
 from foliot.features.schedules.rpc.jobs import Jobs
-from foliot.features.schedules.rpc.methods import PUBLIC, SERVICE, Method, methods
+from foliot.features.schedules.rpc.methods import SERVICE, methods
 from foliot.features.schedules.rpc.watch import Watching
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.server import RpcDoor
+from foliot.servers.grpc.method import PUBLIC, Method
+from foliot.servers.grpc.server import GrpcServer
 from foliot.testing import open_store
 from tests.matrix import OURS, THEIRS, Furniture, House, Route, Things, furnish
 from tests.rpc import Client, client, opened
@@ -76,7 +77,7 @@ class Guarded:
     """A furnished house with its gRPC door."""
 
     house: House
-    door: RpcDoor
+    door: GrpcServer
 
     async def ask(self, name: str, things: Things, bearer: str | None) -> tuple[Any, str, Any]:
         """The code, what was said, and the answer."""

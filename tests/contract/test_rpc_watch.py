@@ -15,7 +15,7 @@ from foliot.engine.model.run import RunState, Succeeded
 from foliot.features.schedules.rpc import watch as watching
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.server import RpcDoor
+from foliot.servers.grpc.server import GrpcServer
 from foliot.testing import open_store
 from foliot.wakeups.feed import run_topic
 from tests.givens import finish
@@ -34,13 +34,13 @@ async def world() -> AsyncIterator[World]:
 
 
 @pytest.fixture
-async def door(world: World) -> AsyncIterator[RpcDoor]:
+async def door(world: World) -> AsyncIterator[GrpcServer]:
     async with opened(world) as made:
         yield made
 
 
 @pytest.fixture
-async def ask(door: RpcDoor) -> AsyncIterator[Client]:
+async def ask(door: GrpcServer) -> AsyncIterator[Client]:
     async with client(door) as made:
         yield made
 
@@ -148,15 +148,15 @@ async def test_a_stopping_server_says_where_to_go_on(world: World) -> None:
     assert f"watch {run_id} again, after {seen}" in (caught.value.details() or "")
 
 
-async def test_a_reader_who_leaves_is_forgotten(ask: Client, door: RpcDoor, world: World) -> None:
+async def test_a_reader_who_leaves_is_forgotten(ask: Client, door: GrpcServer, world: World) -> None:
     _, run_id = await begun(ask)
     call = ask.stub.WatchJob(pb.WatchJobRequest(job_id=run_id))
     await first(call)
-    assert (door._streams.open, door.streams_of["default"]) == (1, 1)
+    assert door.streams_of == {"default": 1}
 
     call.cancel()
     async with asyncio.timeout(SOON):
-        while door._streams.open:
+        while door.streams_of:
             world.feed.wake(run_topic(run_id))
             await asyncio.sleep(0.01)
     assert door.streams_of == {}
@@ -178,7 +178,7 @@ async def test_readers_who_hang_up_in_the_middle_break_nothing(ask: Client, worl
     assert (await ask.ask("WatchJob", pb.WatchJobRequest(job_id=run_id)))[-1].state == "success"
 
 
-async def test_a_tenant_has_so_many_streams_over_both_doors(ask: Client, door: RpcDoor, world: World) -> None:
+async def test_a_tenant_has_so_many_streams_over_both_doors(ask: Client, door: GrpcServer, world: World) -> None:
     _, run_id = await begun(ask)
     await world.cases[Tenants].put(LOCAL, "default", {"limits": {"streams": 2}})
     world.clock.advance(10)

@@ -1,4 +1,4 @@
-"""The gRPC door against what may come over a wire: garbage, floods, hang-ups; and what it tells of itself."""
+"""The gRPC server against garbage, floods and dropped connections; and what reflection reveals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL
 from foliot.core.errors import Contended, Unavailable
 from foliot.engine.model.run import Succeeded
+from foliot.features.schedules.rpc.methods import scheduler_service
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.tenants.usecases import Tenants
 from foliot.proto import scheduler_service_pb2 as pb
 from foliot.servers.grpc import interceptor, server
-from foliot.servers.grpc.server import Listening, RpcDoor
+from foliot.servers.grpc.server import GrpcServer, Listening
 from foliot.testing import open_store
 from tests.givens import finish
 from tests.rpc import Client, client, detail, opened, seeds_job, violations, world_on
@@ -43,13 +44,13 @@ async def world() -> AsyncIterator[World]:
 
 
 @pytest.fixture
-async def door(world: World) -> AsyncIterator[RpcDoor]:
+async def door(world: World) -> AsyncIterator[GrpcServer]:
     async with opened(world) as made:
         yield made
 
 
 @pytest.fixture
-async def ask(door: RpcDoor) -> AsyncIterator[Client]:
+async def ask(door: GrpcServer) -> AsyncIterator[Client]:
     async with client(door) as made:
         yield made
 
@@ -117,7 +118,7 @@ async def test_parameters_nested_without_end(ask: Client) -> None:
     assert await alive(ask)
 
 
-async def test_a_message_of_a_hundred_megabytes(door: RpcDoor, ask: Client) -> None:
+async def test_a_message_of_a_hundred_megabytes(door: GrpcServer, ask: Client) -> None:
     large = seeds_job(description="x" * 100_000_000)
     options = [("grpc.max_send_message_length", -1)]
     async with grpc.aio.insecure_channel(door.address, options=options) as channel:
@@ -243,7 +244,7 @@ async def test_whoever_names_no_deadline_gets_one(ask: Client, monkeypatch: pyte
 
 
 async def test_a_change_that_has_begun_is_made_though_its_caller_hangs_up(
-    ask: Client, door: RpcDoor, monkeypatch: pytest.MonkeyPatch
+    ask: Client, door: GrpcServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began, go_on, schedule = asyncio.Event(), asyncio.Event(), Limiter.schedule
 
@@ -330,27 +331,32 @@ async def test_a_method_that_is_not_there(ask: Client) -> None:
         assert error.code() is Codes.UNIMPLEMENTED
 
 
-async def test_two_doors_cannot_share_a_port(door: RpcDoor, world: World) -> None:
+async def test_two_doors_cannot_share_a_port(door: GrpcServer, world: World) -> None:
     from foliot.core.errors import Conflict
 
-    second = RpcDoor(cases=world.cases, listening=Listening(port=door.port))
+    second = GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening(port=door.port))
     with pytest.raises(Conflict, match="FOLIOT_GRPC_PORT"):
         await second.start()
     await second.stop()
 
-    third = RpcDoor(cases=world.cases, listening=Listening(port=door.port), needed=False)
+    third = GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening(port=door.port), needed=False)
     await third.start()
     assert "FOLIOT_GRPC_PORT" in third.closed
     await third.stop()
 
 
 async def test_a_door_that_never_opened_can_be_stopped(world: World) -> None:
-    await RpcDoor(cases=world.cases, listening=Listening()).stop()
+    await GrpcServer(cases=world.cases, service=scheduler_service, listening=Listening()).stop()
 
 
 async def test_with_a_certificate_it_speaks_tls_only(world: World) -> None:
     certificate, key = _certificate()
-    door = RpcDoor(cases=world.cases, pepper=KEYRING, listening=Listening(certificate=certificate, key=key))
+    door = GrpcServer(
+        cases=world.cases,
+        service=scheduler_service,
+        pepper=KEYRING,
+        listening=Listening(certificate=certificate, key=key),
+    )
     await door.start()
     try:
         trust = grpc.ssl_channel_credentials(certificate)

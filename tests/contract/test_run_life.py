@@ -22,7 +22,7 @@ from foliot.core.ids import new_id
 from foliot.core.time.trigger import Every
 from foliot.db.database import Database
 from foliot.db.metadata import metadata
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.janitor import goes_on, lost
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.parked import Parking

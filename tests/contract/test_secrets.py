@@ -1,4 +1,4 @@
-"""Named secrets, on each database: set, listed, used, rotated, and sealed anew."""
+"""Named secrets, on each database: set, listed, used, rotated, and encrypted again."""
 
 from __future__ import annotations
 

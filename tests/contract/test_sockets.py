@@ -1,4 +1,4 @@
-"""WebSockets of jobs, over real connections: resumed exactly, closed when they stall, open to nobody else."""
+"""WebSockets of jobs, over real connections: resumed exactly, closed when they stall, closed to other tenants."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.features.articles.model.article import Manners
 from foliot.features.articles.model.fetch import Extracted, News, Scraped
 from foliot.features.articles.sql.articles import SqlArticles
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs.rest import socket as sockets
-from foliot.servers.http.app import create_app
 from foliot.servers.http.server import server_of
 from foliot.wakeups.feed import run_topic
 from tests.asgi import Client

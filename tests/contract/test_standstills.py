@@ -1,4 +1,4 @@
-"""What stands still, as other processes report it: the house reads all of it, a tenant nothing of another's."""
+"""Stalls that other processes report: the operator reads all of them, a tenant nothing of another's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.failure_fingerprint import host_in
 from foliot.db.database import Database
@@ -15,12 +16,12 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.retention import SqlUpkeep
 from foliot.engine.sql.runs import SqlRuns
 from foliot.engine.watchdog import LOOK
-from foliot.features.health import schema as models_health
+from foliot.features.health import schema as health_schema
 from foliot.features.insights.model.attention import Kind
 from foliot.features.insights.usecases.attention import Attention
-from foliot.servers.http.app import create_app
 from tests.asgi import Client
 from tests.contract.test_engine import Bench, Probe, hangs, recording
+from tests.declared import conforms
 from tests.givens import NOON, ask, request
 from tests.world import EVERY_MINUTE, World
 
@@ -54,7 +55,7 @@ async def test_whoever_keeps_the_house_reads_which_host_holds_the_slots(world: W
     metrics = (await client.get("/metrics")).text
 
     assert "slow.test (60), mine.test (4)" in told
-    models_health.Health.model_validate(health)
+    conforms(health_schema.HealthReport, health)
     assert health["status"] == "degraded"
     assert "slow.test (60)" in health["problems"][0]
     assert [(one["reason"], one["node"]) for one in health["standstills"]] == [("host", "host-1:7:abc")]

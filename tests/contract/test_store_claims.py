@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.retry import RetryPolicy
 from foliot.engine.model.run import Failed, Fence, Lost, Problem, RunState, Succeeded
 from foliot.engine.model.schedule import Overlap

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from foliot.core.ids import RUN, new_id
 from foliot.core.time.trigger import Every
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Lost, Origin, Problem, RunState, Succeeded
 from foliot.engine.model.schedule import Overlap
 from foliot.engine.model.views import Claimed, Page

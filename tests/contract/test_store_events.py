@@ -1,4 +1,4 @@
-"""Events of a run are numbered without gaps, whoever wrote them, on every database."""
+"""Events of a run are numbered without gaps, whichever process wrote them, on every database."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
+from foliot.app.upkeep import UPKEEP
 from foliot.auth.api_key import Key
 from foliot.auth.digest import Print, Ticket
 from foliot.core.access import Caller, Role
@@ -226,7 +227,7 @@ async def test_the_janitor_forgets_tickets_that_nobody_took(store: Database) -> 
     await put(store, "old", expires_at=NOON - SECOND)
     await put(store, "fresh")
     clock, feed = StoppedClock(NOON), MemoryFeed()
-    janitor = Janitor(clock=clock, store=store, feed=feed, alarm=Alarm(), period=1.0, retention=None)
+    janitor = Janitor(clock=clock, store=store, feed=feed, alarm=Alarm(), period=1.0, retention=None, upkeep=UPKEEP)
 
     await janitor.run_once()
 

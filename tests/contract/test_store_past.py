@@ -13,7 +13,7 @@ from sqlalchemy import select
 from foliot.core.access import LOCAL
 from foliot.core.ids import RUN, id_at, new_id
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.run import Cancelled, Ended, Failed, Problem, RunState, Succeeded
 from foliot.engine.model.schedule import Schedule

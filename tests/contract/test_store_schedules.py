@@ -203,8 +203,8 @@ async def test_runs_are_found_by_what_they_are(store: Database) -> None:
             return [run.id for run in await SqlRuns(tx).find(TENANT, Page(), **filters)]
 
         assert await found() == [manual, of_schedule["id"]]
-        assert await found(status="success") == [manual]
-        assert await found(status="success,queued") == [manual, of_schedule["id"]]
+        assert await found(state="success") == [manual]
+        assert await found(state="success,queued") == [manual, of_schedule["id"]]
         assert await found(schedule_id=one.id) == [of_schedule["id"]]
         assert await found(kind="other", queue="manual") == [manual]
         assert await found(kind="other", queue="default") == []

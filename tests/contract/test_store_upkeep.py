@@ -13,7 +13,7 @@ from foliot.core.access import LOCAL
 from foliot.core.histogram import LATENESS_BUCKETS, Histogram
 from foliot.db.clock import wall
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.ledger import Entry, Fate, Reason
 from foliot.engine.model.run import Failed, Origin, Problem, RunState, Succeeded

@@ -1,4 +1,4 @@
-"""The one socket of a tab: what it subscribes to it is told, once, in order, and not too often; then all is let go."""
+"""The WebSocket of a tab: delivers what it subscribed to, once, in order, at a bounded rate; then frees everything."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from starlette.websockets import WebSocket
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from foliot.app.http import create_app
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.core.errors import Unavailable
 from foliot.engine.model.event import EventType, Line
@@ -26,7 +27,6 @@ from foliot.features.live.rest import socket as stream
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.servers.http import shared_reader, sse
-from foliot.servers.http.app import create_app
 from foliot.wakeups.feed import RUNS_TOPIC, run_topic
 from tests.asgi import Client
 from tests.callers import Names
@@ -155,7 +155,7 @@ async def test_a_log_knows_its_attempts_wherever_one_comes_in(world: World) -> N
     run_id = held.fence.run_id
     await write(world, held, "of the first")
     async with world.store.begin() as tx:
-        from foliot.engine.conclusion import conclude
+        from foliot.engine.attempts.conclusion import conclude
         from foliot.engine.model.run import Failed, Problem
 
         await SqlClaims(tx).finish([conclude(held, Failed(Problem("no", "no")), world.clock.now())], world.clock.now())

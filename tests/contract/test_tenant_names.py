@@ -12,6 +12,7 @@ import grpc.aio
 import pytest
 
 from foliot import task
+from foliot.app.http import create_app
 from foliot.app.use_cases import use_cases
 from foliot.config.address_book import addresses
 from foliot.core.access import Caller, Role
@@ -21,8 +22,7 @@ from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.presets.documents import all_presets
 from foliot.net.grpc_client import GrpcEgress
 from foliot.proto import scheduler_service_pb2 as pb
-from foliot.servers.grpc.server import RpcDoor
-from foliot.servers.http.app import create_app
+from foliot.servers.grpc.server import GrpcServer
 from foliot.testing import GivenActions, StoppedClock, open_store
 from foliot.wakeups.memory import MemoryFeed
 from tests.asgi import Answer, Client
@@ -212,7 +212,7 @@ def job(kind: str, name: str) -> pb.CreateScheduledJobRequest:
     return pb.CreateScheduledJobRequest(name="x", schedule_config=hourly, action=action(kind, name))
 
 
-async def refused(door: RpcDoor, tenant: str, kind: str, name: str) -> grpc.aio.AioRpcError:
+async def refused(door: GrpcServer, tenant: str, kind: str, name: str) -> grpc.aio.AioRpcError:
     async with client(door, tenant) as asking:
         with pytest.raises(grpc.aio.AioRpcError) as error:
             await asking.ask("CreateScheduledJob", job(kind, name))

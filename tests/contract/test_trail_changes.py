@@ -1,4 +1,4 @@
-"""Every change is in the trail, in the words of whoever made it, and happens only together with its entry."""
+"""Every change has an audit entry, with its user, and is written only together with that entry."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.servers.http.app import create_app
+from foliot.app.http import create_app
 from tests.asgi import Client
 from tests.world import World, open_world
 

@@ -1,4 +1,4 @@
-"""Whoever executes keeps the same promises: embedded, and through Celery on RabbitMQ and on Redis.
+"""Every kind of worker gives the same guarantees: embedded, and through Celery on RabbitMQ and on Redis.
 
 On PostgreSQL; and, through one of the brokers, on MariaDB.
 """

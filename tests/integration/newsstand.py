@@ -1,4 +1,4 @@
-"""A host that answers each path as told, keeps connections open, and remembers who asked for what."""
+"""A host with configured answers per path that keeps connections open, and records requests."""
 
 from __future__ import annotations
 

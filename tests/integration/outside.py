@@ -1,4 +1,4 @@
-"""The outside world of the egress's tests: servers that answer as told, names that resolve as told."""
+"""Servers and a resolver with configured answers, for the tests of the egress."""
 
 from __future__ import annotations
 

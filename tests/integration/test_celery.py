@@ -16,7 +16,7 @@ import pytest
 from foliot.cluster.celery.publisher import CeleryBroker
 from foliot.cluster.parcel import Parcel
 from foliot.core.errors import Unavailable
-from foliot.engine.broker import Broker
+from foliot.engine.broker.ports import Broker
 from foliot.engine.model.run import RunState
 from foliot.engine.sql.retention import SqlUpkeep
 from tests.brokers import a_broker

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from foliot.app import build
-from foliot.cli.crawling import crawling as findings_of
+from foliot.cli.check.scrapyd import check as findings_of
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.core.errors import Invalid
@@ -390,7 +390,7 @@ async def test_foliot_check_and_the_health_say_how_each_node_is(scrapyd: Scrapyd
 
     findings = await findings_of(settings)
     lacking = await findings_of(Settings.load({**environ, "SCRAPYD_URL": scrapyd.url, "SCRAPYD_PROJECT": "Nothing"}))
-    app = build.build(settings, doors=False, engine=False)
+    app = build.build(settings, http=False, engine=False)
     await build.migrate(settings)
     await app.start()
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.deploying import deploy
+from foliot.features.crawls.cli.deploy import deploy
 from tests.scrapyd_server import DISCOVERYBOT, ScrapydServer, a_scrapyd
 
 pytestmark = pytest.mark.timeout(180)
@@ -26,7 +26,7 @@ def test_a_project_reaches_every_node_that_takes_it(scrapyd: ScrapydServer, tmp_
         first, unknown, away, last = deploy(DISCOVERYBOT, nodes, now=NOW)
 
         assert (first.spiders, first.error, last.spiders, last.error) == (1, None, 1, None)
-        assert unknown.error == "it wants a user and a password, as in http://user:password@host:6800"
+        assert unknown.error == "it requires a user and a password, as in http://user:password@host:6800"
         assert away.error is not None
         assert away.error.startswith("no answer:")
         assert (last.node, last.project, last.version) == (closed, "DiscoveryBot", "20261116070000")

@@ -1,4 +1,4 @@
-"""Answers made to exhaust whoever reads them. The egress runs in a process of its own, to have its memory measured."""
+"""Answers made to exhaust their reader. The egress runs in a process of its own, so that its memory can be measured."""
 
 from __future__ import annotations
 

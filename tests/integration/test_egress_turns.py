@@ -1,4 +1,4 @@
-"""One host, name or tenant never holds up the others, and nobody is flooded through us."""
+"""One host, name or tenant never blocks the others, and no target is flooded through us."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way to write or name a place inside, against a listener that records who comes: nobody may."""
+"""Every way to write or name an internal address, against a listener that must never get a connection."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from foliot import TaskContext, task
+from foliot.app.http import create_app
 from foliot.cluster.process_pool import ProcessPool
 from foliot.core.access import LOCAL
 from foliot.db.database import Database
@@ -22,7 +23,6 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.features.runs.model.log import Wanted
 from foliot.features.runs.usecases.logs import Logs
 from foliot.features.runs.usecases.logs import Place as LogPlace
-from foliot.servers.http.app import create_app
 from foliot.testing import open_store
 from tests import heavy_tasks
 from tests.asgi import Client, Stream

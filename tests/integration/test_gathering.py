@@ -1,4 +1,4 @@
-"""Articles through a real engine on a real database: fetched once, in order, politely, whoever dies."""
+"""Articles through a real engine on a real database: fetched once, in order, politely, also after crashes."""
 
 from __future__ import annotations
 

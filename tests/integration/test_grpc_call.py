@@ -19,8 +19,8 @@ from foliot.core.errors import Invalid, InvalidMany
 from foliot.engine.model.run import Failed, Succeeded
 from foliot.engine.ports import Context
 from foliot.features.grpc_calls.action import GrpcCall
+from foliot.net.grpc_call import AnswerTooLarge, Call
 from foliot.net.grpc_client import GrpcEgress
-from foliot.net.grpc_port import AnswerTooLarge, Call
 from foliot.testing import StoppedClock
 from tests.scraper_service import Running, running, started
 from tests.services import free_port, wait_until

@@ -1,4 +1,4 @@
-"""Schedules that call a gRPC service in another process: made through the door, fired by a real engine."""
+"""Schedules that call a gRPC service in another process: created over gRPC, fired by a real engine."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def home(tmp_path: Path, migrated: Path) -> Path:
 @asynccontextmanager
 async def foliot(home: Path, place: str, *, engine: bool = True) -> AsyncIterator[App]:
     settings = Settings.load({"FOLIOT_HOME": str(home), "SCRAPER_SERVICE_URL": place})
-    app = build.build(settings, doors=not engine, engine=engine)
+    app = build.build(settings, http=not engine, engine=engine)
     await app.start()
     try:
         yield app

@@ -14,7 +14,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL
 from foliot.core.time.trigger import Cron, Trigger
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.janitor import Janitor
 from foliot.engine.meter import Meter

@@ -1,4 +1,4 @@
-"""Looking at what Foliot needs and calls: real servers that are there, unwell or gone, and what is told of it."""
+"""Health checks of what Foliot needs and calls: real servers that work, fail or are gone, and the reports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from aiohttp import web
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from structlog.testing import capture_logs
 
-from foliot.app.tasks import tasking
 from foliot.app.use_cases import use_cases
 from foliot.commands.use_cases import UseCases
 from foliot.config.settings import Settings
@@ -30,6 +29,7 @@ from foliot.features.health.model import Probe
 from foliot.features.health.probes import DatabaseProbe, GrpcProbe, HttpProbe
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.tasks.usecases import Tasks
+from foliot.features.tasks.wiring import build_tasks
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
 from foliot.testing import GivenActions, StoppedClock, drain, open_store
@@ -219,7 +219,7 @@ async def test_everything_that_the_settings_name_is_looked_at(tmp_path: Path, re
         settings, clock = Settings.load(environ), StoppedClock()
         calls = GrpcEgress(book=settings.services)
         async with HttpEgress(loopback=True) as egress:
-            made = tasking(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls, in_thread)
+            made = build_tasks(settings, store, clock, egress, GrpcCall(calls=calls, clock=clock), calls, in_thread)
             await made.start()
             cases = use_cases(store, clock, MemoryFeed(), GivenActions.of(made.action), tasks=made.catalogue)
             run = await Place(store, clock, cases, made.action).look(timeout_seconds=20)

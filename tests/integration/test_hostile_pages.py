@@ -1,4 +1,4 @@
-"""A page or a selector that was made to take for ever costs its own tenant, and nobody's server."""
+"""A page or a selector that was made to take for ever costs its own tenant only."""
 
 from __future__ import annotations
 

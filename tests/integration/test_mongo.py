@@ -1,4 +1,4 @@
-"""Articles in MongoDB: every one that was read, whole, whoever was away in between."""
+"""Articles in MongoDB: every one that was read, complete, through outages on either side."""
 
 from __future__ import annotations
 

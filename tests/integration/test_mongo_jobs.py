@@ -1,4 +1,4 @@
-"""Jobs and what crawls brought home in MongoDB: as they stand, whoever was away in between."""
+"""Jobs and crawl items in MongoDB: in their current state, through outages on either side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
 
-from foliot.cli.sinks import copying
+from foliot.cli.check import mongo as mongo_check
 from foliot.config.settings import Settings
 from foliot.core.access import LOCAL
 from foliot.db.clock import StoreClock
@@ -116,12 +116,12 @@ async def test_a_job_of_articles_is_copied_with_its_counts_also_by_who_begins_an
 
 
 async def test_check_speaks_of_mongodb(stand_in: MongoServer) -> None:  # noqa: F811 -- the fixture
-    (well,) = await copying(Settings.load({"MONGO_URI": stand_in.url}))
-    (away,) = await copying(
+    (well,) = await mongo_check.check(Settings.load({"MONGO_URI": stand_in.url}))
+    (away,) = await mongo_check.check(
         Settings.load({"MONGO_URI": f"mongodb://127.0.0.1:{free_port()}/?serverSelectionTimeoutMS=500"})
     )
 
     assert (well.level, well.key) == ("ok", "FOLIOT_MONGO_URI")
     assert "job_scheduler" in well.message
     assert (away.level, "must be reachable" in away.message) == ("error", True)
-    assert await copying(Settings.load({})) == []
+    assert await mongo_check.check(Settings.load({})) == []

@@ -1,4 +1,4 @@
-"""Effects that go on elsewhere: started once whatever breaks, and nobody here waits for them."""
+"""Effects that continue elsewhere: started once whatever breaks, and no slot waits for them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ PATIENCE = 10.0
 async def running(home: Path, file: Path) -> AsyncIterator[App]:
     settings = Settings.load({"FOLIOT_HOME": str(home), "SCHEDULER_TIMEZONE": "Europe/Stockholm"}, pipelines=str(file))
     await build.migrate(settings)
-    app = build.build(settings, doors=False, engine=True)
+    app = build.build(settings, http=False, engine=True)
     try:
         await app.start()
         yield app

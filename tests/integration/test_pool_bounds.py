@@ -1,4 +1,4 @@
-"""What a child process is told, and what it may use: no secret of its parent, and no more than its share."""
+"""Environment and limits of a child process: no secret of its parent, and bounded resources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from foliot.app.tasks import task_bounds
 from foliot.cluster import machine, page_reader
 from foliot.cluster.pool_port import Call, ProcessDied
 from foliot.cluster.process_pool import Child, ProcessPool
@@ -19,6 +18,7 @@ from foliot.cluster.reader_pool import reader_pool
 from foliot.cluster.resource_limits import PLACE, PYTHON, Bounds, environment
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
+from foliot.features.tasks.wiring import task_bounds
 from tests import heavy_tasks
 from tests.integration.test_pool import ATTEMPT, LONG, Heard, asked
 

@@ -20,7 +20,7 @@ from foliot.cluster.process_pool import ProcessPool
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Role
 from foliot.db.database import Database
-from foliot.engine.attempt import Stop
+from foliot.engine.attempts.attempt import Stop
 from foliot.engine.model.event import Event, EventType
 from foliot.engine.model.run import RunState
 from foliot.engine.model.views import RunView

@@ -54,7 +54,7 @@ CAMPAIGNS = (
         Edit(
             "src/foliot/engine/ticker.py",
             "        return rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST)\n",
-            "        return rest_until(self._next, self.clock.now(), 60.0, 6.0)\n",
+            "        return max(rest_until(self._next, self.clock.now(), self.longest_rest, SHORTEST), 6.0)\n",
         ),
         campaign=CALM,
     ),

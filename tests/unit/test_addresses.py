@@ -1,4 +1,4 @@
-"""The address zoo: every way to write a place that a stranger must not reach."""
+"""The address zoo: every way to write an internal address."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.article_progress import watch
+from foliot.features.articles.cli.progress import watch
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]
@@ -125,11 +125,11 @@ def test_the_list_may_come_through_a_pipe(server: Script) -> None:
     ("content", "said"),
     [
         (None, "is neither an http or https URL nor a file that exists"),
-        ("# nothing\n", "no article is named there"),
-        ('{"articles": [', "begins like JSON and is none"),
+        ("# nothing\n", "contains no article"),
+        ('{"articles": [', "starts like JSON but is not valid"),
         ('{"urls": []}', "must be a list of articles"),
         ('{"articles": [], "colour": 1}', "not 'colour'"),
-        (b"\xff\xfe\x00", "it is no text in UTF-8"),
+        (b"\xff\xfe\x00", "it is not UTF-8 text"),
     ],
     ids=["missing", "empty", "half", "strange", "more", "binary"],
 )
@@ -186,7 +186,7 @@ def test_one_that_failed_is_exit_1_and_programs_read_the_end(server: Script) -> 
 
     assert (followed.code, json.loads(followed.out)) == (1, ended)
     assert "COMPLETED: 3 of 4 done, 1 from the cache, 1 failed" in told.err
-    assert f"foliot articles results {JOB} --format table says why" in told.err
+    assert f"foliot articles results {JOB} --format table shows why" in told.err
 
 
 def test_who_waits_at_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -293,7 +293,7 @@ def test_what_changed_is_shown_line_by_line(server: Script) -> None:
     server.will("GET", f"{path}/art_2", (200, {**whole, "previous": None}))
     unchanged = invoke("articles", "diff", JOB, "art_2")
     assert (unchanged.code, unchanged.out) == (0, "")
-    assert "nothing is known to have changed" in unchanged.err
+    assert "no change is known" in unchanged.err
 
 
 def test_a_page_of_results_says_that_some_have_changed(server: Script) -> None:
@@ -302,5 +302,5 @@ def test_a_page_of_results_says_that_some_have_changed(server: Script) -> None:
     server.will("GET", f"/jobs/{JOB}/results", (200, changed), (200, PAGE))
 
     said = invoke("articles", "results", JOB, "--format", "table")
-    assert f"1 of these said something else before: foliot articles diff {JOB}" in said.err
-    assert "said something else" not in invoke("articles", "results", JOB, "--format", "table").err
+    assert f"1 of these have changed: foliot articles diff {JOB}" in said.err
+    assert "have changed" not in invoke("articles", "results", JOB, "--format", "table").err

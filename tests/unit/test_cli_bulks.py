@@ -111,7 +111,7 @@ def test_points_are_listed_in_time_and_a_sample_says_so(server: Script) -> None:
         ["2027-01-01", "09:01:30Z", "failed", "12.0", "s", "run_2"],
     ]
     assert "1 of 500 success are shown" in shown.err
-    assert "2 runs more had not begun" in shown.err
+    assert "2 more runs had not started" in shown.err
     assert asked(server) == {"q": ["kind:task"], "from": ["2027-01-01T09:00:00Z"], "limit": ["1000"]}
 
 
@@ -216,6 +216,6 @@ def test_a_rehearsal_is_told_with_what_would_be_refused(server: Script) -> None:
 
     shown = invoke("bulk", "start", "replay", "-q", "", "--dry-run", "--as-of", "now")
 
-    assert "30 told something else than when they failed, 2 do what another does, 4 edited, 1 refused" in shown.out
+    assert "30 send something else than when they failed, 2 duplicate another, 4 edited, 1 refused" in shown.out
     assert "run_9: patch.url: is wrong" in shown.err
     assert server.body()["as_of"] == "now"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.live import Live
+from foliot.features.crawls.cli.log import LogPrinter
 from tests.unit.test_cli import Script, invoke, server
 
 __all__ = ["server"]
@@ -117,8 +117,8 @@ def test_every_flag_has_its_place_in_the_request(server: Script) -> None:
         (["example.com"], "neither an http or https URL"),
         (["https://example.com", "--param", "x"], "--param: must be name=value"),
         (["https://example.com", "--at", "2027-06-01T09:00:00Z", "--every", "4h"], "--at and --every exclude"),
-        (["https://example.com", "--every", "4h", "--follow"], "--follow: a planned crawl has not begun"),
-        (["deploy", "--node", "scrapyd:6800", "nowhere"], "no Scrapy project"),
+        (["https://example.com", "--every", "4h", "--follow"], "--follow: a planned crawl has not started"),
+        (["deploy", "--node", "scrapyd:6800", "nowhere"], "not a Scrapy project"),
     ],
 )
 def test_wrong_usage_asks_nothing_of_the_server(server: Script, arguments: list[str], said: str) -> None:
@@ -147,7 +147,7 @@ def test_a_crawl_is_followed_to_its_end(server: Script) -> None:
     assert followed.out == (
         "2027-01-01 09:00:00Z  info      Spider opened \\x1b[2J\n2027-01-01 09:00:00Z  error     Crawled\n"
     )
-    assert followed.err == (f"foliot: {JOB} has begun\nfoliot: finished: 12 pages, 3 items, 1 errors\n")
+    assert followed.err == (f"foliot: {JOB} has started\nfoliot: finished: 12 pages, 3 items, 1 errors\n")
 
 
 def test_a_crawl_that_ends_badly_is_exit_1(server: Script) -> None:
@@ -159,7 +159,7 @@ def test_a_crawl_that_ends_badly_is_exit_1(server: Script) -> None:
     followed = invoke("crawl", "https://example.com", "-f")
 
     assert followed.code == 1
-    assert "was asked for before and is followed" in followed.err
+    assert "was requested before and is followed" in followed.err
     assert "error: 12 pages, 3 items, 1 errors -- the spider raised\\x1b[2J" in followed.err
 
 
@@ -173,7 +173,7 @@ def test_who_waits_at_a_terminal_sees_the_progress_below_the_log(monkeypatch: py
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(sys, "stdout", screen)
-    Live(utc=True).tell(
+    LogPrinter(utc=True).print(
         [
             {"type": "progress", "data": {"pages": 1, "items": 0, "errors": 0, "pages_per_minute": 6.0}},
             {"type": "log", "level": "info", "message": "Crawled", "at": "2027-01-01T09:00:00Z"},
@@ -181,7 +181,7 @@ def test_who_waits_at_a_terminal_sees_the_progress_below_the_log(monkeypatch: py
         ]
     )
 
-    shown = "1 pages, 0 items, 0 errors (6.0 pages a minute)"
+    shown = "1 pages, 0 items, 0 errors (6.0 pages per minute)"
     back = "\r\x1b[K"
     line = "2027-01-01 09:00:00Z  info      Crawled\n"
     assert (

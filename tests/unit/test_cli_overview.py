@@ -79,10 +79,10 @@ def test_a_timeline_shows_what_ran_what_failed_and_what_comes_next(server: Scrip
     shown = invoke("timeline", "-q", "tag:prices", "--utc")
 
     assert shown.code == 0
-    assert server.request()[1] == "/api/timeline?group_by=schedule&q=tag%3Aprices"
+    assert server.request()[1] == "/api/timeline?q=tag%3Aprices&group_by=schedule"
     assert "nightly 2 1 2027-01-01 02:30:00Z 2 2027-01-02 02:30:00Z At 02:30 every day (UTC)" in words(shown.out)
-    assert "14 schedules begin at 2027-01-02 09:00:00Z" in shown.out
-    assert "5 rows more had no room" in shown.err
+    assert "14 schedules start at 2027-01-02 09:00:00Z" in shown.out
+    assert "5 more rows did not fit" in shown.err
 
 
 def test_a_calendar_leaves_out_days_without_anything(server: Script) -> None:
@@ -92,7 +92,7 @@ def test_a_calendar_leaves_out_days_without_anything(server: Script) -> None:
 
     assert "2027-01-01 3 1 failed, 2 success 1 4" in words(shown.out)
     assert "2027-01-02" not in shown.out
-    assert "spread evenly" in shown.err
+    assert "estimated evenly" in shown.err
 
 
 def test_a_preview_takes_words(server: Script) -> None:

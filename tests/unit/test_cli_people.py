@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli import showing
+from foliot.cli import serve_output as showing
 from foliot.config.settings import Settings
 from foliot.core.errors import Conflict
 from tests.unit.test_cli import Script, invoke
@@ -119,7 +119,7 @@ def test_a_port_that_somebody_chose_is_that_one_or_none(tmp_path: Path) -> None:
 
 def test_the_block_names_every_address_and_where_the_data_is(tmp_path: Path) -> None:
     settings = Settings.load({"FOLIOT_HOME": str(tmp_path)})
-    app: Any = SimpleNamespace(settings=settings, rpc=None, discord=None, demo=object())
+    app: Any = SimpleNamespace(settings=settings, grpc=None, discord=None, discord_missing=None, demo=object())
 
     said = showing.block(app, "http://127.0.0.1:8000", "off")
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from foliot.cli.app import app
-from foliot.cli.booking import booking
+from foliot.cli.check import pipelines as pipelines_check
+from foliot.cli.root import app
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.config.unknown_keys import unused
@@ -83,7 +83,7 @@ def test_check_names_what_is_wrong_by_line(file: Path) -> None:
 
     assert result.exit_code == 1
     assert f"{file}:14:16: pipeline broken: schedule.cron" in result.stdout
-    assert "2 pipelines in order, 1 fault" in result.stdout
+    assert "2 pipelines valid, 1 error" in result.stdout
     told = json.loads(foliot("pipeline", "check", file, "--json").stdout)
     assert (told["ok"], told["pipelines"], told["faults"][0]["line"]) == (False, ["sound", "unsound"], 14)
 
@@ -150,7 +150,7 @@ def test_the_list_says_what_is_wrong_with_the_file_once(file: Path, monkeypatch:
     monkeypatch.setattr(Answering, "faults", [fault])
 
     result = foliot("pipeline", "list")
-    assert "No pipelines: their file is not in order." in result.stdout
+    assert "No pipelines: the file has errors." in result.stdout
     assert "p.yml:7:3: is no mapping (did you mean a list?)" in result.stderr
     assert "--pipelines FILE" not in result.output
 
@@ -160,12 +160,13 @@ def test_the_list_says_what_is_wrong_with_the_file_once(file: Path, monkeypatch:
 
 
 def test_foliot_check_reads_the_file_too(file: Path) -> None:
-    found = booking(Settings.load({}, pipelines=str(file)))
+    found = pipelines_check.check(Settings.load({}, pipelines=str(file)))
 
     assert [one.level for one in found] == ["warning", "ok"]
     assert ":14:16:" in found[0].message
-    assert booking(Settings.load({})) == []
-    assert "cannot be read" in booking(Settings.load({"PIPELINES_CONFIG": str(file.parent / "none.yml")}))[0].message
+    assert pipelines_check.check(Settings.load({})) == []
+    absent = pipelines_check.check(Settings.load({"PIPELINES_CONFIG": str(file.parent / "none.yml")}))
+    assert "cannot be read" in absent[0].message
 
 
 def test_the_settings_of_the_file() -> None:

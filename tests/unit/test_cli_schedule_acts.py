@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from foliot.cli.schedule_acts import read_documents
+from foliot.features.schedules.cli.transfer import read_documents
 from foliot.servers.http import yaml
 from tests.unit.test_cli import SCHEDULE, Script, invoke, server
 from tests.unit.test_cli_bulks import BULK
@@ -48,7 +48,7 @@ def test_the_next_instant_is_skipped_and_it_says_who_wanted_that(server: Script)
     shown = invoke("schedule", "skip-next", "sch_1", "--at", "2027-01-01T09:00:00Z", "--utc")
 
     assert server.body() == {"at": "2027-01-01T09:00:00Z"}
-    assert "as eva wants" in shown.out
+    assert "requested by eva" in shown.out
     assert shown.code == 0
 
 
@@ -95,7 +95,7 @@ def test_a_trial_is_told_in_words(server: Script) -> None:
 
     shown = invoke("schedule", "backfill", "sch_1", "--from", "2027-01-01T00:00:00Z", "--dry-run", "--utc")
 
-    assert "would make 4 runs for 10 instants" in shown.out
+    assert "would create 4 runs for 10 instants" in shown.out
     assert "left out: 6 succeeded" in shown.out
     assert "catchup_none" in shown.out
     assert "overlap is skip" in shown.err
@@ -237,4 +237,4 @@ def test_the_ranking_names_the_filter_that_proves_it(server: Script) -> None:
 
     for told in ("31 s", "75.0%", "6 of 8", "took:31000ms", "state:failed"):
         assert told in shown.out
-    assert "of the newest 8 runs" in shown.err
+    assert "only the newest 8 runs" in shown.err

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from foliot.auth.claims import Expectations
 from foliot.auth.tokens import Tokens
 from foliot.auth.verification_keys import Keys, hs256, key_file
-from foliot.cli.app import app
+from foliot.cli.root import app
 from foliot.core.access import Role
 from foliot.db.clock import StoreClock
 from tests.tokens import ALGORITHMS, SECRET, jwk, jwks, pem, private, private_pem
@@ -105,7 +105,7 @@ def findings() -> dict[str, tuple[str, str]]:
 
 
 def test_check_knows_local_mode() -> None:
-    assert findings()["FOLIOT_HOST"] == ("ok", "127.0.0.1: local mode, which asks nobody for a token")
+    assert findings()["FOLIOT_HOST"] == ("ok", "127.0.0.1: local mode, which needs no tokens")
 
 
 def test_check_warns_when_the_master_key_hangs_on_the_one_that_signs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     ("body", "level", "says"),
     [
         (jwks(jwk(private("RS256"), "one"), jwk(private("ES256"), "two")), "ok", "2 usable keys"),
-        (jwks(), "error", "no key that can check"),
+        (jwks(), "error", "no key that can verify"),
         (b"<html>", "error", "not JSON"),
     ],
     ids=["keys", "none", "another page"],

@@ -25,7 +25,7 @@ from packaging.utils import canonicalize_name
 from typer.main import get_command
 
 import foliot
-from foliot.cli.app import app
+from foliot.cli.root import app
 from foliot.config.grpc import USUAL_PORT
 from foliot.config.settings import Settings
 from foliot.core.histogram import DURATION_BUCKETS, LATENESS_BUCKETS, Histogram

@@ -1,4 +1,4 @@
-"""The Discord door without a Discord: who may what, what is said, and that it can be made without a token."""
+"""The Discord bot without Discord: permissions, messages, and that it can be built without a token."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.config.settings import Settings
 from foliot.core.access import Door, Role
 from foliot.core.errors import Conflict, Forbidden, Unavailable
 from foliot.features.discord import text as words
-from foliot.features.discord.connection import DiscordDoor
+from foliot.features.discord.connection import DiscordConnection
 from foliot.features.discord.draft_message import Draft
 from foliot.features.discord.members import Members
 from foliot.features.pipelines.steps.discord_sink import DiscordSink
@@ -76,7 +76,7 @@ async def test_it_is_made_without_a_token_and_does_nothing() -> None:
     async with open_store() as store:
         clock, feed = StoppedClock(), MemoryFeed()
         cases = use_cases(store, clock, feed, GivenActions.of())
-        door = DiscordDoor(cases=cases, members=MAP, clock=clock, feed=feed)
+        door = DiscordConnection(cases=cases, members=MAP, clock=clock, feed=feed)
 
         assert (await door.run_once()).rest > 60
         bot = door.bot()
@@ -84,7 +84,7 @@ async def test_it_is_made_without_a_token_and_does_nothing() -> None:
         await door.stop()
 
     assert bot.names == ["run", "schedule", "jobs", "remove", "pipelines", "status"]
-    assert "abc" not in repr(DiscordDoor(cases=cases, members=MAP, clock=clock, feed=feed, token="abc"))
+    assert "abc" not in repr(DiscordConnection(cases=cases, members=MAP, clock=clock, feed=feed, token="abc"))
 
 
 @pytest.mark.parametrize(

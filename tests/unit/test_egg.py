@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from foliot.cli.deploying import deploy
-from foliot.cli.egg import Project
-from foliot.cli.printing import Exit, Failure
+from foliot.features.crawls.cli.deploy import deploy
+from foliot.features.crawls.cli.scrapy_egg import Project
+from foliot.terminal.output import Exit, Failure
 
 NOW = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
 
@@ -57,10 +57,10 @@ def test_the_same_sources_are_the_same_bytes(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "holds no scrapy.cfg"),
+        (None, "has no scrapy.cfg"),
         ("[settings]\n", "must name its settings"),
         ("[settings]\ndefault = mybot.settings\n", "must name the project"),
-        ("[settings]\ndefault = other.settings\n[deploy]\nproject = A\n", "holds no package other"),
+        ("[settings]\ndefault = other.settings\n[deploy]\nproject = A\n", "has no package other"),
         ("no section\n", "cannot be read"),
         ("[settings]\ndefault = mybot.settings\n[deploy]\nproject = ../x\n", "project: must be 1 to 64 letters"),
     ],

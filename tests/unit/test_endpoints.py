@@ -108,12 +108,12 @@ def test_the_command_line_shows_them_and_what_is_missing(server: Script, monkeyp
         assert told in shown.out
     for told in ("webhook_signing", "2026-12-24", "gone unknown"):
         assert told in " ".join(shown.out.split())
-    assert "3 targets more had no room" in shown.err
+    assert "3 more targets did not fit" in shown.err
     assert "newest 2,000 runs" in shown.err
     assert "open, next trial 2027-01-04 12:02" in " ".join(shown.out.split())
     told = " ".join(shown.err.split())
     assert "the breaker of down.example:443 is open, next trial 2027-01-04 12:02" in told
-    assert "the breaker of grpc:billing is half open, trial under way; since 2027-01-04 12:01" in told
+    assert "the breaker of grpc:billing is half open, trial in progress; since 2027-01-04 12:01" in told
     assert "The target did not answer in time." in told
     assert json.loads(invoke("endpoints", "--json").out) == whole
     assert "No webhook was called" in invoke("endpoints").out

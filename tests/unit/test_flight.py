@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from foliot.core.errors import Unavailable
-from foliot.engine import attempt_log as notebooks
-from foliot.engine.attempt import Flight, Stop
+from foliot.engine.attempts import attempt_log as notebooks
+from foliot.engine.attempts.attempt import Flight, Stop
 from foliot.engine.log_writer import SLICE, Logbook
 from foliot.engine.model.event import LINE_LIMIT, EventType, Line
 from foliot.engine.model.run import Fence

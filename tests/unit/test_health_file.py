@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from foliot.app.health_file import HealthFile
+from foliot.features.health.health_file import HealthFile
 from tests.nursery import ROOT, foliot
 from tests.services import free_port, wait_until
 

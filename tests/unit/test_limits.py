@@ -169,7 +169,7 @@ async def test_the_settings_reach_everybody_who_asks_for_limits(tmp_path: Path) 
     from foliot.config.settings import Settings
 
     environ = {"FOLIOT_LIMIT_CONCURRENT_RUNS": "7", "FOLIOT_HOME": str(tmp_path)}
-    app = build.build(Settings.load(environ), doors=False, engine=False)
+    app = build.build(Settings.load(environ), http=False, engine=False)
 
     assert app.store.caches[Caps].default == 7
     assert app.usecases[Limiter].default == Limits(concurrent_runs=7)

@@ -8,13 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from foliot.app.http import create_app
 from foliot.commands.envelope import permissions_of
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Role, Thing, Verb, scope
 from foliot.core.errors import Forbidden
 from foliot.features.bulk.usecases.item_actions import BulkHands
-from foliot.servers.http.app import create_app
 from tests.matrix import routes
 from tests.permissions import NEEDED
 from tests.world import World, open_world

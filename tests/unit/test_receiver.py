@@ -11,7 +11,7 @@ from typing import Any, cast
 from foliot.cluster.parcel import Parcel
 from foliot.db.clock import StoreClock
 from foliot.db.database import Database
-from foliot.engine.broker_receiver import Receiver
+from foliot.engine.broker.receiver import Receiver
 from foliot.wakeups.memory import MemoryFeed
 
 NOON = datetime(2027, 5, 1, 12, tzinfo=UTC)

@@ -265,13 +265,13 @@ def test_local_mode_does_not_ask_about_credentials(key: str, url: str) -> None:
 
 def test_a_process_that_checks_no_tokens_starts_without_their_key_and_not_in_local_mode(tmp_path: Path) -> None:
     settings = Settings.load({"FOLIOT_LOCAL": "0", "FOLIOT_SECRET_KEY": KEY, "FOLIOT_HOME": str(tmp_path)})
-    app = build.build(settings, doors=False, engine=True, role=Role.WORKER)
+    app = build.build(settings, http=False, engine=True, role=Role.WORKER)
 
     assert not settings.local
     with pytest.raises(Invalid):
         app.egress.check("http://127.0.0.1/")
     with pytest.raises(Invalid, match="FOLIOT_LOCAL: must not be off where nothing checks tokens"):
-        build.build(settings, doors=True, engine=False)
+        build.build(settings, http=True, engine=False)
 
 
 @pytest.mark.parametrize(

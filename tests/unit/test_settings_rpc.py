@@ -1,4 +1,4 @@
-"""The settings of the gRPC door."""
+"""The settings of the gRPC server."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from foliot.cli.app import app
+from foliot.cli.root import app
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.config.unknown_keys import unused

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from foliot.app import build
-from foliot.cli.app import app
+from foliot.cli.root import app
 from foliot.config.parse import SettingsError
 from foliot.config.settings import Settings
 from foliot.config.unknown_keys import unused
@@ -97,13 +97,13 @@ def test_settings_do_not_show_the_password() -> None:
     ],
 )
 async def test_the_feed_is_redis_or_postgresql_or_this_process_alone(environ: dict[str, str], kind: str) -> None:
-    built = build.build(Settings.load(environ), doors=False, engine=True)
+    built = build.build(Settings.load(environ), http=False, engine=True)
     assert built.feed.reach().kind == kind
     await built.store.close()
 
 
 async def test_a_command_that_does_not_stay_wakes_nobody() -> None:
-    built = build.build(Settings.load(POSTGRES), doors=False, engine=False)
+    built = build.build(Settings.load(POSTGRES), http=False, engine=False)
     assert isinstance(built.feed, MemoryFeed)
     await built.store.close()
 
@@ -111,7 +111,7 @@ async def test_a_command_that_does_not_stay_wakes_nobody() -> None:
 @pytest.mark.parametrize(("prefix", "channel"), [(None, "house:wakes"), ("acme", "acme:wakes")])
 async def test_two_foliots_that_share_a_redis_have_channels_of_their_own(prefix: str | None, channel: str) -> None:
     environ = {**POSTGRES, "REDIS_URL": "redis://127.0.0.1"} | ({"FOLIOT_REDIS_PREFIX": prefix} if prefix else {})
-    built = build.build(Settings.load(environ), doors=False, engine=True)
+    built = build.build(Settings.load(environ), http=False, engine=True)
     line = getattr(built.feed, "_line")  # noqa: B009 -- it is only known by what it is
     assert line._channel == channel
     await built.store.close()

@@ -159,7 +159,7 @@ def test_the_check_on_waiting_knows_a_wait_when_it_sees_one(code: str, verdict: 
 
 
 SHARED = {
-    "cli/showing.py": "the browser that a person asked for",
+    "cli/serve_output.py": "the browser that a person asked for",
     "scrapy/egress_middleware.py": "a spider's own process",
     "testing.py": "a test's own process",
 }

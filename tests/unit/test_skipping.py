@@ -1,4 +1,4 @@
-"""An instant that somebody wants skipped: one line of the ledger that names them, and every other instant as ever."""
+"""An instant with a skip request: one ledger entry that names the user, and every other instant as ever."""
 
 from __future__ import annotations
 

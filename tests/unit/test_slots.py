@@ -375,7 +375,7 @@ def test_a_webhook_is_known_by_its_host_and_port(url: object, name: str | None) 
 def test_every_action_that_can_hang_names_whom_it_waits_for(
     kind: str, config: dict[str, str], name: str, remote: bool, tmp_path: Path
 ) -> None:
-    app = build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), doors=False, engine=True)
+    app = build(Settings.load({"FOLIOT_HOME": str(tmp_path)}), http=False, engine=True)
     assert app.engine is not None
 
     target = target_of(app.engine.actions.get(kind), config)

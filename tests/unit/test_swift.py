@@ -11,10 +11,10 @@ from fastapi import APIRouter, Body, Cookie, Depends, FastAPI, Header, Path, Que
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
+from foliot.app.http import create_app
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import NotFound
 from foliot.servers.http import problems
-from foliot.servers.http.app import create_app
 from foliot.servers.http.fast_route import Needs, Swift
 from tests.asgi import Client
 

@@ -34,7 +34,7 @@ def test_the_dashboards_types_are_those_that_the_api_describes() -> None:
 def test_what_may_be_left_out_or_null_is_said_to_typescript() -> None:
     made = written()
 
-    assert "export interface Complaint {\n  field: string;\n  message: string;\n  got?: unknown;\n" in made
+    assert "export interface FieldError {\n  field: string;\n  message: string;\n  got?: unknown;\n" in made
     assert "  position?: [number, number] | null;\n" in made
     assert "  by_state: Partial<Record<RunState, number>>;\n" in made
     assert 'export type RunState = "queued" | "running" | ' in made
@@ -43,9 +43,9 @@ def test_what_may_be_left_out_or_null_is_said_to_typescript() -> None:
 def test_a_policy_is_whole_in_an_answer_and_may_be_partial_in_a_request() -> None:
     types = written()
 
-    assert "export interface Catchup {\n  mode: CatchupMode;\n  window_seconds: number;\n" in types
-    assert "  catchup: Catchup;\n" in types
-    assert "  catchup?: Partial<Catchup> | null;\n" in types
+    assert "export interface CatchupSettings {\n  mode: CatchupMode;\n  window_seconds: number;\n" in types
+    assert "  catchup: CatchupSettings;\n" in types
+    assert "  catchup?: Partial<CatchupSettings> | null;\n" in types
 
 
 def test_nothing_from_outside_is_ever_drawn_as_html() -> None:

@@ -1,4 +1,4 @@
-"""A home in memory is told of: by `foliot check`, and by a server as it starts."""
+"""A home in memory is reported: by `foliot check`, and by a server as it starts."""
 
 from __future__ import annotations
 

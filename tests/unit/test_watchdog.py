@@ -1,4 +1,4 @@
-"""The watchdog: what is due and does not begin is told with the reason that can be seen, store or no store."""
+"""The watchdog: work that is due and does not start is reported with its visible cause, with or without a database."""
 
 from __future__ import annotations
 

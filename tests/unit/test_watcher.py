@@ -22,7 +22,7 @@ from foliot.engine.meter import Meter
 from foliot.engine.model.event import EventType
 from foliot.engine.model.parked import Parking
 from foliot.engine.model.run import Failed, Outcome, Parked, Problem, RunState, Succeeded
-from foliot.engine.parked_runs import BATCH, Watcher
+from foliot.engine.parked.runs import BATCH, Watcher
 from foliot.engine.ports import Look
 from foliot.engine.ready_times import Alarm
 from foliot.engine.sql.endings import cancel_runs

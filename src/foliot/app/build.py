@@ -1,4 +1,4 @@
-"""The wiring room: makes the real parts and joins them. The only file that knows everyone."""
+"""The composition root: builds the parts of one process from its settings, starts and stops them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import os
 import shutil
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from foliot import logs
 from foliot.app import servers, transport
 from foliot.app.guard import Guard
-from foliot.app.servers import Entrance, entrance_of
-from foliot.app.tasks import Tasking, tasking
 from foliot.app.upkeep import UPKEEP
 from foliot.app.use_cases import use_cases
 from foliot.auth.lazy_keyring import LateKeyring, keyring_of
@@ -31,30 +30,31 @@ from foliot.db.sealer import Sealer
 from foliot.engine.embedded_workers import EmbeddedWorkers
 from foliot.engine.engine import Engine
 from foliot.engine.executor import Executor
-from foliot.engine.loop import Loop
+from foliot.engine.loop import Actor, Loop
 from foliot.engine.model.node import Role, Wish
 from foliot.engine.pace import Pace
 from foliot.engine.ports import Action
 from foliot.engine.slots import Slots
 from foliot.engine.sql.tenant_limits import Caps
+from foliot.features.api_keys.wiring import Authentication, build_authentication
 from foliot.features.articles.action import Articles
 from foliot.features.articles.actor.extension import article_fetching
-from foliot.features.articles.wiring import Copying, Reading, copying, reading
+from foliot.features.articles.wiring import ArticleParts, MongoCopy, build_articles, build_mongo_copy
 from foliot.features.audit_log.actor import audit_chaining
-from foliot.features.bulk.actor import Hauler
-from foliot.features.bulk.usecases.item_actions import BulkHands
-from foliot.features.crawls.wiring import crawling
-from foliot.features.demo.wiring import furnisher, site_of
+from foliot.features.bulk.wiring import build_bulk_runner
+from foliot.features.crawls.wiring import build_crawls
+from foliot.features.demo.wiring import build_installer, site_of
+from foliot.features.discord import wiring as discord_wiring
 from foliot.features.grpc_calls.action import GrpcCall
 from foliot.features.health.usecases.stalls import Knowledge
-from foliot.features.pipelines.file_wiring import booking
-from foliot.features.pipelines.usecases.reconcile import Reconciler
-from foliot.features.pipelines.wiring import Piping, piping
+from foliot.features.pipelines.file_wiring import build_reconciler
+from foliot.features.pipelines.wiring import PipelineParts, build_pipelines
 from foliot.features.presets.documents import all_presets
 from foliot.features.presets.usecases import Presets
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.features.secrets.secret_cache import Wallet
 from foliot.features.tasks.actor import Declarer
+from foliot.features.tasks.wiring import TaskParts, build_tasks
 from foliot.features.webhooks.action import Webhook
 from foliot.net.client import HttpEgress
 from foliot.net.grpc_client import GrpcEgress
@@ -62,9 +62,9 @@ from foliot.wakeups.feed import Feed, LivingFeed
 from foliot.wakeups.memory import MemoryFeed
 
 if TYPE_CHECKING:
-    from foliot.features.demo.install import Furnisher
-    from foliot.features.discord.connection import DiscordDoor
-    from foliot.servers.grpc.server import RpcDoor
+    from foliot.features.demo.install import DemoInstaller
+    from foliot.features.discord.connection import DiscordConnection
+    from foliot.servers.grpc.server import GrpcServer
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,89 +95,86 @@ class App:
     loop: Loop
     feed: LivingFeed
     guard: Guard
-    entrance: Entrance | None = None
-    crawl_egress: HttpEgress | None = None
+    tasks: TaskParts
+    pipelines: PipelineParts
+    crawl_egress: HttpEgress
     """Leads to the Scrapyd nodes, and nowhere else."""
-    rpc: RpcDoor | None = None
-    discord: DiscordDoor | str | None = None
-    """Or why there is none although it was asked for."""
-    tasking: Tasking | None = None
-    piping: Piping | None = None
-    reading: Reading | None = None
-    copying: Copying | None = None
-    """Brings articles and jobs to MongoDB; only where something fires, for once is enough."""
-    declarer: Declarer | None = None
-    """Makes the schedules that code declares; only where something fires."""
-    hauler: Hauler | None = None
-    """Carries out bulk actions; the same."""
-    book: Reconciler | None = None
-    """Brings the store in step with the file of pipelines; the same."""
-    demo: Furnisher | None = None
-    """Makes the demo when it starts; at our own address, for its schedules call us."""
+    authentication: Authentication | None = None
+    grpc: GrpcServer | None = None
+    discord: DiscordConnection | None = None
+    discord_missing: str | None = None
+    """Why there is no Discord bot although it was asked for."""
+    articles: ArticleParts | None = None
+    mongo: MongoCopy | None = None
+    """Copies articles and jobs to MongoDB; only in processes that fire schedules, because one copier is enough."""
+    demo: DemoInstaller | None = None
+    """Makes the demo when the process starts; its schedules call this process."""
+    actors: Sequence[Actor] = ()
+    """What runs in processes that fire schedules: declared schedules, the file of pipelines, bulk actions."""
+    _grace: float | None = None
+    """Seconds that running work is given when the process stops; None: as the settings say."""
+    _closers: AsyncExitStack = field(default_factory=AsyncExitStack, init=False)
+
+    def __post_init__(self) -> None:
+        """What is closed last comes first; a part that fails to close keeps no other open."""
+        close = self._closers.push_async_callback
+        close(self.store.close)
+        close(self.feed.close)
+        close(self.calls.close)
+        close(self.egress.close)
+        close(self.crawl_egress.close)
+        for part in (self.mongo, self.articles, self.pipelines, self.tasks, self.authentication):
+            if part is not None:
+                close(part.close)
+        if self.engine is not None:
+            close(self._stop_engine, self.engine)
+        close(self.loop.stop)
+        for server in (self.grpc, self.discord):
+            if server is not None:
+                close(server.stop)
 
     async def start(self) -> None:
+        """Start every part; after an error, `stop` closes those that were started."""
         await self.egress.start()
-        if self.tasking is not None:
-            await self.tasking.start()
-        if self.crawl_egress is not None:
-            await self.crawl_egress.start()
+        await self.tasks.start()
+        await self.crawl_egress.start()
         await self.feed.start()
-        await self._furnish()
+        if self.demo is not None:
+            # Before anything fires: a past that is being written must not be caught up with.
+            await self.demo.install()
         await self.guard.start(self.loop)
-        if self.entrance is not None:
+        if self.authentication is not None:
             # After the clock was set: a token's time is judged by it.
-            await self.entrance.open(self.loop)
-        self.loop.start([one for one in (self.declarer, self.book, self.hauler) if one is not None])
-        if self.copying is not None:
-            self.loop.start([self.copying.copier, self.copying.jobs])
-        if self.rpc is not None:
-            await self.rpc.start()
-        if self.discord is not None and not isinstance(self.discord, str):
+            await self.authentication.start(self.loop)
+        self.loop.start(self.actors)
+        if self.mongo is not None:
+            self.loop.start([self.mongo.copier, self.mongo.jobs])
+        if self.grpc is not None:
+            await self.grpc.start()
+        if self.discord is not None:
             self.loop.start(self.discord.actors())
 
-    async def _furnish(self) -> None:
-        """Before anything fires: a past that is being written must not be caught up with."""
-        if self.demo is not None:
-            await self.demo.furnish()
-
     async def stop(self, grace: float | None = None) -> None:
-        if self.discord is not None and not isinstance(self.discord, str):
-            await self.discord.stop()
-        if self.rpc is not None:
-            await self.rpc.stop()
-        await self.loop.stop()
-        if self.engine is not None:
-            await self.engine.stop(self.settings.shutdown_seconds if grace is None else grace)
-        if self.entrance is not None:
-            await self.entrance.close()
-        if self.tasking is not None:
-            await self.tasking.close()
-        if self.piping is not None:
-            await self.piping.close()
-        if self.reading is not None:
-            await self.reading.close()
-        if self.copying is not None:
-            await self.copying.close()
-        if self.crawl_egress is not None:
-            await self.crawl_egress.close()
-        await self.egress.close()
-        await self.calls.close()
-        await self.feed.close()
-        await self.store.close()
+        """Stop and close every part, also after a start that failed half-way; a second call does nothing."""
+        self._grace = grace
+        await self._closers.aclose()
+
+    async def _stop_engine(self, engine: Engine) -> None:
+        await engine.stop(self.settings.shutdown_seconds if self._grace is None else self._grace)
 
 
 def build(  # noqa: PLR0913 -- as many as there are things to choose
     settings: Settings,
     *,
-    doors: bool,
+    http: bool,
     engine: bool,
     role: Role = Role.UP,
     rpc_port: int | None = None,
     discord: bool = False,
     demo: str | None = None,
 ) -> App:
-    """The parts that this process needs; nothing is opened before `start`. `doors`: HTTP; `rpc_port`: gRPC, there."""
-    asked = doors or rpc_port is not None
+    """The parts that this process needs; nothing is opened before `start`."""
+    asked = http or rpc_port is not None
     logs.hide(process_secrets.values_of(settings))
     limits = settings.limits(local=settings.local)
     vault = vault_of(settings)
@@ -195,7 +192,7 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
     standing = settings.webhook_secret if settings.local else None
     wallet = Wallet(store=store, clock=clock, vault=vault, require_hosts=settings.secrets_require_hosts)
     wallet.standing = standing.reveal() if standing else None
-    crawl, crawl_egress = crawling(settings, egress, clock)
+    crawl, crawl_egress = build_crawls(settings, egress, clock)
     calls = GrpcEgress(
         book=settings.services,
         ca_file=settings.services_ca,
@@ -203,14 +200,15 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         limits=limiter.egress_allow,
     )
     grpc = GrpcCall(calls=calls, clock=clock)
-    pipes = piping(settings, store, egress, wallet)
-    tasks = tasking(settings, store, clock, egress, grpc, calls, pipes.outside.apart)
-    articles = Articles(targets=egress)
-    read = reading(settings, egress, clock) if engine else None
+    pipelines = build_pipelines(settings, store, egress, wallet)
+    tasks = build_tasks(settings, store, clock, egress, grpc, calls, pipelines.outside.apart)
+    articles = build_articles(settings, egress, clock) if engine else None
+    fetch = Articles(targets=egress)
     webhook = Webhook(egress=egress, secrets=wallet)
-    known: tuple[Action, ...] = (webhook, crawl, articles, grpc, tasks.action, pipes.action)
+    known: tuple[Action, ...] = (webhook, crawl, fetch, grpc, tasks.action, pipelines.action)
     actions = Registry({action.kind: action for action in known})
-    entrance = entrance_of(settings, store, clock, vault) if asked and not settings.local else None
+    authentication = build_authentication(settings, store, clock, vault) if asked and not settings.local else None
+    missing = discord_wiring.NOT_INSTALLED if discord and not discord_wiring.is_installed() else None
     guard = Guard(store, clock)
     usecases = use_cases(
         store,
@@ -227,9 +225,12 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         check_allow=egress.check_limits,
         disk=lambda: _disk(settings),
         remarks=lambda: [
-            *_remarks(entrance, tasks, declarer, bot),
-            *pipes.catalogue.faults(),
-            *(book.troubles if book else ()),
+            *(authentication.problems() if authentication else ()),
+            *tasks.catalogue.faults(),
+            *(declarer.troubles if declarer else ()),
+            *filter(None, [missing, bot.remark() if bot else None]),
+            *pipelines.catalogue.faults(),
+            *(file.troubles if file else ()),
         ],
         tasks=tasks.catalogue,
         presets=all_presets(),
@@ -241,20 +242,22 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         keys_live_longer=timedelta(days=settings.max_key_days),
     )
     fires = engine and role is not Role.WORKER
-    copies = copying(settings, store, clock) if fires else None
+    mongo = build_mongo_copy(settings, store, clock) if fires else None
     declarer = Declarer(store=store, tasks=tasks.catalogue, declaring=usecases[Presets].declaring) if fires else None
-    book = booking(settings, store, usecases[Presets].declaring, pipes.catalogue) if fires else None
+    file = build_reconciler(settings, store, usecases[Presets].declaring, pipelines.catalogue) if fires else None
+    runner = build_bulk_runner(store, clock, feed, usecases) if fires else None
     pepper = None if settings.local else vault
 
     registered = [*actions.kinds(), *tasks.catalogue.names()]
 
-    def told() -> Mapping[str, Any]:
-        return {**(copies.report() if copies else {}), **(book.report() if book else {})}
+    def report() -> Mapping[str, Any]:
+        return {**(mongo.report() if mongo else {}), **(file.report() if file else {})}
 
-    who = None if entrance is None else entrance.identity
-    asgi = servers.rest_door(settings, usecases, who, pepper) if doors else None
-    bot = servers.discord_door(settings, usecases, clock, feed) if discord else None
-    guard.engine = _engine(settings, role, store, clock, feed, actions, read, told, registered) if engine else None
+    identity = None if authentication is None else authentication.identity
+    asgi = servers.http_app(settings, usecases, identity, pepper) if http else None
+    bot = discord_wiring.build_connection(settings, usecases, clock, feed) if discord and missing is None else None
+    if engine:
+        guard.engine = _engine(settings, role, store, clock, feed, actions, articles, report, registered)
     return App(
         settings=settings,
         store=store,
@@ -267,33 +270,18 @@ def build(  # noqa: PLR0913 -- as many as there are things to choose
         guard=guard,
         loop=Loop(clock, feed),
         feed=feed,
-        entrance=entrance,
+        authentication=authentication,
         crawl_egress=crawl_egress,
-        tasking=tasks,
-        piping=pipes,
-        reading=read,
-        copying=copies,
-        declarer=declarer,
-        book=book,
-        hauler=_hauler(store, clock, feed, usecases) if fires else None,
-        demo=furnisher(settings, store, clock, usecases[Schedules], demo),
+        tasks=tasks,
+        pipelines=pipelines,
+        articles=articles,
+        mongo=mongo,
+        actors=[actor for actor in (declarer, file, runner) if actor is not None],
+        demo=build_installer(settings, store, clock, usecases[Schedules], demo),
         discord=bot,
-        rpc=None if rpc_port is None else servers.rpc_door(settings, usecases, who, pepper, rpc_port, asgi),
+        discord_missing=missing,
+        grpc=None if rpc_port is None else servers.grpc_server(settings, usecases, identity, pepper, rpc_port, asgi),
     )
-
-
-def _remarks(
-    entrance: Entrance | None, tasks: Tasking, declarer: Declarer | None, discord: DiscordDoor | str | None
-) -> list[str]:
-    """What of this process stands out besides its connections."""
-    keys = entrance.jwks.problems() if entrance is not None and entrance.jwks is not None else ()
-    bot = discord if discord is None or isinstance(discord, str) else discord.remark()
-    return [*keys, *tasks.catalogue.faults(), *(() if declarer is None else declarer.troubles), *([bot] if bot else [])]
-
-
-def _hauler(store: Database, clock: StoreClock, feed: Feed, usecases: UseCases) -> Hauler:
-    holder = f"{socket.gethostname()}:{os.getpid()}:{new_id('h')[-6:]}"
-    return Hauler(clock=clock, store=store, feed=feed, hands=usecases[BulkHands], holder=holder)
 
 
 def vault_of(settings: Settings) -> LateKeyring | None:
@@ -313,8 +301,8 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
     clock: StoreClock,
     feed: Feed,
     actions: Registry,
-    read: Reading | None,
-    told: Callable[[], Mapping[str, Any]],
+    articles: ArticleParts | None,
+    report: Callable[[], Mapping[str, Any]],
     registered: Sequence[str],
 ) -> Engine:
     host, pid = socket.gethostname(), os.getpid()
@@ -347,10 +335,10 @@ def _engine(  # noqa: PLR0913, PLR0917 -- as many as there are things to wire
         role=role,
         broker=transport.broker(settings) if role is Role.SCHEDULER else None,
         intake=transport.intake(settings, f"foliot-{pid}@{host}", ended, registered) if role is Role.WORKER else None,
-        extensions=[audit_chaining, *([] if read is None else [article_fetching(read.how)])],
+        extensions=[audit_chaining, *([] if articles is None else [article_fetching(articles.how)])],
         upkeep=UPKEEP,
         about={"host": host, "pid": pid},
-        told=told,
+        told=report,
         slots=Slots(most=settings.egress_per_host, failures=settings.breaker_failures, wait=settings.breaker_seconds),
         refusal=store.refusal,
         secrets=Redactor.of(process_secrets.values_of(settings)),

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 STOPPED_AT_ONCE = 130
 MARGIN = 15.0
-"""Seconds beyond `FOLIOT_SHUTDOWN_SECONDS` that a drain may take; whoever has not ended then is ended."""
+"""Seconds beyond `FOLIOT_SHUTDOWN_SECONDS` that a drain may take; after that the process is ended."""
 LEAVE = 3.0
-"""Seconds for what is left after the drain: threads that nobody can end."""
+"""Seconds for what is left after the drain: threads that cannot be ended."""
 BACKSTOP = 5.0
 """Seconds after which a process that cannot even end itself is ended without Python."""
 RESTART = -1
-"""Not an exit code: the process is to begin anew."""
+"""Not an exit code: the process is to restart."""
 
 
 def run(main: Coroutine[Any, Any, int]) -> int:
-    """Run to the end on the fastest event loop there is."""
+    """Run to the end on the fastest event loop available."""
     try:
         import uvloop
 
@@ -47,11 +47,11 @@ def run(main: Coroutine[Any, Any, int]) -> int:
 
 
 def listen(host: str, port: int, keys: str = "--port, FOLIOT_PORT") -> socket.socket:
-    """Take the port now, so that a taken one is one clear line before anything else has begun."""
+    """Bind the port now, so that a taken one is reported in one clear line before anything else has started."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     except OSError:
-        raise Conflict(f"{host} is no address of this machine: choose one with --host (FOLIOT_HOST)") from None
+        raise Conflict(f"{host} is not an address of this machine: choose one with --host (FOLIOT_HOST)") from None
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -68,7 +68,7 @@ def _why_not(host: str, port: int, failed: OSError, keys: str) -> str:
     if failed.errno == errno.EADDRINUSE:
         return f"port {port} of {host} is taken by another program: stop it, or choose another ({keys})"
     if failed.errno in (errno.EACCES, errno.EPERM):
-        return f"port {port} of {host} may not be used by this user: choose one above 1023 ({keys})"
+        return f"port {port} of {host} cannot be used by this user: choose one above 1023 ({keys})"
     return f"cannot listen on port {port} of {host} ({failed.strerror}): choose another ({keys})"
 
 
@@ -86,7 +86,7 @@ def leave_within(seconds: float, code: int) -> None:
     def leave() -> None:
         threading.Event().wait(seconds)
         left = [one.name for one in threading.enumerate() if one is not threading.current_thread()]
-        logging.getLogger("foliot.process").warning("ends in the middle of something: %s", ", ".join(left))
+        logging.getLogger("foliot.process").warning("ends while threads are still busy: %s", ", ".join(left))
         logging.shutdown()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
@@ -95,12 +95,12 @@ def leave_within(seconds: float, code: int) -> None:
 
     threading.Thread(target=leave, name="foliot-exit", daemon=True).start()
     with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):
-        # In C, and so also beside a thread that keeps the interpreter to itself; it says what each was doing.
+        # In C, so it works even if a thread holds the interpreter lock; it prints what each thread was doing.
         faulthandler.dump_traceback_later(seconds + BACKSTOP, exit=True, file=sys.stderr)
 
 
 class Stop:
-    """The first signal asks the process to drain; a second one ends it at once. A wish is not so urgent."""
+    """The first signal asks the process to drain; a second one ends it at once. Operators' requests are less urgent."""
 
     def __init__(self, grace: float = 0.0) -> None:
         self.grace = grace
@@ -109,7 +109,7 @@ class Stop:
         self.wish: Wish | None = None
 
     def hear(self, wish: Wish) -> None:
-        """Whoever was asked to drain may still be asked to restart; the other way nobody is left to ask."""
+        """A drain can still become a restart; a restart stays one."""
         if self.wish is not Wish.RESTART:
             self.wish = wish
         self.wished.set()
@@ -127,21 +127,21 @@ class Stop:
 
     def _signalled(self) -> None:
         if self.asked.is_set():
-            # No clean-up on purpose: whatever hangs must not hold the second request up. Leases hand the runs on.
+            # No clean-up on purpose: what hangs must not delay the second request. Leases hand the runs over.
             os._exit(STOPPED_AT_ONCE)
         self.asked.set()
         leave_within(self.grace + MARGIN, 1)
 
 
 def calm_memory() -> None:
-    """What a server made at its start lives as long as it does: the collector need not look at it again and again."""
+    """Exempt the objects of the start from garbage collection: they live as long as the server."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 
 
 async def live(app: App, listener: socket.socket | None, announce: Callable[[], None]) -> int:
     """Start the app, serve until asked to stop or a part ends by itself, then drain. Answers the exit code."""
-    from foliot.app.health_file import health_file
+    from foliot.features.health.health_file import health_file
 
     stop = Stop(app.settings.shutdown_seconds)
     if app.engine is not None:
@@ -162,7 +162,7 @@ async def live(app: App, listener: socket.socket | None, announce: Callable[[], 
                 watched.remove()
             # Also after a failed start: what did start must end.
             await app.stop(app.settings.shutdown_seconds)
-        # Asked to stop on the way to a new beginning: the end is what was asked for last.
+        # Asked to stop while restarting: the last request counts.
         if stop.wish is Wish.RESTART and not stop.asked.is_set():
             return RESTART
     ended = 0 if served else 1
@@ -182,7 +182,7 @@ async def _wait(app: App, announce: Callable[[], None], stop: Stop) -> bool:
 
 
 async def _until_idle(app: App, stop: Stop) -> None:
-    """Follow the wishes of operators; returns when one was to begin anew, and nothing runs here any more."""
+    """Follow the requests of operators; returns after a request to restart, once nothing runs here any more."""
     while stop.wish is not Wish.RESTART:
         stop.wished.clear()
         await stop.wished.wait()
@@ -190,8 +190,8 @@ async def _until_idle(app: App, stop: Stop) -> None:
             await app.engine.finish()
 
 
-def begin_anew() -> NoReturn:
-    """This process again, with the same command, under the same id: nobody who watches it sees an end."""
+def restart() -> NoReturn:
+    """Replace this process by a new one with the same command and the same process id."""
     sys.stdout.flush()
     sys.stderr.flush()
     command = [sys.executable, *sys.orig_argv[1:]]
@@ -206,7 +206,7 @@ async def _serve(app: App, listener: socket.socket, announce: Callable[[], None]
     asgi: Any = app.asgi
     settings = app.settings
     server = server_of(asgi, bounds=Bounds(per_address(settings.connections_per_address, local=settings.local)))
-    serving = asyncio.create_task(server.serve(sockets=[listener]), name="doors")
+    serving = asyncio.create_task(server.serve(sockets=[listener]), name="http")
     asked = asyncio.create_task(stop.asked.wait(), name="stop")
     idle = asyncio.create_task(_until_idle(app, stop), name="wish")
     announce()

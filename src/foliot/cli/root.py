@@ -1,42 +1,136 @@
-"""The root of the command line with the servers; `app` hangs all other commands on it.
+"""The program `foliot`: which module holds each command. A command is imported when it is called.
 
-A server's start is waited for, and has no use for the commands that ask one: they would take a tenth of it.
+To import and build all of them takes longer than most of them take to run.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
 
 import foliot
-from foliot.cli import serve
-from foliot.cli.options import SERVER_VARIABLES
-from foliot.cli.printing import EXIT_CODES
+from foliot.terminal.output import EXIT_CODES
 
 SERVER = "Run a server"
-SERVERS = (serve.up, serve.api, serve.grpc, serve.discord, serve.scheduler)
+UPKEEP = "Maintain a server"
+CLIENT = "Talk to a running server"
 
 
-def root() -> typer.Typer:
-    """`foliot`, with the servers as its only commands."""
-    app = typer.Typer(
-        name="foliot",
-        help="Fires web work at the right instant, exactly once, and shows what happened and why.",
-        epilog=EXIT_CODES,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    app.callback()(_root)
-    for server in SERVERS:
-        app.command(rich_help_panel=SERVER, epilog=SERVER_VARIABLES)(server)
-    return app
+class CommandSource(NamedTuple):
+    """The module whose `group` is this command, or, when not nested, has it among its commands."""
+
+    module: str
+    panel: str
+    nested: bool = True
+
+
+def _feature(name: str, *, nested: bool = True) -> CommandSource:
+    return CommandSource(f"foliot.features.{name}.cli", CLIENT, nested)
+
+
+def _own(name: str, panel: str, *, nested: bool = False) -> CommandSource:
+    return CommandSource(f"foliot.cli.{name}", panel, nested)
+
+
+COMMANDS: Mapping[str, CommandSource] = {
+    "up": _own("serve", SERVER),
+    "api": _own("serve", SERVER),
+    "grpc": _own("serve", SERVER),
+    "discord": _own("serve", SERVER),
+    "scheduler": _own("serve", SERVER),
+    "worker": _own("worker", SERVER, nested=True),
+    "migrate": _own("migrate", UPKEEP),
+    "check": _own("check.command", UPKEEP),
+    "backup": _own("backup", UPKEEP),
+    "restore": _own("backup", UPKEEP),
+    "token": _own("token", UPKEEP),
+    "ledger": _own("ledger", UPKEEP, nested=True),
+    "audit": _own("audit", UPKEEP, nested=True),
+    "attention": _feature("insights", nested=False),
+    "timeline": _feature("insights", nested=False),
+    "calendar": _feature("insights", nested=False),
+    "ranking": _feature("insights", nested=False),
+    "endpoints": _feature("endpoints"),
+    "schedule": _feature("schedules"),
+    "run": _feature("runs"),
+    "task": _feature("tasks"),
+    "preset": _feature("presets"),
+    "dead-letter": _feature("dead_letters"),
+    "bulk": _feature("bulk"),
+    "queue": _feature("queues"),
+    "apikey": _feature("api_keys"),
+    "tenant": _feature("tenants"),
+    "crawl": _feature("crawls"),
+    "articles": _feature("articles"),
+    "pipeline": _own("pipeline", CLIENT, nested=True),
+    "secret": _own("secrets", CLIENT, nested=True),
+    "demo": _feature("demo"),
+    "login-link": _feature("sessions", nested=False),
+    "sign-out": _feature("sessions", nested=False),
+    "members": _feature("sessions", nested=False),
+    "health": _feature("health", nested=False),
+}
+"""In the order of `foliot --help`."""
+
+
+@cache
+def _built(name: str) -> Any:
+    """The command as typer builds it, from its module alone."""
+    source = COMMANDS[name]
+    alone = typer.Typer()
+    alone.add_typer(import_module(source.module).group, name=name if source.nested else None)
+    command: Any = typer.main.get_group(alone).commands[name]
+    command.rich_help_panel = source.panel
+    return command
+
+
+class LazyCommands(Mapping[str, Any]):
+    """Builds each command when it is asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _built(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return _built(name) if name in COMMANDS else default
+
+
+class RootGroup(TyperGroup):
+    """The top level, which imports no command before it is called or listed."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        # typer only reads it.
+        self.commands = LazyCommands()  # type: ignore[assignment]
+
+
+app = typer.Typer(
+    name="foliot",
+    cls=RootGroup,
+    help="Schedules webhooks, crawls and tasks, fires each instant exactly once, and shows what happened and why.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def is_server(words: list[str]) -> bool:
-    """Whether these words of a command line begin with a server's name."""
-    return bool(words) and words[0] in {server.__name__ for server in SERVERS}
+    """Whether a command line runs a server, which stays and creates more objects than the others."""
+    return bool(words) and words[0] in COMMANDS and COMMANDS[words[0]].panel == SERVER
 
 
 def _version(wanted: bool) -> None:
@@ -45,9 +139,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@app.callback()
 def _root(
     _version_wanted: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Fires web work at the right instant, exactly once, and shows what happened and why."""
+    pass

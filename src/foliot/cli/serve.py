@@ -1,4 +1,4 @@
-"""`foliot up`, `api`, `grpc`, `discord`, `scheduler`, `worker`: the commands that stay."""
+"""`foliot up`, `api`, `grpc`, `discord`, `scheduler` and what `worker` runs: the server processes."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ import typer
 
 import foliot
 from foliot.cli import discord as bot
-from foliot.cli import rpc
-from foliot.cli.access import READ_HOUSE, WRITE_HOUSE, needs
-from foliot.cli.options import Home
-from foliot.cli.printing import Exit, Failure, note, one_line_errors
+from foliot.cli import grpc as rpc
 from foliot.cli.volatile import FORGETS, volatile
 from foliot.engine.model.node import Role
+from foliot.terminal.access import READ_HOUSE, WRITE_HOUSE, needs
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import Home
+from foliot.terminal.output import Exit, Failure, note, one_line_errors
 
 if TYPE_CHECKING:
     from foliot.app.build import App
     from foliot.config.settings import Settings
 
+group = CommandGroup()
+
 Host = Annotated[
     str | None,
     typer.Option(
-        help="Address to listen on (FOLIOT_HOST); other than loopback only when tokens are asked for.",
+        help="Address to listen on (FOLIOT_HOST); other than loopback only when tokens are required.",
         show_default="127.0.0.1",
     ),
 ]
 Port = Annotated[
-    int | None, typer.Option(help="Port to listen on; 0 takes a free one (FOLIOT_PORT).", show_default="8000")
+    int | None, typer.Option(help="Port to listen on; 0 picks a free one (FOLIOT_PORT).", show_default="8000")
 ]
 Queues = Annotated[
     str | None,
@@ -38,16 +41,18 @@ Queues = Annotated[
 ]
 MaxRuns = Annotated[
     int | None,
-    typer.Option(help="Begin anew after so many runs (FOLIOT_MAX_RUNS).", show_default="never"),
+    typer.Option(help="Restart after this many runs (FOLIOT_MAX_RUNS).", show_default="never"),
 ]
 Concurrency = Annotated[
-    int | None, typer.Option(help="How many runs may be in flight at once (FOLIOT_CONCURRENCY).", show_default="100")
+    int | None,
+    typer.Option(help="How many runs may execute at the same time (FOLIOT_CONCURRENCY).", show_default="100"),
 ]
 LogLevel = Annotated[
     str | None, typer.Option(help="debug, info, warning, error or critical (LOG_LEVEL).", show_default="info")
 ]
 
 
+@group.command()
 @needs(READ_HOUSE, WRITE_HOUSE)
 def up(  # noqa: PLR0913 -- a command has as many arguments as flags
     *,
@@ -61,13 +66,13 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
         Path | None, typer.Option(help="The file that defines pipelines (PIPELINES_CONFIG).", metavar="FILE")
     ] = None,
     demo: Annotated[
-        bool, typer.Option("--demo", help="Fill it with a demo, which the dashboard removes with one click.")
+        bool, typer.Option("--demo", help="Add demo data, which the dashboard removes with one click.")
     ] = False,
 ) -> None:
-    """Run everything here: API, gRPC, scheduler and workers in one process. Migrates the database by itself."""
+    """Run everything in one process: API, gRPC, scheduler and workers. Migrates the database by itself."""
     with one_line_errors():
         _refuse_unreadable(pipelines)
-        _say_at_once(demo=demo)
+        _note_start(demo=demo)
         flags = {"concurrency": concurrency, "log_level": log_level, "grpc_port": grpc_port, "pipelines": pipelines}
         settings = _settings("foliot", host=host, port=port, home=home, **flags)
         _leave_if_legacy(settings)
@@ -77,15 +82,17 @@ def up(  # noqa: PLR0913 -- a command has as many arguments as flags
         raise typer.Exit(_up(settings, demo=demo))
 
 
+@group.command()
 @needs(READ_HOUSE, WRITE_HOUSE)
 def api(host: Host = None, port: Port = None, log_level: LogLevel = None) -> None:
-    """Run the API alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
+    """Run the API alone, next to schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
         settings = _settings("api", host=host, port=port, log_level=log_level)
         _refuse_sqlite(settings, "api")
         raise typer.Exit(_part(settings))
 
 
+@group.command()
 @needs(READ_HOUSE, WRITE_HOUSE)
 def grpc(
     host: Annotated[
@@ -97,33 +104,35 @@ def grpc(
         typer.Option(
             "--port",
             "--grpc-port",
-            help="Port to listen on; 0 takes a free one (FOLIOT_GRPC_PORT).",
+            help="Port to listen on; 0 picks a free one (FOLIOT_GRPC_PORT).",
             show_default="50054",
         ),
     ] = None,
     log_level: LogLevel = None,
 ) -> None:
-    """Run the gRPC door alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
+    """Run the gRPC server alone, next to schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
         settings = _settings("grpc", grpc_host=host, grpc_port=port, log_level=log_level)
         _refuse_sqlite(settings, "grpc")
         raise typer.Exit(rpc.serve(settings))
 
 
+@group.command()
 @needs(READ_HOUSE, WRITE_HOUSE)
 def discord(log_level: LogLevel = None) -> None:
-    """Run the Discord door alone, beside schedulers that share its database (PostgreSQL or MariaDB)."""
+    """Run the Discord bot alone, next to schedulers that share its database (PostgreSQL or MariaDB)."""
     with one_line_errors():
         settings = _settings("discord", log_level=log_level)
         _refuse_sqlite(settings, "discord")
         raise typer.Exit(bot.serve(settings))
 
 
+@group.command()
 @needs(READ_HOUSE, WRITE_HOUSE)
 def scheduler(concurrency: Concurrency = None, log_level: LogLevel = None) -> None:
-    """Run a scheduler alone, without API; as many as wanted share a database.
+    """Run a scheduler alone, without the API; any number can share a database.
 
-    It executes its runs itself, unless FOLIOT_BROKER_URL names a broker, through which it hands them to foliot worker.
+    It executes its runs itself, unless FOLIOT_BROKER_URL names a broker that passes them to foliot worker.
     """
     with one_line_errors():
         settings = _settings("scheduler", concurrency=concurrency, log_level=log_level)
@@ -141,17 +150,17 @@ def worker(queues: str | None, concurrency: int | None, max_runs: int | None, lo
 
 
 def _leave_if_legacy(settings: Settings) -> None:
-    """SCHEDULER_MODE=legacy: every pipeline once, and nothing stays."""
+    """SCHEDULER_MODE=legacy: run every pipeline once, then exit."""
     if settings.scheduler_mode == "legacy":
         from foliot.cli import process
-        from foliot.cli.pipeline_running import legacy
+        from foliot.cli.pipeline_run import legacy
 
         process.calm_memory()
         raise typer.Exit(legacy(settings))
 
 
 def _settings(command: str, **flags: object) -> Settings:
-    """What a server runs by; it logs from here on, into a file of its own where there is a place for files."""
+    """The settings of a server process; starts its log, in a file of its own if there is a directory for logs."""
     import structlog
 
     from foliot import logs
@@ -160,7 +169,7 @@ def _settings(command: str, **flags: object) -> Settings:
 
     settings = Settings.load(os.environ, **flags)
     logs.configure(level=settings.log_level, form=settings.log_format, directory=settings.log_dir, name=command)
-    # From here on neither a task nor a process that is started reads a key from the environment.
+    # From here on neither tasks nor child processes can read a key from the environment.
     process_secrets.scrub(os.environ, settings)
     if kind := volatile(settings.home):
         structlog.get_logger("foliot").warning(
@@ -169,20 +178,20 @@ def _settings(command: str, **flags: object) -> Settings:
     return settings
 
 
-def _say_at_once(*, demo: bool) -> None:
-    """Whoever waits at a terminal sees that something happens; a script reads nothing before it is up."""
+def _note_start(*, demo: bool) -> None:
+    """On a terminal, say at once that it starts; scripts get no output before it is up."""
     if sys.stderr.isatty():
-        note("starting, and making the demo if there is none yet …" if demo else "starting …")
+        note("starting, and creating the demo data if there is none yet …" if demo else "starting …")
 
 
 def _refuse_unreadable(pipelines: Path | None) -> None:
-    """Whoever names a file in a command means one that is there. One of the environment may still be on its way."""
+    """A file given as a flag must exist; one named by the environment may appear later."""
     if pipelines is None:
         return
     try:
         path = pipelines.expanduser()
-        # Not opened before: a pipe would wait for somebody who writes into it.
-        why = None if path.is_file() or not path.exists() else "it is no file"
+        # Not opened before this: opening a pipe would wait for a writer.
+        why = None if path.is_file() or not path.exists() else "it is not a file"
         if why is None:
             path.open("rb").close()
     except (OSError, RuntimeError, ValueError) as failed:
@@ -192,7 +201,7 @@ def _refuse_unreadable(pipelines: Path | None) -> None:
 
 
 def _prepare(settings: Settings) -> None:
-    """What local mode keeps is the user's alone."""
+    """Creates the directories of local mode, private to the user."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     if settings.sqlite_path is not None:
         settings.sqlite_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -209,7 +218,8 @@ def _refuse_sqlite(settings: Settings, command: str) -> None:
 
 
 def _up(settings: Settings, *, demo: bool) -> int:
-    from foliot.cli import process, showing
+    from foliot.cli import process
+    from foliot.cli import serve_output as showing
     from foliot.db.file_lock import make_private, only_one
 
     with only_one(settings.sqlite_path), showing.listen(settings, demo=demo) as listener:
@@ -230,7 +240,7 @@ def _up(settings: Settings, *, demo: bool) -> int:
             await build.migrate(settings)
             app = build.build(
                 settings,
-                doors=True,
+                http=True,
                 engine=True,
                 rpc_port=rpc_port,
                 discord=settings.discord_token is not None,
@@ -241,17 +251,17 @@ def _up(settings: Settings, *, demo: bool) -> int:
 
         ended = process.run(main())
     if ended == process.RESTART:
-        process.begin_anew()
+        process.restart()
     return ended
 
 
 def _part(settings: Settings, role: Role | None = None) -> int:
-    """A part of Foliot: an engine of this role, or the doors alone."""
+    """Run one part: an engine of this role, or the API alone."""
     from contextlib import nullcontext
 
     from foliot.app import build
     from foliot.cli import process
-    from foliot.cli.revision import refuse_other_revision
+    from foliot.cli.database import refuse_other_revision
 
     doors = role is None
     with process.listen(settings.host, settings.port) if doors else nullcontext() as listener:
@@ -265,10 +275,10 @@ def _part(settings: Settings, role: Role | None = None) -> int:
 
         async def main() -> int:
             await refuse_other_revision(settings)
-            app = build.build(settings, doors=doors, engine=not doors, role=role or Role.UP)
+            app = build.build(settings, http=doors, engine=not doors, role=role or Role.UP)
             return await process.live(app, listener, announce)
 
         ended = process.run(main())
     if ended == process.RESTART:
-        process.begin_anew()
+        process.restart()
     return ended

@@ -1,4 +1,4 @@
-"""`foliot token`: a signed token for a person or a program."""
+"""`foliot token`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from foliot.cli.access import needs
-from foliot.cli.drafting import duration
-from foliot.cli.printing import Exit, Failure, one_line_errors
 from foliot.core.access import LOCAL, Role
+from foliot.terminal.access import needs
+from foliot.terminal.flag_values import duration
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.output import Exit, Failure, one_line_errors
+
+group = CommandGroup()
 
 LONGEST = 100 * 366 * 86_400
 
@@ -21,32 +24,33 @@ if TYPE_CHECKING:
     from foliot.config.settings import Settings
 
 
+@group.command()
 @needs()
 def token(
     *,
-    tenant: Annotated[str, typer.Option(help="Whose data it opens.")] = LOCAL.tenant_id,
-    user: Annotated[str, typer.Option(help="Whom changes are recorded under.")] = "cli",
+    tenant: Annotated[str, typer.Option(help="The tenant it gives access to.")] = LOCAL.tenant_id,
+    user: Annotated[str, typer.Option(help="The user that changes are recorded under.")] = "cli",
     role: Annotated[Role, typer.Option(help="What it allows.")] = Role.VIEWER,
-    ttl: Annotated[str, typer.Option(help="How long it counts: 90s, 15m, 8h, 30d.")] = "8h",
+    ttl: Annotated[str, typer.Option(help="How long it is valid: 90s, 15m, 8h, 30d.")] = "8h",
     key_file: Annotated[
         Path | None,
-        typer.Option(help="Private key (PEM) to sign with, where servers check by FOLIOT_JWT_KEY_FILE or a JWKS."),
+        typer.Option(help="Private key (PEM) to sign with, for servers that verify by FOLIOT_JWT_KEY_FILE or a JWKS."),
     ] = None,
-    kid: Annotated[str | None, typer.Option(help="Name of that key, where servers know several.")] = None,
+    kid: Annotated[str | None, typer.Option(help="Id of that key (kid), for servers that know several.")] = None,
 ) -> None:
     """Sign a token with FOLIOT_JWT_SECRET and print it; every server with the same settings accepts it."""
-    from foliot.app import servers
     from foliot.auth.token_issuer import Signer
     from foliot.config.settings import Settings
     from foliot.db.clock import wall
+    from foliot.features.api_keys import wiring
 
     with one_line_errors():
         seconds = duration("--ttl", ttl)
         if not 1 <= seconds <= LONGEST:
-            raise Failure(f"--ttl: must be at least a second, and less than a lifetime, got {ttl!r}", Exit.USAGE)
+            raise Failure(f"--ttl: must be at least a second and at most 100 years, got {ttl!r}", Exit.USAGE)
         life = timedelta(seconds=int(seconds))
         settings = Settings.load(os.environ)
-        signer = Signer(key=_key(settings, key_file), expected=servers.expectations(settings), kid=kid)
+        signer = Signer(key=_key(settings, key_file), expected=wiring.expectations(settings), kid=kid)
         typer.echo(signer.sign(tenant_id=tenant, user_id=user, role=role, life=life, now=wall()))
 
 
@@ -60,8 +64,8 @@ def _key(settings: Settings, path: Path | None) -> Key:
         return hs256(settings.jwt_secret.reveal()).key
     if not settings.checks_tokens:
         raise Failure(
-            "there is nothing to sign with, and in local mode nobody asks for a token: "
-            "set FOLIOT_JWT_SECRET (at least 32 bytes) to the one of the server"
+            "there is no key to sign with, and local mode needs no token: "
+            "set FOLIOT_JWT_SECRET (at least 32 bytes) to the value of the server"
         )
     raise Failure(
         "the servers know only a public key, which cannot sign: ask your identity provider for a token, "

@@ -1,4 +1,4 @@
-"""Directories that live in memory: what is written there is gone with the machine, or with its container."""
+"""Detects directories on in-memory file systems, which lose their files when the machine or container stops."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 MOUNTS = Path("/proc/self/mounts")
 IN_MEMORY = frozenset({"tmpfs", "ramfs"})
 FORGETS = (
-    "{path} is in memory ({kind}): files that pipelines write there are gone when the machine or its container stops; "
+    "{path} is in memory ({kind}): files that pipelines write there are lost when the machine or its container stops; "
     "put it on a disk or a volume"
 )
 
 
 def volatile(path: Path, mounts: Path = MOUNTS) -> str | None:
-    """The kind of file system of this path when it is one in memory; None when it is not, or nobody can tell."""
+    """The kind of the in-memory file system that holds this path; None when it is on disk or unknown."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -87,7 +87,7 @@ class Database:
                 yield tx
             return
         async with self._noted(writes=False), _translated(), self.engines.read.connect() as conn:
-            await conn.execution_options(isolation_level="AUTOCOMMIT")
+            await _leave_transactions(conn)
             yield self._transaction(conn)
 
     def refusal(self) -> Refusal | None:
@@ -125,6 +125,15 @@ class Database:
         await self.engines.write.dispose()
         if self.engines.read is not self.engines.write:
             await self.engines.read.dispose()
+
+
+async def _leave_transactions(conn: AsyncConnection) -> None:
+    """MariaDB's driver asks the server to autocommit, and its errors come without SQLAlchemy's wrapper around them."""
+    try:
+        await conn.execution_options(isolation_level="AUTOCOMMIT")
+    except conn.dialect.loaded_dbapi.Error as error:
+        away = Cause.AWAY
+        raise Unavailable(f"{away.told}: {_brief(error)}", told=away.told, cause=away) from error
 
 
 @asynccontextmanager

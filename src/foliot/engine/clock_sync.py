@@ -1,4 +1,4 @@
-"""Keeps this process's clock in step with the database's, and holds a step until it is confirmed."""
+"""Synchronises this process's clock with the database's, and delays a step until it is confirmed."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from foliot.db.transaction import Transaction
 from foliot.engine.sql.retention import SqlUpkeep
 
 ASKED = 3
-"""How often the time is asked for each time: the quickest answer has the least room to be wrong."""
+"""Queries per measurement: the quickest answer has the smallest error."""
 
 PROMPT = 0.5
-"""Seconds within which an answer tells the time; how long a slower one was under way, and when, nobody knows."""
+"""Slower answers, in seconds, are not used: it is unknown when on their way the time was read."""
 
 SOON = 1.0
-"""How long to rest before asking again after a slow answer."""
+"""Pause before the next try after a slow answer."""
 
 STEP = 60.0
-"""A reference that is further from our clock than this, in seconds, has stepped, and is not believed at once."""
+"""A larger offset, in seconds, is a step of the database's clock, and is not followed at once."""
 
 CONFIRMED = 60.0
-"""For so many seconds of the monotonic clock a step must stand before it is followed."""
+"""Seconds of the monotonic clock for which a step must persist before it is followed."""
 
 LEAST = 5
-"""And so many measurements in a row must agree on it."""
+"""And the number of consecutive measurements that must agree on it."""
 
 AGREE = 5.0
-"""Measurements that differ by no more than this tell of the same step."""
+"""Measurements within this tolerance belong to the same step."""
 
 IN_DOUBT = 5.0
-"""How long to rest between two measurements while a step is held."""
+"""Pause between two measurements while a step is unconfirmed."""
 
 log = structlog.get_logger("foliot.engine")
 
 
 class SettableClock(Clock, Protocol):
-    """A clock that can be told what time it was at a monotonic moment."""
+    """A clock that can be adjusted: it was this time at that monotonic moment."""
 
     def adjust(self, moment: datetime, monotonic: float) -> None: ...
 
     def suspended(self) -> float:
-        """For how many seconds this machine has slept, which the monotonic clock does not count."""
+        """Seconds for which this machine was suspended, which the monotonic clock does not count."""
         ...
 
 
@@ -61,7 +61,7 @@ class Adjusted:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A moment of the database's, given somewhere between a question and its arrival."""
+    """A reading of the database's clock, taken somewhere between the query and its answer."""
 
     moment: datetime
     asked: float
@@ -74,10 +74,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A step of the reference clock that is not believed yet."""
+    """A step of the database's clock that is not confirmed yet."""
 
     seconds: float
-    """How far the reference is ahead of our clock; negative when it is behind."""
+    """Offset of the database's clock to ours; negative when it is behind."""
     since: float
     """The monotonic moment at which it was first seen."""
     measured: int = 1
@@ -85,20 +85,20 @@ class Doubt:
 
 @dataclass(slots=True, kw_only=True)
 class Timekeeper:
-    """Asks now and then; in between, the monotonic clock counts, which no one can step."""
+    """Measures the offset periodically; in between the monotonic clock counts, which cannot be stepped."""
 
     clock: SettableClock
     store: Database
     period: float = 10.0
     scale: float = 1.0
-    """Shortens how long a step is held, for tests that make one."""
+    """Shortens the confirmation, for tests."""
     name: str = "timekeeper"
     topics: Sequence[str] = ()
     doubt: Doubt | None = None
     stepped_at: float | None = None
     """The monotonic moment at which a step was last followed."""
     _slept: float | None = None
-    """What the machine had slept at the last measurement; None before the first."""
+    """The suspended time at the last measurement; None before the first."""
 
     async def run_once(self) -> Adjusted:
         async with self.store.read() as tx:
@@ -117,17 +117,17 @@ class Timekeeper:
 
     @property
     def holds(self) -> bool:
-        """Whether the reference is not to be believed now."""
+        """Whether a step is unconfirmed now."""
         return self.doubt is not None
 
     def steady_for(self) -> float:
-        """Seconds since our clock was last moved by a step; 0 while one is held."""
+        """Seconds since our clock was last moved by a step; 0 while one is unconfirmed."""
         if self.doubt is not None:
             return 0.0
         return float("inf") if self.stepped_at is None else self.clock.monotonic() - self.stepped_at
 
     def _believed(self, shift: float) -> bool:
-        """Whether to move the clock by this: a little, the first time, after a sleep, or when a step is confirmed."""
+        """Whether to adjust the clock: for small offsets, the first time, after a suspend, or by a confirmed step."""
         slept, was = self.clock.suspended(), self._slept
         self._slept = slept
         if was is None:
@@ -164,7 +164,7 @@ class Timekeeper:
         self.doubt, self.stepped_at = None, self.clock.monotonic()
 
     async def _quickest(self, tx: Transaction) -> Answer:
-        """The first carries what a transaction costs to begin; where answers are slow, one is enough to know it."""
+        """The first query includes the cost of starting a transaction; where answers are slow, one is enough."""
         best = await self._ask(tx)
         for _ in range(ASKED - 1):
             if best.took > PROMPT:
@@ -179,11 +179,11 @@ class Timekeeper:
 
 
 def _told(answer: Answer, now: datetime) -> tuple[datetime, float] | None:
-    """What time it was at which monotonic moment, as far as an answer tells it."""
+    """The time at a monotonic moment, if the answer was quick enough to tell."""
     if answer.took <= PROMPT:
         # The answer was made somewhere between the question and its arrival: take the middle.
         return answer.moment, (answer.asked + answer.answered) / 2
-    # A process that stood still, or a network that did: what we knew is better, unless it cannot be true.
+    # The process or the network stalled: the known offset is better, unless it is impossible.
     if now < answer.moment:
         return answer.moment, answer.answered
     if now > answer.moment + timedelta(seconds=answer.took):

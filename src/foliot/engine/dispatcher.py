@@ -1,4 +1,4 @@
-"""Hands runs whose time has come to the workers."""
+"""Offers ready runs to the workers of this process."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.wakeups.feed import RUNS_TOPIC, SLOTS_TOPIC
 
 CROWDED = 0.01
-"""How long to rest when others took everything we saw."""
+"""Pause when other workers took all runs that we saw."""
 
 SOON = 0.05
-"""How long to rest when most of the slots are still free."""
+"""Pause when most of the slots are still free."""
 
 LOOK = 1.0
-"""How long to rest at most while no slot is free."""
+"""Longest pause while no slot is free."""
 
 FEW = 8
-"""How many runs are looked at between two looks behind those that were passed over, or twice as many as were taken."""
+"""How many runs are read between two queries beyond those that were not admitted, or twice as many as were taken."""
 
 HELD = 0.25
-"""How long to rest when targets or tenants have their share of the slots; an attempt that ends wakes us sooner."""
+"""Pause when targets or tenants have their share of the slots; an attempt that ends wakes us sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Dispatched:
 
 @dataclass(slots=True, kw_only=True)
 class Dispatcher:
-    """Looks at the rows, never at memory: new runs, retries, and whatever a worker or a broker lost."""
+    """Reads the rows, never memory: new runs, retries, and whatever a worker or a broker lost."""
 
     clock: Clock
     store: Database
@@ -51,23 +51,23 @@ class Dispatcher:
     longest_rest: float
     queues: Collection[str] | None = None
     gather: float = 0.0
-    """Two looks that find few runs are this far apart: each costs the database the same, however little it finds."""
+    """Minimum time between two queries that find few runs: each costs the database the same, whatever it finds."""
     name: str = "dispatcher"
     topics: Sequence[str] = (RUNS_TOPIC, SLOTS_TOPIC)
     _behind: int = 0
-    """How many were passed over when the look was deep."""
+    """How many runs the last deep query did not get admitted."""
     _deep_at: float = -1.0
-    """When to look behind them again."""
+    """When to query beyond them again."""
     _few: int = 1
     _spacing: Spacing = field(default_factory=Spacing)
-    """Since a look last found few."""
+    """Since a query last found few."""
 
     async def run_once(self) -> Dispatched:
         if early := self._spacing.early(self.gather):
             return Dispatched(0, 0, early)
         free = self.workers.free()
         if free <= 0:
-            # A worker that becomes free wakes us; nobody does when an attempt gives its slot up.
+            # A worker that becomes free wakes us; an attempt that gives its slot up does not.
             return Dispatched(0, 0, min(self.longest_rest, LOOK))
         deep = self._deep_at <= asyncio.get_running_loop().time()
         limit = min(free + 2 * self._behind if deep else min(free, self._few), self.batch)
@@ -83,7 +83,7 @@ class Dispatcher:
         return Dispatched(0, 0, self.alarm.rest(now, self.longest_rest))
 
     def _look_behind(self, taken: int, rest: float, *, deep: bool) -> float:
-        """Runs that were passed over are seen again: look for others behind them, but not each time one ends."""
+        """Runs that were not admitted are read again: query beyond them, but not each time one ends."""
         passed_over = self.workers.passed_over
         if deep:
             self._behind = passed_over
@@ -95,5 +95,5 @@ class Dispatcher:
     def _look_again(offered: int, taken: int, limit: int) -> float:
         if not taken:
             return CROWDED
-        # A run that ends wakes us; this is for tenants who had only their share, and runs that take long.
+        # A run that ends wakes us; this is for tenants at their share, and for long runs.
         return 0.0 if offered * 2 >= limit else SOON

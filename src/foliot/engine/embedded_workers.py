@@ -1,4 +1,4 @@
-"""Workers in this process: as many runs at once as there are slots, on one event loop."""
+"""Executes runs in this process: as many at once as there are slots, on one event loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class EmbeddedWorkers:
     executor: Executor
     slots: int
     most: int | None = None
-    """After so many runs this process takes no more, and says that it is spent."""
+    """After so many runs this process takes no more, and asks to be restarted."""
     spent: Callable[[], None] | None = None
     taken: int = 0
 
@@ -27,7 +27,7 @@ class EmbeddedWorkers:
         return self.executor.passed_over
 
     def free(self) -> int:
-        """An attempt that only waits for its ending to be written takes no slot, so claims and writes overlap."""
+        """An attempt whose ending is being written takes no slot, so claims and writes overlap."""
         held = self.executor.slots
         waiting = len(self.executor.flights) - len(held.performing)
         free = held.free if waiting <= self.slots else 0

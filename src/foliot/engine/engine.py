@@ -13,9 +13,9 @@ import structlog
 from foliot.core.errors import Refusal, Unavailable
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
-from foliot.engine.broker import Broker, Intake
-from foliot.engine.broker_publisher import Publisher
-from foliot.engine.broker_receiver import Follower, Receiver
+from foliot.engine.broker.ports import Broker, Intake
+from foliot.engine.broker.publisher import Publisher
+from foliot.engine.broker.receiver import Follower, Receiver
 from foliot.engine.clock_sync import SettableClock, Timekeeper
 from foliot.engine.dispatcher import Dispatcher
 from foliot.engine.executor import Executor
@@ -30,7 +30,7 @@ from foliot.engine.model.node import Role, Wish
 from foliot.engine.model.stall import PATIENCE
 from foliot.engine.node_reporter import Herald
 from foliot.engine.pace import Pace
-from foliot.engine.parked_runs import Watcher
+from foliot.engine.parked.runs import Watcher
 from foliot.engine.ports import Actions, Workers, is_watched
 from foliot.engine.ready_times import Alarm
 from foliot.engine.recorder import Recorder
@@ -54,10 +54,10 @@ log = structlog.get_logger("foliot.engine")
 
 @dataclass(slots=True, kw_only=True)
 class Engine:
-    """Everything that makes time move in this process.
+    """The actors of one process, by its role.
 
-    Without a broker, whoever has slots claims from the store. With one, a scheduler publishes and executes nothing, and
-    a worker takes what is brought to it.
+    Without a broker, each process with slots claims from the database. With one, a scheduler publishes and executes
+    nothing, and a worker takes the runs of its messages.
     """
 
     node_id: str
@@ -75,19 +75,19 @@ class Engine:
     """Where a worker's runs come from."""
     heard: Callable[[Wish], None] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
-    """What else the reports of this process say."""
+    """Constant fields of this process's report."""
     told: Callable[[], Mapping[str, Any]] = dict
-    """And what of it changes."""
+    """Changing fields of it."""
     extensions: Sequence[Extend] = ()
-    """What features add to it."""
+    """Fields that features add to it."""
     upkeep: Sequence[Upkeep] = ()
-    """What else the janitor deletes when it is old."""
+    """Further pruning by features."""
     slots: Slots = field(default_factory=Slots)
-    """How those of this process are shared out."""
+    """The slots of this process."""
     refusal: Callable[[], Refusal | None] = lambda: None
-    """What the store refuses this process, known without asking it."""
+    """What the database refuses this process, from memory."""
     secrets: Redactor = field(default_factory=Redactor, repr=False)
-    """Knows those of the process itself: no run's log, result or error holds one."""
+    """The secrets of the process itself: redacted in logs, results and errors."""
     meter: Meter = field(default_factory=Meter)
     loop: Loop = field(init=False)
     executor: Executor = field(init=False)
@@ -101,7 +101,7 @@ class Engine:
     _extended: list[EngineExtension] = field(init=False, default_factory=list)
     _watchers: list[Watcher] = field(init=False, default_factory=list)
     _sources: list[Actor] = field(init=False, default_factory=list)
-    """Those who bring new work."""
+    """Actors that bring new work."""
     _alarm: Alarm = field(default_factory=Alarm)
 
     def __post_init__(self) -> None:
@@ -145,7 +145,7 @@ class Engine:
         self.watchdog = self._guard()
 
     async def start(self) -> None:
-        """Set the clock first: nothing fires by a wrong one."""
+        """Set the clock first: nothing may fire by a wrong one."""
         await self.timekeeper.run_once()
         self.loop.start([*self._sources, *self._finishing()])
         if self.intake is not None and self._receiver is not None:
@@ -153,7 +153,7 @@ class Engine:
         log.info("the engine runs", action="engine_started", node=self.node_id, role=self.role.value)
 
     async def stop(self, grace: float) -> None:
-        """Take nothing new, let what runs finish or hand it back, and write every ending down."""
+        """Take nothing new, let running attempts finish or hand them back, and write every ending."""
         await self.take_nothing()
         handed_back = sum(
             await asyncio.gather(self.executor.drain(grace), *(each.drain(grace) for each in self._extended))
@@ -170,7 +170,7 @@ class Engine:
         log.info("the engine has stopped", action="engine_stopped", node=self.node_id, handed_back=handed_back)
 
     async def take_nothing(self) -> None:
-        """From now on, no new work; what runs goes on."""
+        """Stop taking work; running attempts continue."""
         if self._receiver is not None:
             self._receiver.close()
         if self.intake is not None:
@@ -180,7 +180,7 @@ class Engine:
         await self.loop.stop([actor.name for actor in self._sources])
 
     async def finish(self) -> None:
-        """Take no new runs, and wait until none runs any more, however long it takes. What fires goes on firing."""
+        """Take no new runs, and wait until all have ended, however long it takes. Firing continues."""
         if self._receiver is not None:
             self._receiver.close()
         if self.intake is not None:
@@ -192,12 +192,12 @@ class Engine:
             await asyncio.wait(tasks)
 
     def hear(self, wish: Wish) -> None:
-        """Somebody wishes something of this process."""
+        """Passes on an operator's request to this process."""
         if self.heard is not None:
             self.heard(wish)
 
     async def _leave(self) -> None:
-        """A process that stopped on purpose is not missed."""
+        """Remove this process from `nodes`, so that it is not reported as missing."""
         try:
             async with self.store.begin() as tx:
                 await SqlUpkeep(tx).leave(self.node_id)
@@ -205,7 +205,7 @@ class Engine:
             log.warning("could not say goodbye", action="goodbye_failed", node=self.node_id, error=str(error))
 
     def _own_clock(self) -> bool:
-        """While a step of the database's clock is held, ours decides what is due."""
+        """While a step of the database's clock is unconfirmed, our clock decides what is due."""
         return self.timekeeper.holds
 
     @property
@@ -213,11 +213,11 @@ class Engine:
         return self.broker is None
 
     def _firing(self) -> list[Actor]:
-        """Those who bring new work."""
+        """Actors that bring new work."""
         return [*([] if self.role is Role.WORKER else self._clockwork()), *self._fetching()]
 
     def _clockwork(self) -> list[Actor]:
-        """Those who make time move; one of each in a house is enough, and any number is harmless."""
+        """Actors that fire and maintain; one of each per installation is enough, and any number is harmless."""
         pace = self.pace
         return [
             Ticker(
@@ -244,7 +244,7 @@ class Engine:
         ]
 
     def _fetching(self) -> list[Actor]:
-        """Those who see that runs come to whoever executes them."""
+        """Actors that bring runs to their executors."""
         pace = self.pace
         if self.broker is not None:
             self._publisher = Publisher(
@@ -275,7 +275,7 @@ class Engine:
         return [dispatcher]
 
     def _watching(self) -> list[Watcher]:
-        """Those who look after effects that go on elsewhere, wherever runs are executed."""
+        """One watcher per action whose effects continue elsewhere, wherever runs are executed."""
         pace, found = self.pace, [self.actions.get(kind) for kind in self.actions.kinds()]
         return [
             Watcher(
@@ -333,12 +333,12 @@ class Engine:
         )
 
     def _failure(self) -> str | None:
-        """Why what fires or takes runs fails, if it does."""
+        """The error of an actor that fires or takes runs, if there is one."""
         rounds = [self.loop.progress.get(name) for name in ("ticker", *TAKING, "publisher")]
         return next((one.error for one in rounds if one is not None and one.error), None)
 
     def _finishing(self) -> list[Actor]:
-        """Those who are needed until the last ending is written."""
+        """Actors that are needed until the last ending is written."""
         pace = self.pace
         herald = Herald(
             clock=self.clock,

@@ -1,4 +1,4 @@
-"""Performs runs: claim, perform, judge, record."""
+"""Executes runs: claim, perform, judge, record."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from foliot.core.ports import Clock
 from foliot.core.redact import Redactor
 from foliot.db.database import Database
 from foliot.engine.admission import Admission
-from foliot.engine.attempt import Flight, Stop
-from foliot.engine.attempt_log import Notebook, Noting
-from foliot.engine.broker import Monitor
-from foliot.engine.conclusion import announce, conclude, task_view
+from foliot.engine.attempts.attempt import Flight, Stop
+from foliot.engine.attempts.attempt_log import Notebook, Noting
+from foliot.engine.attempts.conclusion import announce, conclude, task_view
+from foliot.engine.attempts.unanswered import crashed, hopeless, stopped, timed_out, unanswered
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.meter import Meter
 from foliot.engine.model.outcome import given_up
 from foliot.engine.model.parked import Parking
@@ -28,21 +29,20 @@ from foliot.engine.ports import Action, Actions, Stale, Target, is_watched, targ
 from foliot.engine.recorder import Recorder
 from foliot.engine.slots import Slots
 from foliot.engine.sql.claims import SqlClaims
-from foliot.engine.unanswered import crashed, hopeless, stopped, timed_out, unanswered
 from foliot.wakeups.feed import LINES_TOPIC, SLOTS_TOPIC, Feed
 
 SOFT = 0.9
-"""The share of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
+"""The fraction of its time limit after which an attempt is asked to stop; at the whole of it, it is abandoned."""
 
 MARGIN = 0.1
-"""The share of its lease that a worker leaves unused, so that its effect ends before the lease does."""
+"""The fraction of its lease that a worker leaves unused, so that its effect ends before the lease does."""
 
 log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(slots=True, kw_only=True)
 class Executor:
-    """Takes runs that are ready and sees each attempt through to its recorded end."""
+    """Claims ready runs and sees each attempt through to its recorded end."""
 
     clock: Clock
     store: Database
@@ -53,17 +53,17 @@ class Executor:
     worker: str
     lease: timedelta
     secrets: Redactor = field(default_factory=Redactor, repr=False)
-    """Knows those of the process itself, which are kept out of everything that is written."""
+    """The secrets of the process itself, which are redacted in everything that is written."""
     monitor: Monitor | None = None
     flights: dict[str, Flight] = field(default_factory=dict)
     slots: Slots = field(default_factory=Slots)
     wanted: bool = False
-    """Whether somebody looked for a free slot and found none."""
+    """Whether a dispatcher looked for a free slot and found none."""
     passed_over: int = 0
-    """How many that could have been claimed last were left as they are."""
+    """How many runs of the last claim were not admitted."""
 
     async def take(self, run_ids: Sequence[str], room: int | None = None) -> int:
-        """Claim these runs, as far as nobody else has and there is room for them, and start them."""
+        """Claim these runs, as far as no other worker has and there are slots for them, and start them."""
         loop = asyncio.get_running_loop()
         # Our own clock starts before the database's does, so our lease ends before the database's.
         asked_at, now = loop.time(), self.clock.now()
@@ -84,7 +84,7 @@ class Executor:
             async with self.store.begin() as tx:
                 return await SqlClaims(tx).claim(run_ids, self.worker, self.lease, now, token, admit)
         except Unavailable:
-            # The claim may have been made although nobody said so: what carries our token is ours to perform.
+            # The claim may have been committed although the answer was lost: runs with our token are ours to perform.
             async with self.store.begin() as tx:
                 claimed = await SqlClaims(tx).held(run_ids, token)
             if not claimed:
@@ -160,7 +160,7 @@ class Executor:
         return unanswered(flight, ended)
 
     async def _record(self, flight: Flight, outcome: Outcome) -> None:
-        # In slices, as while it ran: everybody's endings are written together, and wait for the longest.
+        # In slices, as while it ran: endings are written in groups, and a group waits for its longest member.
         flight.landing = flight.full
         await flight.room()
         flight.landing = False
@@ -169,7 +169,7 @@ class Executor:
         await self._put(flight, outcome, cancelled=flight.stop is Stop.CANCEL)
 
     async def _put(self, flight: Flight, outcome: Outcome, *, cancelled: bool = False) -> None:
-        """Have it written, and count it."""
+        """Have it recorded, and count it."""
         now, claimed = self.clock.now(), flight.claimed
         if isinstance(outcome, Parked):
             if await self.recorder.put(park(claimed, outcome, now, lines=flight)) is None:
@@ -189,7 +189,7 @@ class Executor:
             self._freed()
 
     def _freed(self) -> None:
-        """A slot came free: somebody who found none wants to know, and only then."""
+        """A slot became free: wakes the dispatcher, if it found none before."""
         if self.wanted:
             self.wanted = False
             self.feed.wake(SLOTS_TOPIC)
@@ -208,7 +208,7 @@ class Executor:
         self._freed()
 
     async def abandon(self, flight: Flight) -> None:
-        """Give up on an attempt that ignored being stopped: its time limit is over, whatever it still does."""
+        """Give up on an attempt that ignored the cancellation: its time limit is over, whatever it still does."""
         flight.halt(Stop.LEASE)
         problem = Problem("timeout", f"did not stop when its time limit of {flight.limit:g} s was over; abandoned")
         outcome = unanswered(flight, Failed(problem))
@@ -218,7 +218,7 @@ class Executor:
             await self._put(flight, outcome)
 
     async def drain(self, grace: float) -> int:
-        """Let what runs finish; hand back what does not. Answers how many were handed back."""
+        """Let running attempts finish; hand back those that do not. Returns how many were handed back."""
         tasks = [flight.task for flight in self.flights.values() if flight.task is not None]
         if tasks:
             await asyncio.wait(tasks, timeout=grace)
@@ -245,7 +245,7 @@ def park(claimed: Claimed, outcome: Parked, now: datetime, *, lines: Notebook) -
 
 
 def _limit(claimed: Claimed, action: Action | None) -> float:
-    """How long an attempt may take; of one whose effect goes on elsewhere, how long its start may."""
+    """The time limit of an attempt; for an action whose effect continues elsewhere, that of its start."""
     own = action.timeout.total_seconds() if action is not None else 60.0
     return own if is_watched(action) else float(claimed.timeout_seconds or own)
 

@@ -10,7 +10,7 @@ from typing import Any
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.broker import Monitor
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.loop import Actor
 from foliot.engine.meter import Meter
 from foliot.engine.model.breaker import OpenBreaker

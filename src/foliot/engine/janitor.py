@@ -1,4 +1,4 @@
-"""Takes runs back from workers that vanished, lets forgotten buffered runs go, and prunes old rows."""
+"""Reclaims runs of dead workers, releases forgotten buffered runs, and prunes old rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.extension import Upkeep
 from foliot.engine.model.run import Failed, Lost, Problem
 from foliot.engine.model.views import Claimed, Ending, Finished
@@ -24,15 +24,15 @@ from foliot.wakeups.feed import PARKED_TOPIC, RUNS_TOPIC, Feed, run_topic
 BATCH = 200
 PRUNE_BATCH = 500
 BUSY = 0.1
-"""How long to rest between two batches of pruning, so that it never stands in the way."""
+"""Pause between two batches of pruning, so that it does not slow other work down."""
 
 THIN_BATCH = 20
 COUNTED_EACH = 3600.0
-"""Seconds after which what tenants have stored is counted anew."""
+"""Seconds between two recounts of stored bytes."""
 NODES_KEPT = timedelta(hours=24)
 
 MOST_LOST = 5
-"""So often in a row whoever holds a parked run may vanish; then the run is to blame."""
+"""How often in a row the holder of a parked run may disappear before the run is given up."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -49,7 +49,7 @@ class Swept:
 
 @dataclass(slots=True, kw_only=True)
 class Janitor:
-    """Safe on every node: rows are locked, and what another holds is skipped."""
+    """Safe on every node: rows are locked, and locked rows are skipped."""
 
     clock: Clock
     store: Database
@@ -64,10 +64,10 @@ class Janitor:
     name: str = "janitor"
     topics: Sequence[str] = ()
     _place: str = ""
-    """How far the walk through old runs has come; it begins anew at the end."""
+    """Position of the pass through old runs; it restarts at the end."""
     _thinned: str = ""
     _counted: str | None = None
-    """Up to which tenant sums were counted anew; None between two rounds."""
+    """The last tenant whose stored bytes were recounted; None between two passes."""
     _counted_at: float = float("-inf")
 
     async def run_once(self) -> Swept:
@@ -83,11 +83,11 @@ class Janitor:
     async def _reclaim(self) -> int:
         now = self.clock.now()
         if self.steady_for() < self.lease.total_seconds():
-            # Leases were given by the time before the step: whoever lives renews its own by the new one first.
+            # Leases were given before the step: living workers renew theirs by the new time first.
             return 0
         async with self.store.begin() as tx:
             expired = await SqlClaims(tx).lock_expired(now, BATCH, longest(self.lease))
-            # An effect that goes on elsewhere has not gone with whoever looked after it.
+            # An effect that continues elsewhere did not end with the process that checked it.
             parked = [claimed for claimed in expired if goes_on(claimed)]
             endings = [lost(claimed, now) for claimed in expired if not goes_on(claimed)]
             finished = await SqlClaims(tx).finish(endings, now) if endings else Finished({}, frozenset())
@@ -135,12 +135,12 @@ class Janitor:
 
 
 def goes_on(claimed: Claimed) -> bool:
-    """Whether its effect goes on without whoever held the run."""
+    """Whether its effect continues without the process that held the run."""
     return claimed.handle is not None and claimed.lost_looks < MOST_LOST - 1
 
 
 def lost(claimed: Claimed, now: datetime) -> Ending:
-    """An attempt goes with its worker. A parked one that costs one process after the other is given up."""
+    """An attempt is lost with its worker. A parked run that costs one process after the other is given up."""
     if claimed.handle is None:
         return conclude(claimed, Lost(), now)
     said = f"whoever looked at it was lost, {claimed.lost_looks + 1} times in a row; what it started may still go on"

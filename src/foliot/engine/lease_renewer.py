@@ -1,4 +1,4 @@
-"""Keeps the leases of the runs in flight, hears cancellations, and abandons what will not stop."""
+"""Renews the leases of running attempts, reads cancellations, and abandons attempts that do not stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.attempt import Flight, Stop
+from foliot.engine.attempts.attempt import Flight, Stop
 from foliot.engine.executor import Executor
 from foliot.engine.sql.claims import SqlClaims
 
@@ -25,7 +25,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeper:
-    """One look per process and round, however many runs are in flight."""
+    """One statement per process and round, however many attempts are running."""
 
     clock: Clock
     store: Database

@@ -1,4 +1,4 @@
-"""Writes the lines of running attempts down in slices: so many of a run, and of all runs, in a tenth of a second."""
+"""Writes the log lines of running attempts in slices, with a budget per run and for all runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
-from foliot.engine.attempt import Flight
+from foliot.engine.attempts.attempt import Flight
 from foliot.engine.executor import Executor
 from foliot.engine.model.event import Line
 from foliot.engine.pace import Spacing
@@ -18,13 +18,13 @@ from foliot.engine.sql.runs import SqlRuns
 from foliot.wakeups.feed import LINES_TOPIC, Feed, run_topic
 
 SLICE = 500
-"""Lines of one run in a round."""
+"""Lines of one run per round."""
 ROUND = 2000
-"""Lines of all runs in a round: whoever has many shares it with the others that have."""
+"""Lines of all runs per round, shared by the runs that have many."""
 LEAST = 20
-"""Lines that each may write in a round, however many there are."""
+"""Lines that each run may write per round, however many there are."""
 GAP = 0.1
-"""Seconds between two rounds at least. A run writes at most `SLICE / GAP` lines a second, all runs `ROUND / GAP`."""
+"""Minimum seconds between two rounds. A run writes at most `SLICE / GAP` lines a second, all runs `ROUND / GAP`."""
 
 Taken = tuple[Flight, Sequence[Line]]
 
@@ -42,7 +42,7 @@ class Logged:
 
 @dataclass(slots=True, kw_only=True)
 class Logbook:
-    """Lines of an attempt that ends sooner travel with its ending instead. One that says more waits for its turn."""
+    """Lines of an attempt that ends sooner are written with its ending. One that logs more waits for its turn."""
 
     store: Database
     feed: Feed
@@ -75,7 +75,7 @@ class Logbook:
         return Logged(sum(len(lines) for _, lines in taken), len(taken), rest)
 
     async def _write(self, taken: Sequence[Taken]) -> None:
-        """All at once; when that cannot be stored, each attempt's alone, so that one spoils no other's."""
+        """All at once; when that is refused, each attempt's alone, so that one does not spoil the others'."""
         try:
             await self._append(taken)
         except BaseException as error:
@@ -102,7 +102,7 @@ class Logbook:
 
 
 def _refused(error: BaseException) -> bool:
-    """Whether the lines themselves are at fault: a database that is away, or somebody who stops us, is not."""
+    """Whether the lines themselves are at fault; an unreachable database or a cancellation is not."""
     return isinstance(error, Exception) and not isinstance(error, Unavailable)
 
 

@@ -1,4 +1,4 @@
-"""Drives the actors: wake, run once, rest, back off. Nothing else in the house waits in a loop."""
+"""Drives the actors: wake, run once, sleep, back off. No other module waits in a loop."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ log = structlog.get_logger("foliot.engine")
 
 
 class Did(Protocol):
-    """What one round did, and how long the actor would like to rest: 0 means there is more to do now."""
+    """What one round did, and how long the actor wants to sleep: 0 means there is more to do now."""
 
     @property
     def rest(self) -> float: ...
 
 
 class Actor(Protocol):
-    """One verb, done once per round."""
+    """A loop with one job, done once per round."""
 
     @property
     def name(self) -> str: ...
     @property
     def topics(self) -> Sequence[str]:
-        """What wakes this actor before its rest is over."""
+        """Topics that wake this actor early."""
         ...
 
     async def run_once(self) -> Did: ...
@@ -44,7 +44,7 @@ class Actor(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """How an actor is doing, for people who ask."""
+    """The progress of an actor, for reports."""
 
     rounds: int = 0
     last_at: datetime | None = None
@@ -58,7 +58,7 @@ class Progress:
 
 @dataclass(slots=True)
 class Loop:
-    """Runs each actor in a task of its own; a failing one backs off and tries again, and disturbs no other."""
+    """Runs each actor in a task of its own; a failing one backs off and retries, without affecting the others."""
 
     clock: Clock
     feed: Feed
@@ -73,7 +73,7 @@ class Loop:
             self._tasks[actor.name] = asyncio.create_task(self._drive(actor), name=f"foliot-{actor.name}")
 
     async def stop(self, names: Sequence[str] | None = None) -> None:
-        """Let each finish its round, then rest for good."""
+        """Let each finish its round, then stop it."""
         chosen = [name for name in (list(self._tasks) if names is None else names) if name in self._tasks]
         self._stopping.update(chosen)
         for name in chosen:
@@ -96,14 +96,14 @@ class Loop:
                     await asyncio.sleep(0)
 
     async def _back_off(self, name: str, waiter: Waiter, rest: float) -> None:
-        """Whatever wakes an actor that fails, it does not come sooner; only the end does."""
+        """A failing actor is not woken early; only by the end."""
         loop = asyncio.get_running_loop()
         until = loop.time() + rest
         while name not in self._stopping and loop.time() < until:
             await waiter.wait(until - loop.time())
 
     async def _round(self, actor: Actor, progress: Progress) -> float:
-        """How long to rest after it."""
+        """How long to sleep after it."""
         try:
             did = await actor.run_once()
         except Exception as error:  # noqa: BLE001 -- an actor that dies silently is the worst failure there is
@@ -121,7 +121,7 @@ class Loop:
 
 
 def _tell(name: str, progress: Progress, error: Exception) -> None:
-    """Say it at the 1st, 2nd, 4th, 8th… failure in a row; the trace of a bug only at the first."""
+    """Logs the 1st, 2nd, 4th, 8th… failure in a row; the traceback of a bug only at the first."""
     if progress.failures & (progress.failures - 1):
         return
     bug = error if progress.failures == 1 and not isinstance(error, Unavailable) else None

@@ -1,4 +1,4 @@
-"""Counts what the engine does; the herald carries the counts to where people can see them."""
+"""Counters of the engine, which the node reporter publishes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Meter:
     fired: int = 0
     finished: dict[str, int] = field(default_factory=dict)
     replaced: int = 0
-    """Runs that a later instant ended: the one end that is not counted in the store, to spare every tick for it."""
+    """Runs that a later instant ended: the one end that is not counted in the database, to keep ticks cheap."""
     stale_writes: int = 0
     pulse: Pulse = field(default_factory=Pulse)
 

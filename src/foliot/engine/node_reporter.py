@@ -1,4 +1,4 @@
-"""Tells the store that this process lives and how it is doing, and hears what is asked of it."""
+"""Writes the state of this process into the table `nodes`, and reads an operator's requests to it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from foliot.wakeups.feed import REPORT_TOPIC, node_topic
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Nothing but when to speak again."""
+    """When to report again."""
 
     rest: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Herald:
-    """Health and metrics read what it writes, on whatever process they are asked."""
+    """Health and metrics of every process are read from these rows."""
 
     clock: Clock
     store: Database
@@ -33,7 +33,7 @@ class Herald:
     report: Callable[[], Mapping[str, Any]]
     period: float
     heard: Callable[[Wish], None] | None = None
-    """Told what an operator asked of this process, as long as the wish stands."""
+    """Called with an operator's request, as long as it stands."""
     name: str = "herald"
 
     @property

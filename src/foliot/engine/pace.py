@@ -1,4 +1,4 @@
-"""How often the loops of a process turn, how long leases last, and how long an actor rests between two rounds."""
+"""Periods of the actors, the length of leases, and helpers for how long an actor sleeps between two rounds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 FINEST = 0.001
-"""Timers are no finer than this: what is nearer is now."""
+"""Resolution of timers: anything nearer is now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How fast the engine's clockwork turns; `scale` below 1 makes faults heal sooner, for tests that cause them."""
+    """Periods of the engine; `scale` below 1 makes recovery faster, for tests that cause faults."""
 
     tick: float = 1.0
     batch: int = 1000
@@ -21,7 +21,7 @@ class Pace:
     sweep: float = 5.0
     scale: float = 1.0
     gather: float = 0.015
-    """How long little work waits for company, when it comes in quick succession."""
+    """How long few runs wait for more, when they come in quick succession (group commit)."""
     retention: timedelta | None = timedelta(days=30)
 
 
@@ -31,7 +31,7 @@ def rest_until(moment: datetime | None, now: datetime, longest: float, shortest:
 
 
 def backoff(failures: int, first: float, longest: float) -> float:
-    """Seconds to rest after so many failures in a row: twice as long after each."""
+    """Seconds to sleep after so many failures in a row: exponential."""
     return min(first * 2.0 ** min(failures - 1, 10), longest)
 
 
@@ -43,7 +43,7 @@ class Spacing:
     _last: float = float("-inf")
 
     def mark(self) -> None:
-        """A round has been made now."""
+        """A round was made now."""
         self._last = asyncio.get_running_loop().time()
 
     def clear(self) -> None:

@@ -1,4 +1,4 @@
-"""What the inner storeys ask of the world outside: time, actions, the network, workers, the feed."""
+"""Ports of the engine: actions, their context, and the workers that execute them."""
 
 from __future__ import annotations
 
@@ -12,42 +12,42 @@ from foliot.engine.model.run import Outcome
 
 
 class Log(Protocol):
-    """Where an action writes lines that people will read with the run."""
+    """Writes log lines of the run."""
 
     def __call__(self, message: str, *, level: str = "info", at: datetime | None = None) -> None:
-        """`at`: when it was said, if not now."""
+        """`at`: the time of the line, if not now."""
         ...
 
 
 class Hide(Protocol):
-    """Where an action says which values must not be kept, before it uses them."""
+    """Registers values that must not be stored, before an action uses them."""
 
     def __call__(self, *values: str) -> None: ...
 
 
 def _hide_nothing(*values: str) -> None:
-    """For whoever keeps nothing."""
+    """For contexts that store nothing."""
 
 
 class Note(Protocol):
-    """Where an action says how to find its effect again, before it starts it."""
+    """Stores the handle of an effect before the action starts it."""
 
     async def __call__(self, handle: Mapping[str, Any]) -> None:
-        """Returns when the handle is kept; raises `Stale` when the run is no longer in these hands."""
+        """Returns when the handle is stored; raises `Stale` when the attempt no longer holds the run."""
         ...
 
 
 class Stale(Exception):
-    """The run was taken away: nothing more may be done for it."""
+    """The attempt lost its run: nothing more may be done for it."""
 
 
 async def _note_nothing(handle: Mapping[str, Any]) -> None:
-    """For whoever keeps nothing."""
+    """For contexts that store nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What an action may know about the attempt it is performing."""
+    """What an action may know about its attempt."""
 
     run_id: str
     tenant_id: str
@@ -62,16 +62,16 @@ class Context:
     log: Log
     progress: Any = None
     hide: Hide = _hide_nothing
-    """Takes these values out of every line, result and error of this attempt, in all their usual encodings."""
+    """Removes these values from every line, result and error of this attempt, in all their usual encodings."""
     note: Note = _note_nothing
     room: Room = always_room
-    """Lines that come faster than they are written down are bounded; whoever waits here loses none."""
+    """Back-pressure: buffered lines are bounded; an action that waits here loses none."""
     limit: timedelta | None = None
     """The schedule's own time limit; None when it names none."""
 
 
 class Action(Protocol):
-    """The "what" of a schedule: one room each under `actions/`."""
+    """The "what" of a schedule: `features/<feature>/action.py`."""
 
     kind: str
     timeout: timedelta
@@ -88,33 +88,33 @@ class Action(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One parked run whose moment has come."""
+    """One parked run whose check is due."""
 
     ctx: Context
-    """Its lines are kept together with the answer, or not at all."""
+    """Its lines are stored together with the answer, or not at all."""
     handle: Mapping[str, Any]
     started_at: datetime
     """When the attempt started."""
     cancel: bool = False
-    """Somebody asked for an end: stop the effect and answer `Cancelled`, or `Parked` while it is stopping."""
+    """A cancellation was requested: stop the effect and return `Cancelled`, or `Parked` while it is stopping."""
     ended: bool = False
-    """The run was ended from outside: let go of the effect. Any answer but `Parked` says that it is done."""
+    """The run was ended from outside: release the effect. Any answer but `Parked` means that it is released."""
 
 
 class WatchedAction(Action, Protocol):
-    """An action whose effect goes on elsewhere. Its `perform` starts it, within `timeout`, and answers `Parked`.
+    """An action whose effect continues elsewhere. Its `perform` starts it, within `timeout`, and returns `Parked`.
 
-    An effect that may have started must be noted before (`ctx.note`): from then on, whatever becomes of the process,
-    the run is looked at and not started again.
+    The handle must be stored before the effect can start (`ctx.note`): from then on, whatever happens to the process,
+    the run is checked and not started again.
     """
 
     async def look(self, looks: Sequence[Look]) -> Mapping[str, Outcome]:
-        """What has become of each, by run id. Whoever is missing, or raises, is looked at again later and later."""
+        """The outcome of each, by run id. Missing runs, and all when it raises, are checked again later."""
         ...
 
 
 def is_watched(action: Action | None) -> TypeGuard[WatchedAction]:
-    """Whether its effects go on elsewhere."""
+    """Whether its effects continue elsewhere."""
     return callable(getattr(action, "look", None))
 
 
@@ -125,32 +125,32 @@ class Target:
     name: str
     """As people see it: `example.com:443`, `grpc:billing`."""
     silent: frozenset[str] = frozenset()
-    """Codes of failures in which the target said nothing; none where nobody outside is called."""
+    """Error codes that mean no answer; empty for actions that call nothing outside."""
 
     @property
     def remote(self) -> bool:
-        """Whether an attempt does nothing but wait for an answer from outside."""
+        """Whether an attempt does nothing but wait for an external answer."""
         return bool(self.silent)
 
 
 class AimedAction(Action, Protocol):
-    """An action that can say whom it would wait for: no one of them may hold every slot."""
+    """An action that names its target, so that no target can hold every slot."""
 
     def target(self, config: Mapping[str, Any]) -> Target | None: ...
 
 
 def target_of(action: Action | None, config: Mapping[str, Any]) -> Target | None:
-    """Whom an attempt would wait for; None where that is nobody in particular."""
+    """The target of an attempt; None where there is none in particular."""
     aim = getattr(action, "target", None)
     found = aim(config) if callable(aim) else None
     return found if isinstance(found, Target) else None
 
 
 class ExaminedAction(Action, Protocol):
-    """An action that can ask its target, while a schedule is made, whether the target knows what will be asked."""
+    """An action that can ask its target, when a schedule is saved, whether it would accept the request."""
 
     async def examine(self, tenant_id: str, config: Mapping[str, Any]) -> str | None:
-        """`Invalid` when the target says no. Why, when it could not be asked: then the attempt will show."""
+        """`Invalid` when the target refuses. The reason, when it could not be asked: then the attempt will show."""
         ...
 
 
@@ -160,7 +160,7 @@ def is_examined(action: Action | None) -> TypeGuard[ExaminedAction]:
 
 
 class Actions(Protocol):
-    """Every action there is."""
+    """The registered actions."""
 
     def get(self, kind: str) -> Action | None: ...
 
@@ -168,7 +168,7 @@ class Actions(Protocol):
 
 
 class Workers(Protocol):
-    """Who executes."""
+    """Executes runs."""
 
     @property
     def slots(self) -> int:
@@ -176,25 +176,25 @@ class Workers(Protocol):
         ...
 
     def free(self) -> int:
-        """How many more runs could be taken now. Whoever is told none is woken when there is one again."""
+        """How many more runs could be taken now. After a zero, a wake-up follows when there is one again."""
         ...
 
     @property
     def passed_over(self) -> int:
-        """How many of the runs handed over last are ready and were left alone: their target or tenant has its share."""
+        """How many of the last offered runs are ready and were not admitted: their target or tenant has its share."""
         ...
 
     async def submit(self, run_ids: Sequence[str]) -> int:
-        """Hand runs over; a hint, for the row decides. Answers how many were taken."""
+        """Offer runs; a hint, because the row decides. Returns how many were taken."""
         ...
 
 
 @runtime_checkable
 class HasDefaults(Protocol):
-    """An action whose configuration decides what a schedule that does not say so has: its queue, its retries."""
+    """An action whose configuration determines defaults of its schedule: its queue, its retries."""
 
     def defaults(self, tenant_id: str, config: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Fields of a schedule's document; never complains, for whoever reads the configuration does."""
+        """Fields of a schedule's document; never raises, because `check` does."""
         ...
 
 
@@ -203,5 +203,5 @@ class PerTenant(Protocol):
     """An action whose names (of tasks, of services) belong to some tenants, and not to others."""
 
     def check_for(self, tenant_id: str, config: Mapping[str, Any]) -> dict[str, Any]:
-        """What `check` does, as this tenant sees it."""
+        """`check`, as this tenant sees it."""
         ...

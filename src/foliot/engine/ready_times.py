@@ -1,4 +1,4 @@
-"""Remembers the moments at which waiting runs become ready, so that nobody has to look for them."""
+"""A heap of the times at which waiting runs become ready, which spares polling for them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 GRAIN = 0.005
-"""Moments this close together ring once."""
+"""Times this close together count as one."""
 
 MOST = 100_000
-"""Beyond this many, the regular look at the store finds them."""
+"""Beyond this many, the regular poll finds them."""
 
 
 @dataclass(slots=True)
 class Alarm:
-    """A heap of moments, in grains of time."""
+    """A heap of times, rounded to a grain."""
 
     _heap: list[int] = field(default_factory=list)
     _known: set[int] = field(default_factory=set)
@@ -29,7 +29,7 @@ class Alarm:
                 heapq.heappush(self._heap, grain)
 
     def rest(self, now: datetime, most: float) -> float:
-        """How long until the next one rings, at most `most`; those that have rung are forgotten."""
+        """Seconds until the next one, at most `most`; past ones are removed."""
         current = now.timestamp()
         while self._heap and self._heap[0] * GRAIN <= current:
             self._known.discard(heapq.heappop(self._heap))

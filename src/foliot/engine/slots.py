@@ -19,11 +19,11 @@ from foliot.engine.model.run import Cancelled, Failed, HandedBack, Lost, Outcome
 from foliot.engine.ports import Target
 
 STALL = 3.0
-"""Seconds without an answer after which a target stalls, and an attempt that waits for one gives its slot up."""
+"""Seconds without an answer after which a target counts as stalled, and a waiting attempt gives up its slot."""
 OUTSIDE = 3
-"""How many times as many as there are slots may wait outside."""
+"""Attempts that may wait without a slot, as a multiple of the slots."""
 LEFT = 2 * (1 + OUTSIDE)
-"""A target may have half of the slots while nobody waits outside, and so much less as fewer places are left."""
+"""A target may have half of the slots while none waits without a slot, and less as fewer of those places are left."""
 KNOWN = 600.0
 """Seconds for which a tenant that had a slot is expected back."""
 FORGOTTEN = 3600.0
@@ -59,13 +59,13 @@ class Line:
         return sum(1 for _ in takewhile(lambda at: at > after, reversed(self.since.values())))
 
     def silent(self, now: float) -> float:
-        """How long the target has said nothing while somebody waited."""
+        """For how long the target has not answered while an attempt waited."""
         return min(self.waited(now), now - self.answered)
 
 
 @dataclass(slots=True, kw_only=True)
 class Slots:
-    """One for each process that executes."""
+    """The slots of one process."""
 
     total: int = 100
     share: float = 0.5
@@ -73,12 +73,12 @@ class Slots:
     most: int = 64
     """And how many at most: as many as are under way to one host."""
     failures: int = FAILURES
-    """In a row, after which a breaker opens; 0: never."""
+    """Consecutive failures after which a breaker opens; 0: never."""
     wait: float = WAIT
     """Seconds from there to its first trial."""
     stall: float = STALL
     brought: bool = False
-    """Whether a broker brings the runs: what is left alone would be brought again at once, so it is put off."""
+    """Whether a broker delivers the runs: one that is not admitted is deferred, or it would come back at once."""
     clock: Callable[[], float] = time.monotonic
     performing: dict[str, Held] = field(default_factory=dict)
     """Every attempt, with or without a slot, the oldest first."""
@@ -86,9 +86,9 @@ class Slots:
     breakers: dict[tuple[str, str], Breaker] = field(default_factory=dict)
     """Of targets whose last attempt went unanswered."""
     known: dict[str, None] = field(default_factory=dict)
-    """Targets that answered when they were asked last."""
+    """Targets that answered their last request."""
     back_at: dict[str, float] = field(default_factory=dict)
-    """When the last of a tenant's runs that were put off comes back."""
+    """When the last deferred run of a tenant comes back."""
     _targets: dict[str, Target] = field(default_factory=dict)
     _seen: dict[str, float] = field(default_factory=dict)
 

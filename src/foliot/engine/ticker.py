@@ -29,10 +29,10 @@ SIDE_BY_SIDE = 2
 """How many batches are settled at once when there is more than one to settle."""
 
 SHORTEST = 0.002
-"""How long to rest when an instant is due by our clock but not yet by the database's."""
+"""Pause when an instant is due by our clock but not yet by the database's."""
 
 UNKNOWN = datetime.min.replace(tzinfo=UTC)
-"""Something may be due: look at the rows."""
+"""Something may be due: query the rows."""
 
 log = structlog.get_logger("foliot.engine")
 
@@ -66,17 +66,17 @@ class Ticker:
     batch: int
     longest_rest: float
     own_clock: Callable[[], bool] = lambda: False
-    """Whether the database's clock is not to be believed just now."""
+    """Whether a step of the database's clock is unconfirmed."""
     name: str = "ticker"
     topics: Sequence[str] = (SCHEDULES_TOPIC,)
     _backlog: bool = False
     _next: datetime | None = UNKNOWN
-    """When the first schedule will be due, as far as we know; None when none ever will."""
+    """When the next schedule is due, as far as we know; None when none is."""
 
     async def run_once(self) -> Ticked:
         """Settle one batch; safe on every node, for rows are locked and instants unique."""
         if self._backlog:
-            # While one batch is being written, the other is being thought about: they skip each other's rows.
+            # While one batch is being written, the next is being settled: they skip each other's rows.
             ticked = Ticked.joined(await asyncio.gather(*(self._batch() for _ in range(SIDE_BY_SIDE))))
         else:
             ticked = await self._batch()
@@ -95,7 +95,7 @@ class Ticker:
 
     async def _tick(self, now: datetime) -> Ticked:
         if self._next is None or now < self._next:
-            # Nothing is due as far as we know: one look tells whether somebody made something due meanwhile.
+            # Nothing is due as far as we know: one query tells whether an edit made something due in the meantime.
             await self._look()
             if self._next is None or now < self._next:
                 return Ticked(0, 0, self._rest())
@@ -119,7 +119,7 @@ class Ticker:
             self._next = await SqlFiring(tx).next_due()
 
     async def _tick_singly(self, now: datetime) -> Ticked:
-        """A row that cannot be settled, say because somebody moved its cursor back, silences itself and no other."""
+        """A row that cannot be settled, for example because its cursor was moved back by hand, affects no other."""
         runs = settled = 0
         async with self.store.read() as tx:
             due, _ = await SqlFiring(tx).lock_due(now, self.batch, own_clock=self.own_clock())
@@ -158,7 +158,7 @@ class Ticker:
         except Unavailable:
             raise
         except Exception:
-            # Its neighbours fire all the same, one by one, until somebody mends it.
+            # The other schedules of the batch fire all the same, one by one, until it is repaired.
             log.exception("not even a fault can be written", action="schedule_faulty", schedule_id=schedule_id)
 
     def _tell(self, recorded: Recorded, cancelled: int) -> None:

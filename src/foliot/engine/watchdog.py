@@ -1,4 +1,4 @@
-"""A watchdog: finds what is due and does not begin, by the monotonic clock and from memory alone, and says why."""
+"""The watchdog: finds work that is due and does not start, by the monotonic clock and from memory, with the cause."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from foliot.engine.sql.claims import SqlClaims
 from foliot.engine.sql.due_schedules import SqlFiring
 
 LOOK = 2.0
-"""Seconds between two looks."""
+"""Seconds between two rounds."""
 
 LATE = 0.8
 """This share of its patience something is late already when the watchdog begins to count, and it counts the rest by the
 monotonic clock: what a step of the clock makes late in a moment begins in that time."""
 
 PASSING, PASSED = frozenset({Cause.AWAY, Cause.BUSY}), 3.0
-"""One lost connection or slow statement is no standstill: these refusals must go on for so many seconds."""
+"""A lost connection or a slow statement is not a stall: these refusals must persist for so many seconds."""
 
 OTHER = "runs without a target"
-"""What slots are said to be held by when their action names no target."""
+"""Label of slots whose action names no target."""
 
 log = structlog.get_logger("foliot.engine")
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Nothing but when to look again."""
+    """When to look again."""
 
     rest: float
 
 
 @dataclass(slots=True, kw_only=True)
 class Lookout:
-    """Asks the store what is due, so that the watchdog knows it when the store says nothing more."""
+    """Reads from the database what is due, so that the watchdog still knows it when the database no longer answers."""
 
     clock: Clock
     store: Database
@@ -54,7 +54,7 @@ class Lookout:
     next_due: datetime | None = None
     """When the first schedule is due, as far as is known."""
     waiting_since: float | None = None
-    """Since when, by the monotonic clock, every look has found a run that is late and could be claimed."""
+    """Since when, by the monotonic clock, every round has found a late run that could be claimed."""
 
     async def run_once(self) -> Watched:
         late = self.clock.now() - timedelta(seconds=self.patience * LATE)
@@ -69,32 +69,32 @@ class Lookout:
 
 
 def holders(executor: Executor) -> list[Holder]:
-    """Which targets hold the slots of this process, each tenant's apart; what waits outside a slot holds none."""
+    """The targets that hold the slots of this process, per tenant; an attempt that waits without a slot holds none."""
     return joined([Holder(held.target or OTHER, held.tenant, 1) for held in executor.slots.held.values()])
 
 
 @dataclass(slots=True, kw_only=True)
 class Watchdog:
-    """Whatever it judges by it has seen already: it asks nobody, so nobody can silence it."""
+    """Judges from memory alone and calls nothing, so that no outage can silence it."""
 
     clock: Clock
     refusal: Callable[[], Refusal | None] = lambda: None
-    """What the store refuses this process."""
+    """What the database refuses this process."""
     doubt: Callable[[], Doubt | None] = lambda: None
-    """A step of the clock that is held."""
+    """An unconfirmed step of the clock."""
     lookout: Lookout | None = None
     fires: bool = False
-    """Whether this process makes runs of due instants."""
+    """Whether this process fires schedules."""
     failed: Callable[[], str | None] = lambda: None
-    """Why the firing fails, if it does."""
+    """Why firing fails, if it does."""
     free: Callable[[], int] | None = None
     """How many slots are free; None where nothing is executed."""
     held: Callable[[], Sequence[Holder]] = list
     slots: int = 0
     broker: Callable[[], str | None] = lambda: None
-    """Why the broker takes nothing."""
+    """Why the broker accepts nothing."""
     takers: Callable[[], tuple[int, int]] | None = None
-    """How many workers take what this process hands to the broker, and how many slots they have free."""
+    """How many workers consume what this process publishes, and how many slots they have free."""
     patience: float = PATIENCE
     period: float = LOOK
     name: str = "watchdog"
@@ -104,7 +104,7 @@ class Watchdog:
     _told: set[Why] = field(default_factory=set)
 
     async def run_once(self) -> Watched:
-        """Look at what time it is for each, and say what began or ended to stand still."""
+        """Check each cause, and log stalls that began or ended."""
         self._look()
         found = {one.why: one for one in self.standstills()}
         for why, one in found.items():
@@ -116,7 +116,7 @@ class Watchdog:
         return Watched(self.period)
 
     def standstills(self) -> list[Standstill]:
-        """What stands still now; nothing is due, or it begins, where there is none."""
+        """The current stalls; empty when nothing is due, or it starts."""
         now = self.clock.monotonic()
         found = [*self._store(now), *self._clock(now)]
         if not found and (reason := self._waiting(self._waits(now))) is not None:

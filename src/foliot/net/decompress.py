@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 ACCEPTED = "gzip, deflate"
 _PIECE = 64 * 1024
@@ -14,17 +13,6 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 class Spoiled(Exception):
     """The rest of the body is not read: it is damaged, too large, or in an unknown encoding."""
-
-
-class Decoder(Protocol):
-    """One content coding."""
-
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is missing at the end of what was fed."""
-        ...
 
 
 class Inflater:
@@ -60,7 +48,7 @@ class Inflater:
         return not self._fed or (self._stream is not None and self._stream.eof)
 
 
-def decoders(header: str, most: int) -> Sequence[Decoder]:
+def decoders(header: str, most: int) -> Sequence[Inflater]:
     """The decoders of a `Content-Encoding` header, outermost first."""
     codings = [name for part in header.lower().split(",") if (name := part.strip()) not in ("", "identity")]
     codings = [name.removeprefix("x-") for name in codings]
@@ -69,7 +57,7 @@ def decoders(header: str, most: int) -> Sequence[Decoder]:
     return [Inflater(coding, most) for coding in reversed(codings)]
 
 
-def pour(data: bytes, through: Sequence[Decoder]) -> Iterator[bytes]:
+def pour(data: bytes, through: Sequence[Inflater]) -> Iterator[bytes]:
     """`data` through every decoder, lazily: the work stops when the caller stops iterating."""
     if not through:
         yield data

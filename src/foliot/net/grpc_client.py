@@ -15,7 +15,7 @@ from foliot.core.egress import EgressRefused
 from foliot.core.errors import Invalid
 from foliot.net.addresses import Address
 from foliot.net.allow import Rules
-from foliot.net.grpc_port import Answers, Call, CallFailed, CallStatus
+from foliot.net.grpc_call import Answers, Call, CallFailed, CallStatus
 from foliot.net.resolver import Lookups
 from foliot.net.slots import Turns
 from foliot.net.tenant_allow import Limits

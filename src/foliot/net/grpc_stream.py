@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from google.rpc import error_details_pb2, status_pb2
 from grpc import aio
 
-from foliot.net.grpc_port import AnswerTooLarge, Call, CallFailed, CallStatus
+from foliot.net.grpc_call import AnswerTooLarge, Call, CallFailed, CallStatus
 
 MOST_ANSWERS = 10_000
 """Messages of one stream of answers."""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 
-class Waiter(Protocol):
-    """A subscription that can be waited on."""
+class Waiter:
+    """A subscription; remembers a wake-up until it is waited for."""
+
+    def __init__(self) -> None:
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        self._woken.set()
 
     async def wait(self, timeout: float) -> bool:
         """True when woken, False on timeout. A wake-up that came before is not lost."""
-        ...
+        try:
+            async with asyncio.timeout(timeout):
+                await self._woken.wait()
+        except TimeoutError:
+            return False
+        self._woken.clear()
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from foliot.wakeups.feed import Reach
-
-
-class MemoryWaiter:
-    """Remembers a wake-up until it is waited for."""
-
-    def __init__(self) -> None:
-        self._woken = asyncio.Event()
-
-    def wake(self) -> None:
-        self._woken.set()
-
-    async def wait(self, timeout: float) -> bool:
-        try:
-            async with asyncio.timeout(timeout):
-                await self._woken.wait()
-        except TimeoutError:
-            return False
-        self._woken.clear()
-        return True
+from foliot.wakeups.feed import Reach, Waiter
 
 
 class MemoryFeed:
     """Wakes the subscribers of this process."""
 
     def __init__(self) -> None:
-        self._waiters: defaultdict[str, set[MemoryWaiter]] = defaultdict(set)
+        self._waiters: defaultdict[str, set[Waiter]] = defaultdict(set)
 
     async def start(self) -> None:
         """Nothing to connect to."""
@@ -55,8 +35,8 @@ class MemoryFeed:
                 waiter.wake()
 
     @asynccontextmanager
-    async def listen(self, *topics: str) -> AsyncIterator[MemoryWaiter]:
-        waiter = MemoryWaiter()
+    async def listen(self, *topics: str) -> AsyncIterator[Waiter]:
+        waiter = Waiter()
         for topic in topics:
             self._waiters[topic].add(waiter)
         try:

@@ -1,4 +1,4 @@
-import type { Complaint, Problem } from "./schema";
+import type { FieldError, Problem } from "./schema";
 
 /** The request that failed, so that it can be copied as a curl command. */
 export interface SentRequest {
@@ -27,7 +27,7 @@ export class ProblemError extends Error {
   }
 
   /** The complaint about one field, if there is one; `q` finds `q`, `action` finds `action.url`. */
-  about(field: string): Complaint | undefined {
+  about(field: string): FieldError | undefined {
     return this.problem.errors?.find((error) => error.field === field || error.field.startsWith(`${field}.`));
   }
 

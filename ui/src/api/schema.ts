@@ -2,21 +2,9 @@
 
 export type Act = "cancel" | "retry" | "replay" | "discard" | "pause" | "resume" | "run" | "tag" | "delete" | "backfill";
 
-export interface Action {
+export interface ActionConfig {
   kind: string;
   [more: string]: unknown;
-}
-
-export interface ActionModel {
-  label: string;
-  method: string;
-  path: string;
-  body: unknown;
-}
-
-export interface Age {
-  up_to_hours: number | null;
-  count: number;
 }
 
 export interface AheadHealth {
@@ -24,17 +12,40 @@ export interface AheadHealth {
   schedule_id: string;
 }
 
-export interface Alive {
-  status: "ok";
-  version: string;
+export interface ApiKey {
+  id: string;
+  name: string;
+  role: Role;
+  scopes: (string)[] | null;
+  hint: string;
+  created_by: string;
+  created_at: string;
+  expires_at: string | null;
+  last_used_at: string | null;
+  revoked_at: string | null;
+  revoked_by: string | null;
 }
 
-export interface Arrivals {
-  at: string;
-  count: number;
+export interface ApiKeyPage {
+  items: (ApiKey)[];
+  next_cursor: string | null;
+}
+
+export interface ApiKeyRequest {
+  name: string;
+  role: Role;
+  scopes?: (string)[] | null;
+  expires_at?: string | null;
 }
 
 export type ArticleJobStatus = "PENDING" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED";
+
+export interface ArticleRequest {
+  url: string;
+  source?: string;
+  category?: string;
+  priority?: number;
+}
 
 export interface ArticleResult {
   article_id: string;
@@ -66,27 +77,7 @@ export interface ArticleResults {
   failed_articles: (FailedArticle)[];
 }
 
-export interface ArticleWish {
-  url: string;
-  source?: string;
-  category?: string;
-  priority?: number;
-}
-
 export type AsOf = "now" | "then";
-
-export interface Attempt {
-  number: number;
-  epoch: number;
-  worker: string | null;
-  outcome: string;
-  started_at: string;
-  ended_at: string;
-  duration_ms: number;
-  error: Failure | null;
-  response: Record<string, unknown> | null;
-  retry_at: string | null;
-}
 
 export interface AttentionItem {
   id: string;
@@ -101,54 +92,45 @@ export interface AttentionItem {
   queue: string | null;
   worker: string | null;
   q: string | null;
-  actions: (ActionModel)[];
+  actions: (ProposedRequest)[];
 }
 
-export interface AttentionList {
+export interface AttentionReport {
   checked_at: string;
   items: (AttentionItem)[];
 }
 
-export interface BackfillRequest {
-  from: string;
-  to?: string | null;
-  which?: Which;
-  rate?: number;
-  limit?: number;
-  stop_after?: number | null;
-  order?: Order;
-  dry_run?: boolean;
-  expect?: number | null;
+export interface AuditLogEntry {
+  id: string;
+  at: string;
+  user_id: string;
+  key_id: string | null;
+  door: string;
+  verb: string;
+  thing: string;
+  thing_id: string;
+  thing_name: string | null;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+  seq: number | null;
+  digest: string | null;
 }
 
-export interface BackfillTrial {
+export interface AuditPage {
+  items: (AuditLogEntry)[];
+  next_cursor: string | null;
+}
+
+export interface BackfillDryRun {
   dry_run: boolean;
   count: number;
   named: number;
   left_out: Record<string, number>;
   first: string | null;
   last: string | null;
-  sample: (Unfilled)[];
+  sample: (ScheduleInstant)[];
   hosts: (string)[];
   warnings: (string)[];
-}
-
-export interface Bar {
-  at: string;
-  counts: Partial<Record<RunState, number>>;
-  total: number;
-  p50_ms: number | null;
-  p95_ms: number | null;
-  late: number;
-}
-
-export interface BreakerModel {
-  target: string;
-  state: "open" | "half_open";
-  since: string;
-  failures: number;
-  why: string;
-  next_trial_at: string | null;
 }
 
 export interface BrokerHealth {
@@ -157,7 +139,7 @@ export interface BrokerHealth {
   error: string | null;
 }
 
-export interface Bulk {
+export interface BulkAction {
   id: string;
   action: Act;
   filter: string | null;
@@ -181,32 +163,42 @@ export interface Bulk {
   details: Record<string, unknown> | null;
 }
 
+export interface BulkActionPage {
+  items: (BulkAction)[];
+  next_cursor: string | null;
+}
+
+export interface BulkDryRun {
+  dry_run: boolean;
+  count: number;
+  sample: (BulkSample)[];
+  hosts: (string)[];
+  warnings: (string)[];
+  rehearsal: ReplayDryRun | null;
+}
+
 export interface BulkFailure {
   id: string;
   message: string;
 }
 
-export interface BulkRequest {
-  action: Act;
-  filter?: string | null;
-  ids?: (string)[] | null;
-  rate?: number;
-  stop_after?: number | null;
-  order?: Order;
-  dry_run?: boolean;
-  expect?: number | null;
-  add_tags?: (string)[];
-  remove_tags?: (string)[];
-  as_of?: AsOf;
-  patch?: Record<string, unknown> | null;
+export interface BulkRefusal {
+  id: string;
+  message: string;
+}
+
+export interface BulkSample {
+  id: string;
+  kind: string;
+  name: string | null;
+  state: string;
+  message: string;
+  version?: number | null;
+  follows?: number | null;
+  replays?: number | null;
 }
 
 export type BulkState = "running" | "paused" | "stopped" | "finished";
-
-export interface Bulks {
-  items: (Bulk)[];
-  next_cursor: string | null;
-}
 
 export interface CachedCrawl {
   job_id: string;
@@ -215,14 +207,24 @@ export interface CachedCrawl {
   cached_at: string;
 }
 
-export interface CalendarModel {
+export interface Calendar {
   timezone: string;
   granularity: Granularity;
   exact: boolean;
-  items: (CellModel)[];
+  items: (CalendarCell)[];
 }
 
-export interface CallerModel {
+export interface CalendarCell {
+  at: string;
+  local: string;
+  counts: Partial<Record<RunState, number>>;
+  total: number;
+  planned: number;
+  missed: number;
+  skipped: number;
+}
+
+export interface CallingSchedule {
   id: string;
   name: string;
 }
@@ -233,60 +235,25 @@ export interface CancelledJob {
   message: string;
 }
 
-export interface Catchup {
+export type CatchupMode = "none" | "latest" | "all";
+
+export interface CatchupSettings {
   mode: CatchupMode;
   window_seconds: number;
   max_runs: number;
   grace_seconds: number;
 }
 
-export type CatchupMode = "none" | "latest" | "all";
-
-export interface CellModel {
-  at: string;
-  local: string;
-  counts: Partial<Record<RunState, number>>;
-  total: number;
-  planned: number;
-  missed: number;
-  skipped: number;
+export interface CircuitBreaker {
+  target: string;
+  state: "open" | "half_open";
+  since: string;
+  failures: number;
+  why: string;
+  next_trial_at: string | null;
 }
 
-export interface CollisionModel {
-  at: string;
-  count: number;
-}
-
-export interface Complaint {
-  field: string;
-  message: string;
-  got?: unknown;
-  position?: [number, number] | null;
-  suggestion?: string | null;
-}
-
-export interface Count {
-  count: number;
-  by_state: Partial<Record<RunState, number>>;
-}
-
-export interface CrawlRequest {
-  user_id?: string | null;
-  spider: string;
-  start_urls?: (string)[] | null;
-  depth?: number | null;
-  schedule_at?: string | null;
-  interval?: string | number | Record<string, number> | null;
-  timezone?: string | null;
-  ignore_cache?: boolean | null;
-  params?: Record<string, unknown> | null;
-  priority?: number | null;
-  project?: string | null;
-  min_items?: number | null;
-  max_errors?: number | null;
-}
-
-export interface Damage {
+export interface DamagedSchedule {
   schedule_id: string;
   fault: string;
 }
@@ -298,13 +265,18 @@ export interface DatabaseHealth {
   disk: Record<string, unknown> | null;
 }
 
-export interface DeadFilter {
+export interface DeadLetterAge {
+  up_to_hours: number | null;
+  count: number;
+}
+
+export interface DeadLetterFilter {
   kind?: string | null;
   schedule_id?: string | null;
   code?: string | null;
 }
 
-export interface DeadGroup {
+export interface DeadLettersByError {
   code: string;
   message: string;
   kind: string;
@@ -314,20 +286,9 @@ export interface DeadGroup {
   ids: (string)[];
 }
 
-export interface DeadGroups {
-  items: (DeadGroup)[];
+export interface DeadLettersByErrorPage {
+  items: (DeadLettersByError)[];
   next_cursor: string | null;
-}
-
-export interface Demo {
-  on: boolean;
-  schedules: number;
-  runs: number;
-}
-
-export interface DemoNote {
-  on: boolean;
-  schedules: number;
 }
 
 export interface DemoRemoved {
@@ -335,16 +296,27 @@ export interface DemoRemoved {
   runs: number;
 }
 
-export interface EndpointList {
-  items: (EndpointModel)[];
-  next_cursor: string | null;
-  total: number;
-  since: string;
-  whole: boolean;
-  breakers: (BreakerModel)[];
+export interface DemoState {
+  on: boolean;
+  schedules: number;
 }
 
-export interface EndpointModel {
+export interface DemoSummary {
+  on: boolean;
+  schedules: number;
+  runs: number;
+}
+
+export interface EffectiveLimits {
+  requests_per_minute: number | null;
+  schedules: number | null;
+  concurrent_runs: number | null;
+  run_now_per_minute: number | null;
+  streams: number | null;
+  stored_bytes: number | null;
+}
+
+export interface EndpointHealth {
   url: string;
   calls: number;
   succeeded: number;
@@ -358,29 +330,38 @@ export interface EndpointModel {
   last_at: string;
   last_run_id: string;
   last_error: string | null;
-  schedules: (CallerModel)[];
+  schedules: (CallingSchedule)[];
   schedule_count: number;
-  breaker: BreakerModel | null;
-  secrets: (UsedSecretModel)[] | null;
+  breaker: CircuitBreaker | null;
+  secrets: (EndpointSecret)[] | null;
 }
 
-export interface Event {
-  seq: number;
-  at: string;
-  type: EventType;
-  state?: RunState | null;
-  attempt?: number | null;
-  level?: string | null;
-  data?: Record<string, unknown> | null;
-  message: string;
+export interface EndpointPage {
+  items: (EndpointHealth)[];
+  next_cursor: string | null;
+  total: number;
+  since: string;
+  whole: boolean;
+  breakers: (CircuitBreaker)[];
+}
+
+export interface EndpointSecret {
+  name: string;
+  since: string | null;
+  version: number | null;
+}
+
+export interface EndpointTestRequest {
+  url: string;
+  schedule_id?: string | null;
+}
+
+export interface EventPage {
+  items: (RunEvent)[];
+  next_cursor: string | null;
 }
 
 export type EventType = "state" | "log" | "progress";
-
-export interface Events {
-  items: (Event)[];
-  next_cursor: string | null;
-}
 
 export interface FailedArticle {
   article_id: string;
@@ -392,27 +373,32 @@ export interface FailedArticle {
   retry_count: number;
 }
 
-export interface Failure {
+export interface FailureGroup {
+  fingerprint: string;
+  kind: string;
   code: string;
   message: string;
-  [more: string]: unknown;
+  host: string | null;
+  count: number;
+  first_at: string;
+  last_at: string;
+  schedules: (ScheduleName)[];
+  sample_id: string;
+  sample: Run;
+  arrivals: (HourlyCount)[];
+  mute: MutedGroup | null;
+}
+
+export interface FailureGroupPage {
+  items: (FailureGroup)[];
+  total: number;
+  letters: number;
+  oldest_at: string | null;
+  ages: (DeadLetterAge)[];
+  next_cursor: string | null;
 }
 
 export type Fate = "created" | "updated" | "unchanged" | "kept" | "deleted";
-
-export interface FaultModel {
-  file: string;
-  line: number | null;
-  column: number | null;
-  message: string;
-  suggestion: string | null;
-}
-
-export interface Features {
-  pipelines: boolean;
-  scrapyd: boolean;
-  echo: boolean;
-}
 
 export interface FeedHealth {
   kind: "memory" | "postgresql" | "redis";
@@ -422,9 +408,19 @@ export interface FeedHealth {
 
 export type Field = "schedule" | "tag" | "queue" | "kind" | "state" | "zone" | "worker" | "pipeline" | "any";
 
-export interface Fire {
-  at: string;
-  local: string;
+export interface FieldError {
+  field: string;
+  message: string;
+  got?: unknown;
+  position?: [number, number] | null;
+  suggestion?: string | null;
+}
+
+export interface FilterSuggestion {
+  field: string;
+  value: string;
+  label: string;
+  hint: string;
 }
 
 export interface FreshCrawl {
@@ -437,22 +433,9 @@ export interface FreshCrawl {
 
 export type Granularity = "hour" | "day";
 
-export interface GroupModel {
-  key: string;
-  name: string;
-  kind: string | null;
-  schedule_id: string | null;
-  summary: string | null;
-  timezone: string | null;
-  runs: number;
-  planned: number;
-  folded: boolean;
-  marks: (MarkModel)[];
-}
-
 export type Grouping = "schedule" | "tag" | "queue";
 
-export interface Health {
+export interface HealthReport {
   status: "ok" | "degraded" | "down";
   version: string;
   problems: (string)[];
@@ -465,7 +448,7 @@ export interface Health {
   parked: ParkedHealth | null;
   standstills: (StandstillHealth)[];
   ahead: (AheadHealth)[];
-  damaged: (Damage)[];
+  damaged: (DamagedSchedule)[];
 }
 
 export interface HostHealth {
@@ -474,15 +457,13 @@ export interface HostHealth {
   slots: number;
 }
 
-export interface Instant {
+export interface HourlyCount {
   at: string;
-  outcome: "ran" | "queued" | "skipped" | "missed" | "pruned" | "planned";
-  reason: string;
-  run_id: string | null;
+  count: number;
 }
 
-export interface Instants {
-  items: (Instant)[];
+export interface InstantPage {
+  items: (ScheduleInstant)[];
   next_cursor: string | null;
 }
 
@@ -493,14 +474,14 @@ export interface Interval {
   seconds?: number;
 }
 
-export interface Job {
+export interface JobDetail {
   job_id: string;
   kind: string;
   status: JobStatus | ArticleJobStatus;
   state: RunState | null;
   run_id: string | null;
-  created_at: string;
-  updated_at: string;
+  created_at: string | null;
+  updated_at: string | null;
   started_at: string | null;
   finished_at: string | null;
   completed_at: string | null;
@@ -514,107 +495,66 @@ export interface Job {
   pending: number | null;
   cancelled: number | null;
   progress: Record<string, unknown> | null;
-  error: Failure | null;
+  error: RunError | null;
+  article_ids: (string)[] | null;
+}
+
+export interface JobPage {
+  jobs: (JobReport)[];
+  total: number;
+}
+
+export interface JobReport {
+  job_id: string;
+  kind: string;
+  status: JobStatus | ArticleJobStatus;
+  state: RunState | null;
+  run_id: string | null;
+  created_at: string | null;
+  updated_at: string | null;
+  started_at: string | null;
+  finished_at: string | null;
+  completed_at: string | null;
+  spider_job_id: string | null;
+  scrapyd_job_id: string | null;
+  next_run: string | null;
+  total_articles: number | null;
+  completed: number | null;
+  cached: number | null;
+  failed: number | null;
+  pending: number | null;
+  cancelled: number | null;
+  progress: Record<string, unknown> | null;
+  error: RunError | null;
+}
+
+export interface JobResults {
+  job_id: string;
+  status: JobStatus | ArticleJobStatus;
+  total: number;
+  not_kept: number;
+  items: (unknown)[];
 }
 
 export type JobStatus = "pending" | "running" | "finished" | "error" | "cancelled";
 
-export interface Jobs {
-  jobs: (Job)[];
-  total: number;
-}
-
-export interface Key {
-  id: string;
-  name: string;
-  role: Role;
-  scopes: (string)[] | null;
-  hint: string;
-  created_by: string;
-  created_at: string;
-  expires_at: string | null;
-  last_used_at: string | null;
-  revoked_at: string | null;
-  revoked_by: string | null;
-}
-
-export interface KeyRequest {
-  name: string;
-  role: Role;
-  scopes?: (string)[] | null;
-  expires_at?: string | null;
-}
-
-export interface Keys {
-  items: (Key)[];
-  next_cursor: string | null;
-}
-
 export type Kind = "failing" | "late" | "missed" | "dead_letters" | "stalled_queue" | "lost_worker" | "damaged" | "no_worker" | "ahead" | "standstill";
 
-export interface LastRun {
-  id: string;
-  state: RunState;
-  finished_at: string | null;
-}
-
-export interface LetterGroup {
-  fingerprint: string;
-  kind: string;
-  code: string;
-  message: string;
-  host: string | null;
-  count: number;
-  first_at: string;
-  last_at: string;
-  schedules: (Named)[];
-  sample_id: string;
-  sample: Run;
-  arrivals: (Arrivals)[];
-  mute: Mute | null;
-}
-
-export interface LetterGroups {
-  items: (LetterGroup)[];
-  total: number;
-  letters: number;
-  oldest_at: string | null;
-  ages: (Age)[];
-  next_cursor: string | null;
-}
-
-export interface Limits {
-  requests_per_minute: number | null;
-  schedules: number | null;
-  concurrent_runs: number | null;
-  run_now_per_minute: number | null;
-  streams: number | null;
-  stored_bytes: number | null;
-}
-
 export interface LimitsInUse {
-  limits: Limits;
-  used: Used;
+  limits: EffectiveLimits;
+  used: LimitsUsed;
 }
 
-export interface LoadRequest {
-  settings?: Record<string, unknown> | null;
+export interface LimitsUsed {
+  schedules: number;
+  concurrent_runs: number;
+  streams: number;
+  stored_bytes: number;
 }
 
-export interface LoadedModel {
-  preset: string;
-  items: (MadeModel)[];
-}
-
-export interface Log {
-  items: (LogLine)[];
-  total: number;
-  matches: number | null;
-  first_seq: number | null;
-  last_seq: number | null;
-  before: number | null;
-  after: number | null;
-  pruned: boolean;
+export interface Liveness {
+  status: "ok";
+  version: string;
 }
 
 export interface LogCount {
@@ -638,26 +578,9 @@ export interface LoginLink {
   expires_at: string;
 }
 
-export interface MadeModel {
-  name: string;
-  outcome: Fate;
-  schedule_id: string;
-  schedule: string;
-  status: string;
-  next_run_at: string | null;
-}
-
 export type ManagedBy = "api" | "code" | "preset" | "file";
 
-export interface MarkModel {
-  at: string;
-  until: string | null;
-  state: RunState | "planned" | "missed" | "skipped";
-  count: number;
-  run_id: string | null;
-}
-
-export interface Member {
+export interface MemberInfo {
   user_id: string;
   roles: (Role)[];
   keys: number;
@@ -665,17 +588,9 @@ export interface Member {
   last_action: string | null;
 }
 
-export interface Members {
-  items: (Member)[];
+export interface MemberPage {
+  items: (MemberInfo)[];
   next_cursor: string | null;
-}
-
-export interface Mute {
-  fingerprint: string;
-  user_id: string;
-  at: string;
-  until: string;
-  reason: string;
 }
 
 export interface MuteRequest {
@@ -683,17 +598,15 @@ export interface MuteRequest {
   reason?: string;
 }
 
-export interface Named {
-  id: string;
-  name: string;
+export interface MutedGroup {
+  fingerprint: string;
+  user_id: string;
+  at: string;
+  until: string;
+  reason: string;
 }
 
-export interface Neighbours {
-  before: string | null;
-  after: string | null;
-}
-
-export interface NewKey {
+export interface NewApiKey {
   id: string;
   name: string;
   role: Role;
@@ -706,6 +619,49 @@ export interface NewKey {
   revoked_at: string | null;
   revoked_by: string | null;
   key: string;
+}
+
+export interface NewBackfill {
+  from: string;
+  to?: string | null;
+  which?: Which;
+  rate?: number;
+  limit?: number;
+  stop_after?: number | null;
+  order?: Order;
+  dry_run?: boolean;
+  expect?: number | null;
+}
+
+export interface NewBulkAction {
+  action: Act;
+  filter?: string | null;
+  ids?: (string)[] | null;
+  rate?: number;
+  stop_after?: number | null;
+  order?: Order;
+  dry_run?: boolean;
+  expect?: number | null;
+  add_tags?: (string)[];
+  remove_tags?: (string)[];
+  as_of?: AsOf;
+  patch?: Record<string, unknown> | null;
+}
+
+export interface NewCrawl {
+  user_id?: string | null;
+  spider: string;
+  start_urls?: (string)[] | null;
+  depth?: number | null;
+  schedule_at?: string | null;
+  interval?: string | number | Record<string, number> | null;
+  timezone?: string | null;
+  ignore_cache?: boolean | null;
+  params?: Record<string, unknown> | null;
+  priority?: number | null;
+  project?: string | null;
+  min_items?: number | null;
+  max_errors?: number | null;
 }
 
 export interface NodeHealth {
@@ -723,39 +679,13 @@ export type Order = "oldest" | "newest";
 
 export type Origin = "instant" | "manual" | "retry" | "replay";
 
-export interface OutcomeModel {
-  run_id: string;
-  state: RunState;
-  duration_ms: number | null;
-  at: string;
-}
-
 export type Over = "24h" | "7d";
 
 export type Overlap = "skip" | "buffer_one" | "buffer_all" | "cancel_other" | "terminate_other" | "allow_all";
 
-export interface OwnLimits {
-  requests_per_minute?: number | null;
-  schedules?: number | null;
-  concurrent_runs?: number | null;
-  run_now_per_minute?: number | null;
-  streams?: number | null;
-  stored_bytes?: number | null;
-}
-
 export interface ParkedHealth {
   count: number;
   oldest: string | null;
-}
-
-export interface PassedModel {
-  id: string;
-  state: RunState;
-  created_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-  duration_ms: number | null;
-  steps: (StepProgress)[];
 }
 
 export interface PauseRequest {
@@ -765,8 +695,8 @@ export interface PauseRequest {
 export interface PipelineDetail {
   name: string;
   state: "loaded" | "broken";
-  error: FaultModel | null;
-  schedule: WhenModel | null;
+  error: PipelineFault | null;
+  schedule: PipelineTrigger | null;
   schedule_id: string | null;
   status: Status | null;
   summary: string | null;
@@ -774,37 +704,85 @@ export interface PipelineDetail {
   revision: string | null;
   file: string;
   on_error: "skip" | "fail" | null;
-  steps: (StepModel)[];
-  last_run: LastRun | null;
+  steps: (PipelineStep)[];
+  last_run: PipelineLastRun | null;
   updated_at: string;
   yaml: string;
-  runs: (PassedModel)[];
+  runs: (PipelineRun)[];
 }
 
-export interface PipelineList {
-  items: (PipelineModel)[];
-  next_cursor: string | null;
-  faults: (FaultModel)[];
-}
-
-export interface PipelineModel {
-  name: string;
-  state: "loaded" | "broken";
-  error: FaultModel | null;
-  schedule: WhenModel | null;
-  schedule_id: string | null;
-  status: Status | null;
-  summary: string | null;
-  next_run_at: string | null;
-  revision: string | null;
+export interface PipelineFault {
   file: string;
-  on_error: "skip" | "fail" | null;
-  steps: (StepModel)[];
-  last_run: LastRun | null;
-  updated_at: string;
+  line: number | null;
+  column: number | null;
+  message: string;
+  suggestion: string | null;
+}
+
+export interface PipelineLastRun {
+  id: string;
+  state: RunState;
+  finished_at: string | null;
+}
+
+export interface PipelinePage {
+  items: (PipelineSummary)[];
+  next_cursor: string | null;
+  faults: (PipelineFault)[];
+}
+
+export interface PipelineRun {
+  id: string;
+  state: RunState;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  duration_ms: number | null;
+  steps: (PipelineStepProgress)[];
 }
 
 export interface PipelineRunRequest {
+}
+
+export interface PipelineStep {
+  class: string;
+  name: string;
+  kwargs: Record<string, unknown>;
+  on_error: "skip" | "fail";
+  line: number | null;
+}
+
+export interface PipelineStepProgress {
+  in: number;
+  name: string;
+  state: string;
+  out: number;
+  failed: number;
+  seconds: number;
+}
+
+export interface PipelineSummary {
+  name: string;
+  state: "loaded" | "broken";
+  error: PipelineFault | null;
+  schedule: PipelineTrigger | null;
+  schedule_id: string | null;
+  status: Status | null;
+  summary: string | null;
+  next_run_at: string | null;
+  revision: string | null;
+  file: string;
+  on_error: "skip" | "fail" | null;
+  steps: (PipelineStep)[];
+  last_run: PipelineLastRun | null;
+  updated_at: string;
+}
+
+export interface PipelineTrigger {
+  type: string;
+  cron_expr: string | null;
+  interval_seconds: number | null;
+  timezone: string;
 }
 
 export interface PlannedCrawl {
@@ -815,46 +793,49 @@ export interface PlannedCrawl {
   cached_at?: string | null;
 }
 
-export interface PlannedModel {
-  name: string;
-  schedule: Record<string, unknown>;
-}
-
-export interface Points {
-  from: string;
-  to: string;
-  counts: Partial<Record<RunState, number>>;
-  shown: Partial<Record<RunState, number>>;
-  not_begun: number;
-  states: (RunState)[];
-  id: (string)[];
-  at_ms: (number)[];
-  took_ms: (number)[];
-  state: (number)[];
-}
-
-export interface PresetList {
-  items: (PresetModel)[];
-  next_cursor: string | null;
-}
-
-export interface PresetModel {
+export interface PresetContents {
   name: string;
   title: string;
   description: string;
   settings: Record<string, string>;
-  schedules: (PlannedModel)[];
+  schedules: (PresetSchedule)[];
 }
 
-export interface Preview {
-  summary: string;
-  type: Type;
-  cron_expr: string | null;
-  interval_seconds: number | null;
-  run_at: string | null;
-  timezone: string;
-  next: (Fire)[];
-  notes: (string)[];
+export interface PresetLoadRequest {
+  settings?: Record<string, unknown> | null;
+}
+
+export interface PresetPage {
+  items: (PresetContents)[];
+  next_cursor: string | null;
+}
+
+export interface PresetResult {
+  preset: string;
+  items: (PresetScheduleResult)[];
+}
+
+export interface PresetSchedule {
+  name: string;
+  schedule: Record<string, unknown>;
+}
+
+export interface PresetScheduleResult {
+  name: string;
+  outcome: Fate;
+  schedule_id: string;
+  schedule: string;
+  status: string;
+  next_run_at: string | null;
+}
+
+export interface PresetUnloadRequest {
+  edited?: boolean | null;
+}
+
+export interface PreviewInstant {
+  at: string;
+  local: string;
 }
 
 export interface PreviewRequest {
@@ -883,13 +864,14 @@ export interface Problem {
   detail: string;
   code: string;
   cause?: "disk_full" | "read_only" | "disk_error" | "busy" | "away" | null;
-  errors?: (Complaint)[];
+  errors?: (FieldError)[];
 }
 
-export interface Proofs {
-  runs: string;
-  failed: string;
-  slow: string | null;
+export interface ProposedRequest {
+  label: string;
+  method: string;
+  path: string;
+  body: unknown;
 }
 
 export interface QueueHealth {
@@ -898,12 +880,12 @@ export interface QueueHealth {
   oldest: string | null;
 }
 
-export interface QueueList {
-  items: (QueueModel)[];
+export interface QueuePage {
+  items: (QueueStatus)[];
   next_cursor: string | null;
 }
 
-export interface QueueModel {
+export interface QueueStatus {
   name: string;
   depth: number;
   oldest: string | null;
@@ -915,67 +897,71 @@ export interface QueueModel {
   workers: (string)[] | null;
 }
 
-export interface Ranked {
+export interface RankedSchedule {
   schedule_id: string;
   name: string;
   runs: number;
   failed: number;
   failure_ratio: number;
   p95_ms: number | null;
-  q: Proofs;
+  q: RankingFilters;
 }
 
-export interface Ranking {
-  over: Over;
-  since: string;
-  runs: number;
-  whole: boolean;
-  slowest: (Ranked)[];
-  flakiest: (Ranked)[];
+export interface RankingFilters {
+  runs: string;
+  failed: string;
+  slow: string | null;
 }
 
-export interface Realigned {
-  items: (SetBack)[];
+export interface RealignResult {
+  items: (RealignedSchedule)[];
 }
 
-export interface Refusal {
+export interface RealignedSchedule {
   id: string;
-  message: string;
+  name: string;
+  next_run_at: string | null;
 }
 
-export interface Rehearsal {
+export interface RegisteredTask {
+  name: string;
+  description: string;
+  module: string;
+  built_in: boolean;
+  tenants: (string)[] | null;
+  cpu: boolean;
+  queue: string | null;
+  retries: number | null;
+  timeout_seconds: number | null;
+  schedule: Record<string, unknown> | null;
+  parameters: Record<string, unknown>;
+}
+
+export interface ReplayDryRun {
   looked_at: number;
   duplicates: number;
   changed: number;
   stay: number;
   edited: number;
   refused: number;
-  refusals: (Refusal)[];
+  refusals: (BulkRefusal)[];
   replays_most: number;
   replays_cap: number;
 }
 
 export interface ReplayRequest {
   ids?: (string)[] | null;
-  filter?: DeadFilter | null;
+  filter?: DeadLetterFilter | null;
   as_of?: AsOf;
   patch?: Record<string, unknown> | null;
 }
 
-export interface Replayed {
+export interface ReplayResult {
   items: (Run)[];
   more: boolean;
 }
 
-export interface Results {
-  job_id: string;
-  status: JobStatus | ArticleJobStatus;
-  total: number;
-  not_kept: number;
-  items: (unknown)[];
-}
-
-export interface RetryPolicy {
+export interface RetrySettings {
   strategy: Strategy;
   max_retries: number;
   delay_seconds: number;
@@ -1002,7 +988,7 @@ export interface Run {
   scheduled_for: string | null;
   fills: string | null;
   ready_at: string;
-  waiting: Waiting | null;
+  waiting: WaitReason | null;
   queue: string;
   priority: number;
   attempt: number;
@@ -1014,36 +1000,113 @@ export interface Run {
   duration_ms: number | null;
   lateness_ms: number | null;
   result: unknown;
-  error: Failure | null;
+  error: RunError | null;
   fingerprint: string | null;
   parent_id: string | null;
   resolved_by: string | null;
   action: Record<string, unknown> | null;
-  attempts: (Attempt)[];
+  attempts: (RunAttempt)[];
   links: Record<string, string | null>;
+}
+
+export interface RunAttempt {
+  number: number;
+  epoch: number;
+  worker: string | null;
+  outcome: string;
+  started_at: string;
+  ended_at: string;
+  duration_ms: number;
+  error: RunError | null;
+  response: Record<string, unknown> | null;
+  retry_at: string | null;
+}
+
+export interface RunCount {
+  count: number;
+  by_state: Partial<Record<RunState, number>>;
+}
+
+export interface RunError {
+  code: string;
+  message: string;
+  [more: string]: unknown;
+}
+
+export interface RunEvent {
+  seq: number;
+  at: string;
+  type: EventType;
+  state?: RunState;
+  attempt?: number;
+  level?: string;
+  data?: Record<string, unknown>;
+  message: string;
+}
+
+export interface RunLog {
+  items: (LogLine)[];
+  total: number;
+  matches: number | null;
+  first_seq: number | null;
+  last_seq: number | null;
+  before: number | null;
+  after: number | null;
+  pruned: boolean;
+}
+
+export interface RunNeighbours {
+  before: string | null;
+  after: string | null;
 }
 
 export interface RunNowRequest {
   payload?: Record<string, unknown> | null;
 }
 
-export type RunState = "queued" | "running" | "retrying" | "success" | "partial" | "failed" | "dead_letter" | "cancelled";
+export interface RunOutcome {
+  run_id: string;
+  state: RunState;
+  duration_ms: number | null;
+  at: string;
+}
 
-export interface Runs {
+export interface RunPage {
   items: (Run)[];
   next_cursor: string | null;
 }
 
-export interface Sampled {
-  id: string;
-  kind: string;
-  name: string | null;
-  state: string;
-  message: string;
-  version?: number | null;
-  follows?: number | null;
-  replays?: number | null;
+export interface RunPoints {
+  from: string;
+  to: string;
+  counts: Partial<Record<RunState, number>>;
+  shown: Partial<Record<RunState, number>>;
+  not_begun: number;
+  states: (RunState)[];
+  id: (string)[];
+  at_ms: (number)[];
+  took_ms: (number)[];
+  state: (number)[];
 }
+
+export interface RunSeries {
+  from: string;
+  to: string;
+  bucket_seconds: number;
+  timed: number;
+  items: (RunSeriesBucket)[];
+}
+
+export interface RunSeriesBucket {
+  at: string;
+  counts: Partial<Record<RunState, number>>;
+  total: number;
+  p50_ms: number | null;
+  p95_ms: number | null;
+  late: number;
+}
+
+export type RunState = "queued" | "running" | "retrying" | "success" | "partial" | "failed" | "dead_letter" | "cancelled";
 
 export interface Schedule {
   id: string;
@@ -1057,10 +1120,10 @@ export interface Schedule {
   interval_seconds: number | null;
   run_at: string | null;
   timezone: string;
-  action: Action;
-  retry_policy: RetryPolicy;
+  action: ActionConfig;
+  retry_policy: RetrySettings;
   overlap: Overlap;
-  catchup: Catchup;
+  catchup: CatchupSettings;
   queue: string;
   priority: number;
   timeout_seconds: number | null;
@@ -1072,7 +1135,7 @@ export interface Schedule {
   paused_reason: string;
   paused_at: string | null;
   paused_by: string | null;
-  skips: Skips | null;
+  skips: SkippedInstant | null;
   fault: string | null;
   managed_by: ManagedBy;
   summary: string;
@@ -1090,7 +1153,7 @@ export interface ScheduleCount {
 
 export interface ScheduleHealth {
   schedule_id: string;
-  outcomes: (OutcomeModel)[];
+  outcomes: (RunOutcome)[];
   success_ratio: number | null;
   avg_duration_ms: number | null;
   failing_since: string | null;
@@ -1099,6 +1162,23 @@ export interface ScheduleHealth {
 
 export interface ScheduleHealths {
   items: (ScheduleHealth)[];
+}
+
+export interface ScheduleInstant {
+  at: string;
+  outcome: "ran" | "queued" | "skipped" | "missed" | "pruned" | "planned";
+  reason: string;
+  run_id: string | null;
+}
+
+export interface ScheduleName {
+  id: string;
+  name: string;
+}
+
+export interface SchedulePage {
+  items: (Schedule)[];
+  next_cursor: string | null;
 }
 
 export interface SchedulePatch {
@@ -1114,6 +1194,26 @@ export interface SchedulePatch {
   [more: string]: unknown;
 }
 
+export interface SchedulePreview {
+  summary: string;
+  type: Type;
+  cron_expr: string | null;
+  interval_seconds: number | null;
+  run_at: string | null;
+  timezone: string;
+  next: (PreviewInstant)[];
+  notes: (string)[];
+}
+
+export interface ScheduleRanking {
+  over: Over;
+  since: string;
+  runs: number;
+  whole: boolean;
+  slowest: (RankedSchedule)[];
+  flakiest: (RankedSchedule)[];
+}
+
 export interface ScheduleRequest {
   type: Type;
   cron_expr?: string | null;
@@ -1126,11 +1226,11 @@ export interface ScheduleRequest {
   name: string;
   description?: string | null;
   tags?: (string)[] | null;
-  action?: Action | null;
+  action?: ActionConfig | null;
   payload?: WebhookPayload | null;
-  retry_policy?: Partial<RetryPolicy> | null;
+  retry_policy?: Partial<RetrySettings> | null;
   overlap?: Overlap | null;
-  catchup?: Partial<Catchup> | null;
+  catchup?: Partial<CatchupSettings> | null;
   queue?: string | null;
   priority?: number | null;
   timeout_seconds?: number | null;
@@ -1138,11 +1238,6 @@ export interface ScheduleRequest {
   max_runs?: number | null;
   paused?: boolean | null;
   paused_reason?: string | null;
-}
-
-export interface Schedules {
-  items: (Schedule)[];
-  next_cursor: string | null;
 }
 
 export interface ScrapydHealth {
@@ -1155,7 +1250,7 @@ export interface ScrapydHealth {
   error: string | null;
 }
 
-export interface Secret {
+export interface SecretInfo {
   name: string;
   version: number;
   created_at: string;
@@ -1164,25 +1259,23 @@ export interface Secret {
   previous_until: string | null;
 }
 
+export interface SecretPage {
+  items: (SecretInfo)[];
+  next_cursor: string | null;
+}
+
 export interface SecretRequest {
   value: string;
   hosts?: (string)[] | null;
 }
 
-export interface Secrets {
-  items: (Secret)[];
-  next_cursor: string | null;
+export interface ServerFeatures {
+  pipelines: boolean;
+  scrapyd: boolean;
+  echo: boolean;
 }
 
-export interface Series {
-  from: string;
-  to: string;
-  bucket_seconds: number;
-  timed: number;
-  items: (Bar)[];
-}
-
-export interface Session {
+export interface SessionInfo {
   mode: "local" | "secured";
   signed_in: boolean;
   version: string;
@@ -1193,8 +1286,8 @@ export interface Session {
   expires_at?: string | null;
   timezone?: string | null;
   csrf?: string | null;
-  demo?: DemoNote | null;
-  features?: Features | null;
+  demo?: DemoState | null;
+  features?: ServerFeatures | null;
 }
 
 export interface SessionRequest {
@@ -1206,19 +1299,13 @@ export interface SessionsEnded {
   ended: number;
 }
 
-export interface SetBack {
-  id: string;
-  name: string;
-  next_run_at: string | null;
-}
-
 export type Severity = "failed" | "dead" | "attention";
 
 export interface SkipRequest {
   at?: string | null;
 }
 
-export interface Skips {
+export interface SkippedInstant {
   at: string;
   by: string | null;
 }
@@ -1234,27 +1321,15 @@ export interface StandstillHealth {
 
 export type Status = "active" | "paused" | "completed" | "deleted";
 
-export interface StepModel {
-  class: string;
-  name: string;
-  kwargs: Record<string, unknown>;
-  on_error: "skip" | "fail";
-  line: number | null;
-}
-
-export interface StepProgress {
-  name: string;
-  state: string;
-  in: number;
-  out: number;
-  failed: number;
-  seconds: number;
-}
-
 export type Strategy = "exponential" | "linear" | "fixed";
 
+export interface StreamTicket {
+  ticket: string;
+  expires_at: string;
+}
+
 export interface SubmitRequest {
-  articles: (ArticleWish)[];
+  articles: (ArticleRequest)[];
   ignore_cache?: boolean;
   max_age_seconds?: number | null;
 }
@@ -1268,35 +1343,14 @@ export interface SubmittedJob {
   message: string;
 }
 
-export interface Suggestion {
-  field: string;
-  value: string;
-  label: string;
-  hint: string;
+export interface SuggestionList {
+  items: (FilterSuggestion)[];
 }
 
-export interface Suggestions {
-  items: (Suggestion)[];
-}
-
-export interface TaskList {
-  items: (TaskModel)[];
+export interface TaskPage {
+  items: (RegisteredTask)[];
   next_cursor: string | null;
   faults: (string)[] | null;
-}
-
-export interface TaskModel {
-  name: string;
-  description: string;
-  module: string;
-  built_in: boolean;
-  tenants: (string)[] | null;
-  cpu: boolean;
-  queue: string | null;
-  retries: number | null;
-  timeout_seconds: number | null;
-  schedule: Record<string, unknown> | null;
-  parameters: Record<string, unknown>;
 }
 
 export interface TaskRunRequest {
@@ -1306,109 +1360,80 @@ export interface TaskRunRequest {
   timeout_seconds?: number | null;
 }
 
-export interface TenantModel {
+export interface TenantLimitsRequest {
+  requests_per_minute?: number | null;
+  schedules?: number | null;
+  concurrent_runs?: number | null;
+  run_now_per_minute?: number | null;
+  streams?: number | null;
+  stored_bytes?: number | null;
+}
+
+export interface TenantPage {
+  items: (TenantSettings)[];
+  next_cursor: string | null;
+}
+
+export interface TenantRequest {
+  limits?: TenantLimitsRequest | null;
+  egress_allow?: (string)[] | null;
+}
+
+export interface TenantSettings {
   tenant_id: string;
   limits: Record<string, number | null>;
-  effective: Limits;
+  effective: EffectiveLimits;
   egress_allow: (string)[] | null;
   updated_by: string | null;
   updated_at: string | null;
 }
 
-export interface TenantPage {
-  items: (TenantModel)[];
-  next_cursor: string | null;
-}
-
-export interface TenantRequest {
-  limits?: OwnLimits | null;
-  egress_allow?: (string)[] | null;
-}
-
-export interface TestRequest {
-  url: string;
-  schedule_id?: string | null;
-}
-
-export interface Ticket {
-  ticket: string;
-  expires_at: string;
-}
-
-export interface TimelineModel {
+export interface Timeline {
   from: string;
   to: string;
   now: string;
   bucket_seconds: number;
-  groups: (GroupModel)[];
-  collisions: (CollisionModel)[];
+  groups: (TimelineRow)[];
+  collisions: (TimelineCollision)[];
   marks: number;
   dropped_groups: number;
   complete: boolean;
 }
 
-export interface Trail {
-  items: (TrailEntry)[];
-  next_cursor: string | null;
-}
-
-export interface TrailEntry {
-  id: string;
+export interface TimelineCollision {
   at: string;
-  user_id: string;
-  key_id: string | null;
-  door: string;
-  verb: string;
-  thing: string;
-  thing_id: string;
-  thing_name: string | null;
-  before: Record<string, unknown> | null;
-  after: Record<string, unknown> | null;
-  seq: number | null;
-  digest: string | null;
+  count: number;
 }
 
-export interface Trial {
-  dry_run: boolean;
+export interface TimelineMark {
+  at: string;
+  until: string | null;
+  state: RunState | "planned" | "missed" | "skipped";
   count: number;
-  sample: (Sampled)[];
-  hosts: (string)[];
-  warnings: (string)[];
-  rehearsal: Rehearsal | null;
+  run_id: string | null;
+}
+
+export interface TimelineRow {
+  key: string;
+  name: string;
+  kind: string | null;
+  schedule_id: string | null;
+  summary: string | null;
+  timezone: string | null;
+  runs: number;
+  planned: number;
+  folded: boolean;
+  marks: (TimelineMark)[];
 }
 
 export type Type = "cron" | "interval" | "oneoff";
 
-export interface Unfilled {
-  at: string;
-  outcome: "ran" | "queued" | "skipped" | "missed" | "pruned" | "planned";
-  reason: string;
-  run_id: string | null;
-}
-
-export interface UnloadRequest {
-  edited?: boolean | null;
-}
-
-export interface Unmuted {
+export interface UnmutedGroup {
   fingerprint: string;
   mute?: null;
 }
 
-export interface Used {
-  schedules: number;
-  concurrent_runs: number;
-  streams: number;
-  stored_bytes: number;
-}
-
-export interface UsedSecretModel {
-  name: string;
-  since: string | null;
-  version: number | null;
-}
-
-export interface Waiting {
+export interface WaitReason {
   code: string;
   message: string;
 }
@@ -1418,13 +1443,6 @@ export interface WebhookPayload {
   method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD" | "OPTIONS";
   headers?: Record<string, string>;
   body?: unknown;
-}
-
-export interface WhenModel {
-  type: string;
-  cron_expr: string | null;
-  interval_seconds: number | null;
-  timezone: string;
 }
 
 export type Which = "missing" | "all";
@@ -1449,41 +1467,16 @@ export interface WholeArticle {
   previous: PreviousText | null;
 }
 
-export interface WholeJob {
-  job_id: string;
-  kind: string;
-  status: JobStatus | ArticleJobStatus;
-  state: RunState | null;
-  run_id: string | null;
-  created_at: string;
-  updated_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-  completed_at: string | null;
-  spider_job_id: string | null;
-  scrapyd_job_id: string | null;
-  next_run: string | null;
-  total_articles: number | null;
-  completed: number | null;
-  cached: number | null;
-  failed: number | null;
-  pending: number | null;
-  cancelled: number | null;
-  progress: Record<string, unknown> | null;
-  error: Failure | null;
-  article_ids: (string)[] | null;
-}
-
 export type Why = "store" | "clock" | "broker" | "no_worker" | "host" | "slots" | "scheduler" | "unknown";
 
 export type Wish = "drain" | "restart";
 
-export interface WorkerList {
-  items: (WorkerModel)[];
+export interface WorkerPage {
+  items: (WorkerStatus)[];
   next_cursor: string | null;
 }
 
-export interface WorkerModel {
+export interface WorkerStatus {
   id: string;
   role: string;
   host: string;

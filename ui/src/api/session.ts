@@ -2,19 +2,19 @@ import { queryOptions, useQuery } from "@tanstack/react-query";
 
 import { ask, setCsrfToken } from "./client";
 import { queryKeys } from "./queryKeys";
-import type { Session } from "./schema";
+import type { SessionInfo } from "./schema";
 
 export const sessionQuery = queryOptions({
   queryKey: queryKeys.session,
   queryFn: async ({ signal }) => {
-    const session = await ask<Session>("/api/session", { signal });
+    const session = await ask<SessionInfo>("/api/session", { signal });
     setCsrfToken(session.csrf ?? null);
     return session;
   },
   staleTime: 60_000,
 });
 
-export const useSession = (): Session | undefined => useQuery(sessionQuery).data;
+export const useSession = (): SessionInfo | undefined => useQuery(sessionQuery).data;
 
 /**
  * Whether the session has a permission, e.g. `usePermission("run:schedule")`. Buttons that the server would refuse are

@@ -4,7 +4,7 @@ import { BellOff, BookOpen, Keyboard, PanelLeftClose, PanelLeftOpen } from "luci
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Count } from "@/api/schema";
+import type { RunCount } from "@/api/schema";
 import { useSession } from "@/api/session";
 import { cx } from "@/parts/cx";
 import { Link } from "@/parts/Link";
@@ -91,10 +91,10 @@ export function Nav({ onShortcuts, narrow, onGo }: { onShortcuts: () => void; na
   );
 }
 
-function useCount(q: string): Count | undefined {
+function useCount(q: string): RunCount | undefined {
   return useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
     retry: false,
   }).data;
 }

@@ -45,7 +45,7 @@ export const SHORTCUTS: readonly [string, readonly [string, string][]][] = [
     "Anywhere",
     [
       [MOD_K, "search or run a command"],
-      ["g …", "go to a page (the letter stands beside it)"],
+      ["g …", "go to a page (its letter is shown beside it)"],
       ["n", "new schedule"],
       ["t", "theme"],
       ["?", "this sheet"],

@@ -1,1 +1,1 @@
-"""Model."""
+"""Rules of schedules and runs, without I/O."""

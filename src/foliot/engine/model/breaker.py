@@ -1,11 +1,11 @@
-"""Circuit breaker: a target that fails again and again is left alone, but for a trial now and then.
+"""Circuit breaker: a target that fails repeatedly gets no more runs, except for a trial now and then.
 
     closed ── FAILURES in a row ──▶ open ── its wait is over ──▶ half open, one trial under way
        ▲                             ▲                                │
        └──────── an answer ──────────┼────────────────────────────────┤
                                      └── the trial failed too, the wait doubles ◀─┘
 
-Moments are of a monotonic clock: a clock that is set neither opens nor closes one.
+Times are monotonic: setting a clock neither opens nor closes one.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 from foliot.core.document import rfc3339
 
 BREAKERS = "breakers"
-"""Where the report of a process has those that are open."""
+"""The key of open breakers in the report of a process."""
 FAILURES = 5
-"""So many in a row open it."""
+"""Consecutive failures that open it."""
 WAIT = 30.0
 """Seconds from its opening to the first trial."""
 SILENCE = 1 / 3
-"""The share of its wait for which the target must have been silent before it opens."""
+"""The part of its wait for which the target must have been silent before it opens."""
 LONGEST = 300.0
 """Seconds between two trials at most."""
 
 
 class BreakerState(StrEnum):
-    """What becomes of runs to the target."""
+    """The state of a breaker."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -40,7 +40,7 @@ class BreakerState(StrEnum):
 
 @dataclass(slots=True)
 class Breaker:
-    """Of one tenant and one target, in one process."""
+    """The breaker of one tenant and one target, in one process."""
 
     most: int = FAILURES
     first: float = WAIT
@@ -49,12 +49,12 @@ class Breaker:
     silent_since: float = 0.0
     """When the first of them began."""
     why: str = ""
-    """What the last of them said."""
+    """The message of the last failure."""
     opened_at: datetime | None = None
     trial_at: float = 0.0
     wait: float = 0.0
     trial: str | None = None
-    """The run that tries whether the target is back."""
+    """The trial run."""
 
     @property
     def state(self) -> BreakerState:
@@ -63,27 +63,27 @@ class Breaker:
         return BreakerState.OPEN if self.trial is None else BreakerState.HALF_OPEN
 
     def admits(self, now: float) -> bool:
-        """Whether a run may go there: any while it is closed, one when its trial is due."""
+        """Whether a run is admitted: any while it is closed, one when its trial is due."""
         return self.opened_at is None or (self.trial is None and now >= self.trial_at)
 
     def begun(self, run_id: str) -> None:
-        """A run goes there: while it is open, as its trial."""
+        """A run starts: while it is open, as its trial."""
         if self.opened_at is not None and self.trial is None:
             self.trial = run_id
 
     def left(self, run_id: str) -> None:
-        """A run came back and says nothing about its target: somebody stopped it."""
+        """A run ended without saying anything about its target, for example because it was cancelled."""
         if self.trial == run_id:
             self.trial = None
 
     def failed(self, run_id: str, why: str, began: float, now: float, at: datetime) -> None:
-        """The target said nothing. Runs that had begun before it opened neither prolong nor end its wait."""
+        """The target did not answer. Runs that started before it opened neither prolong nor end its wait."""
         self.silent_since = min(self.silent_since, began) if self.failures else began
         self.failures += 1
         self.why = why
         if self.opened_at is None:
             self.trial_at = now + self.first
-            # A target that is being restarted refuses many within a moment, and is back before the next.
+            # A restarting target refuses many runs within a moment, and is back before the next.
             if self.failures >= self.most and now - self.silent_since >= self.first * SILENCE:
                 self.opened_at, self.wait = at, self.first
         elif self.trial == run_id:
@@ -94,7 +94,7 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenBreaker:
-    """One that is not closed, as a process reports it."""
+    """An open or half-open breaker, as a process reports it."""
 
     tenant_id: str
     target: str
@@ -130,7 +130,7 @@ class OpenBreaker:
         )
 
     def beside(self, other: OpenBreaker) -> OpenBreaker:
-        """The same target as two processes see it: since the first opened, until the next of their trials."""
+        """The same target as seen by two processes: open since the first, until the next of their trials."""
         trials = [one.next_trial_at for one in (self, other) if one.next_trial_at is not None]
         later = max(self, other, key=lambda one: (one.failures, one.since))
         trying = BreakerState.HALF_OPEN in {self.state, other.state}

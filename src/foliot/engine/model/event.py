@@ -11,11 +11,11 @@ from typing import Any
 LINE_LIMIT = 16 * 1024
 LINES_PER_RUN = 1_000_000
 LOG_BYTES = 256 * 1024 * 1024
-"""What the log of one run may take in the store, over all its attempts."""
+"""Maximum bytes of the log of one run, over all its attempts."""
 
 
 class EventType(StrEnum):
-    """What an event tells."""
+    """The types of events."""
 
     STATE = "state"
     LOG = "log"
@@ -24,7 +24,7 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A log line or a step of progress that has no number yet."""
+    """A log line or a progress step that has no number yet."""
 
     at: datetime
     type: EventType
@@ -35,7 +35,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One numbered fact: a change of state, a log line or a step of progress."""
+    """One numbered fact: a change of state, a log line or a progress step."""
 
     seq: int
     at: datetime

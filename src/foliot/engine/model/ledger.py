@@ -1,4 +1,4 @@
-"""What became of each instant that made no run.
+"""The ledger: why instants have no run.
 
 For every schedule and every active span: runs + ledger counts = instants the trigger names.
 Ledger entries are ranges; equal neighbours merge, so an hour of skipped seconds is one line.
@@ -31,7 +31,7 @@ class Reason(StrEnum):
     CATCHUP_ALL = "catchup_all"
     RETENTION = "retention"
     AHEAD = "ahead"
-    """A clock that was ahead fired it before its time: its run is there already."""
+    """A clock that was ahead fired it early: its run exists already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Entry:
     fate: Fate
     reason: Reason
     by: str | None = None
-    """Who wanted it, where a person decided."""
+    """The user, where a person decided."""
 
     @property
     def told(self) -> str:
@@ -53,7 +53,7 @@ class Entry:
 
 
 def skipped_by(user_id: str | None) -> str:
-    """Why an instant is passed over that somebody wants skipped."""
+    """The reason of an instant with a skip request."""
     return f"skipped by {user_id}" if user_id else "skipped as wished"
 
 

@@ -1,4 +1,4 @@
-"""The processes of a house: what an operator may ask of one, and how it stands."""
+"""Nodes: the processes of an installation, their state, and requests of an operator to one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SEEN = timedelta(seconds=30)
 
 
 class Role(StrEnum):
-    """What a process is for."""
+    """The role of a process."""
 
     UP = "up"
     """Everything, embedded."""
@@ -19,14 +19,14 @@ class Role(StrEnum):
 
 
 class Wish(StrEnum):
-    """What an operator asks of a process: take no new runs, and, to restart, leave when idle and come back."""
+    """An operator's request to a process: take no new runs, and, to restart, exit when idle and come back."""
 
     DRAIN = "drain"
     RESTART = "restart"
 
 
 class NodeState(StrEnum):
-    """How a process stands, as far as its reports tell."""
+    """The state of a process, from its reports."""
 
     LIVE = "live"
     STALE = "stale"
@@ -35,7 +35,7 @@ class NodeState(StrEnum):
 
 
 def state_of(seen_at: datetime, wish: str | None, now: datetime) -> NodeState:
-    """Silence outweighs a wish: nobody knows what a silent process does."""
+    """Silence takes precedence over a request: the state of a silent process is unknown."""
     if now - seen_at > SEEN:
         return NodeState.STALE
     return NodeState.LIVE if wish is None else NodeState.DRAINING

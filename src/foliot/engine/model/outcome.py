@@ -1,4 +1,4 @@
-"""What an attempt's outcome makes of its run. Every way an attempt can end is one case here.
+"""Judges the outcome of an attempt. Every way an attempt can end is one case here.
 
 A parked attempt has not ended: there is nothing to judge yet.
 """
@@ -16,7 +16,7 @@ from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Lost, 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What the judge must know about the attempt."""
+    """What the judgement needs to know about the attempt."""
 
     run_id: str
     attempt: int
@@ -24,12 +24,12 @@ class Tried:
     policy: RetryPolicy
     cancel_requested: bool = False
     replay: bool = False
-    """Whether it repeats a dead letter, which stays until a replay succeeds."""
+    """Whether it replays a dead letter, which stays until a replay succeeds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The run's next state, and what to keep about the attempt."""
+    """The run's next state, and what to store about the attempt."""
 
     state: RunState
     outcome: str
@@ -41,7 +41,7 @@ class Verdict:
 
 
 def judge(tried: Tried, outcome: Ended, now: datetime) -> Verdict:
-    """Success wins over a cancel that came too late; a cancel wins over another try."""
+    """A success takes precedence over a late cancellation; a cancellation takes precedence over a retry."""
     match outcome:
         case Succeeded(result=result, partial=partial, response=response):
             state = RunState.PARTIAL if partial else RunState.SUCCESS
@@ -76,5 +76,5 @@ def _failure(
 
 
 def given_up(*, replay: bool) -> RunState:
-    """What a run becomes that fails for good; the letter that a replay repeats is still there."""
+    """The state of a run that fails permanently; the dead letter of a replay still exists."""
     return RunState.FAILED if replay else RunState.DEAD_LETTER

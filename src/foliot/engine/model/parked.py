@@ -1,4 +1,4 @@
-"""Runs whose effect goes on elsewhere: parked, looked at when their moment comes, and parked again or ended."""
+"""Parked runs: their effect continues elsewhere; they are checked when due, and parked again or ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from foliot.engine.model.run import Fence, RunState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parking:
-    """A run that is left alone until `poll_at`, ready to be written: its handle, lines and items move together."""
+    """A run to be parked until `poll_at`: its handle, lines and items are written together."""
 
     fence: Fence
     handle: Mapping[str, Any]
@@ -22,7 +22,7 @@ class Parking:
     lines: Sequence[Line] = ()
     items: Sequence[Any] = ()
     cancelling: bool = False
-    """Whoever parks it knows that somebody asked for an end."""
+    """The check knows of a requested cancellation."""
     given_up: RunState = RunState.DEAD_LETTER
     """As in `Ending`."""
 

@@ -1,4 +1,4 @@
-"""How many instants a schedule will have in each stretch of the time to come, without visiting all of them."""
+"""Counts the future instants of schedules per interval, without enumerating all of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ YEAR = timedelta(days=366)
 
 @dataclass(slots=True)
 class Budget:
-    """Steps that one answer may take; a step is an instant found or a stretch counted."""
+    """Budget of one answer; a step is an instant found or an interval counted."""
 
     left: int
 
@@ -29,21 +29,21 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """What one schedule has planned within a window: `count` instants of [start, end)."""
+    """The planned instants of one schedule within a window: `count` instants of [start, end)."""
 
     trigger: Trigger
     start: datetime
     end: datetime
     count: int
     skip: datetime | None = None
-    """One that is named, but makes no run; it is not counted."""
+    """An instant with a skip request; it is not counted."""
 
     def instants(self) -> Iterator[datetime]:
         named = self.trigger.between(self.start, self.end)
         return islice(named if self.skip is None else (at for at in named if at != self.skip), self.count)
 
     def spread(self, edges: Sequence[datetime], budget: Budget) -> tuple[dict[int, int], bool]:
-        """How many lie between which edges, and whether that is exact; beyond the budget they are spread evenly."""
+        """Counts between edges, and whether they are exact; beyond the budget they are spread evenly."""
         first = bisect_right(edges, self.start) - 1
         cells = range(max(first, 0), len(edges) - 1)
         if self.count <= len(cells) and budget.take(self.count):
@@ -70,7 +70,7 @@ class Ahead:
         return found
 
     def _evenly(self, edges: Sequence[datetime], cells: range) -> dict[int, int]:
-        """Each stretch its share, so that together they are all."""
+        """A share for each interval, so that the sum is right."""
         begin = self.start.timestamp()
         whole = max(edges[-1].timestamp() - begin, 1e-6)
         found, given = {}, 0
@@ -120,7 +120,7 @@ class Foresight:
 
 
 def skipped(schedule: Schedule, start: datetime, end: datetime) -> datetime | None:
-    """The planned instant of [start, end) that somebody wants skipped."""
+    """The planned instant of [start, end) with a skip request."""
     skip = schedule.skip_at
     if skip is None or schedule.status is not Status.ACTIVE or schedule.next_at is None:
         return None

@@ -1,4 +1,4 @@
-"""What is said of queues, and what is under way in them."""
+"""Queues: pauses, and counts of what waits and runs in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What is said of one queue. A queue of which nothing is said runs."""
+    """The settings of one queue. A queue without any is not paused."""
 
     name: str
     paused_at: datetime | None = None

@@ -1,4 +1,4 @@
-"""Whether a failed attempt is tried again, and when."""
+"""The retry policy: whether a failed attempt is retried, and when."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.engine.model.run import Failed, Lost
 MAX_RETRIES = 100
 MAX_DELAY = 7 * 24 * 3600.0
 RETRY_AFTER_CAP = timedelta(hours=1)
-"""A target may ask for patience, but not for more than this."""
+"""Upper limit for the Retry-After of a target."""
 
 
 class Strategy(StrEnum):
@@ -28,14 +28,14 @@ class Strategy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RetryAt:
-    """Try again at this moment."""
+    """Retry at this moment."""
 
     moment: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Do not try again; keep the payload when a dead letter is wanted."""
+    """Do not retry; keep the payload when a dead letter is wanted."""
 
     dead_letter: bool
 
@@ -72,12 +72,12 @@ class RetryPolicy:
     def decide(
         self, run_id: str, attempt: int, max_attempts: int, failure: Failed | Lost, now: datetime
     ) -> RetryAt | GiveUp:
-        """What follows failure number `attempt` of this run; the same question always gets the same answer."""
+        """The decision after failure number `attempt` of this run; deterministic."""
         permanent = isinstance(failure, Failed) and failure.permanent
         if permanent or attempt >= max_attempts:
             return GiveUp(self.dead_letter)
         if isinstance(failure, Lost):
-            # Nothing was wrong with the run, and its lease has made it wait already.
+            # The run is not at fault, and its lease has made it wait already.
             return RetryAt(now)
         if failure.retry_after is not None and failure.retry_after > timedelta(0):
             return RetryAt(now + min(failure.retry_after, RETRY_AFTER_CAP))
@@ -96,7 +96,7 @@ class RetryPolicy:
 
     @classmethod
     def from_dict(cls, raw: object) -> RetryPolicy:
-        """Read a policy as people write it; whatever is left out keeps its default."""
+        """Parses a policy; missing fields keep their defaults."""
         fields = Fields.of("retry_policy", raw)
         standard = cls()
         delay = fields.number("delay_seconds", standard.delay_seconds, low=0, high=MAX_DELAY)

@@ -1,4 +1,4 @@
-"""A run: one execution of an action, and the one table of what may become of it.
+"""A run: one execution of an action, and its state machine.
 
                     ┌──────────── handed back ────────────┐
                     ▼                                     │
@@ -10,11 +10,11 @@
                     │                                  │  │
                     └──────────▶ cancelled ◀───────────┴──┘ (also from running)
 
-A running run is either in somebody's hands, under a lease, or parked: its effect goes on elsewhere, and from time to
-time somebody looks at what has become of it.
+A running run is either held by a worker, under a lease, or parked: its effect continues elsewhere, and is checked from
+time to time.
 
-    claim ──▶ held by a worker ──── parked ───▶ parked ◀── parked again, or whoever looked is gone ──┐
-                     │                             └──────────── its moment has come ──▶ held by a watcher
+    claim ──▶ held by a worker ──── parked ───▶ parked ◀── parked again, or the watcher is lost ─────┐
+                     │                             └──────────── its check is due ─────▶ held by a watcher
                      ▼                                                                               ▼
           any of the arrows above                                                       any of the arrows above
 
@@ -50,7 +50,7 @@ BATCH_CHECK = timedelta(minutes=1)
 
 
 class RunState(StrEnum):
-    """Where a run is in its life."""
+    """The states of a run."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -86,7 +86,7 @@ FAILURES = frozenset({RunState.FAILED, RunState.DEAD_LETTER})
 
 
 class Origin(StrEnum):
-    """Who asked for a run."""
+    """Where a run comes from."""
 
     INSTANT = "instant"
     MANUAL = "manual"
@@ -126,7 +126,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """Somebody asked for the run to stop, and it did."""
+    """The run was cancelled on request."""
 
     reason: str = "cancelled"
 
@@ -154,14 +154,14 @@ Ended = Succeeded | Failed | Cancelled | HandedBack | Lost
 
 @dataclass(frozen=True, slots=True)
 class Parked:
-    """The effect goes on elsewhere: nobody here works for it until it is looked at again."""
+    """The effect continues elsewhere: no worker holds the run until its next check."""
 
     handle: Mapping[str, Any]
-    """What the next look needs: JSON, small, and without secrets, for people see it with the run."""
+    """What the next check needs: JSON, small, and without secrets, because clients see it with the run."""
     after: timedelta
-    """When to look again; zero when there is more to fetch at once."""
+    """When to check again; zero when there is more to fetch at once."""
     items: Sequence[Any] = ()
-    """JSON documents that the effect brought forth since the last look; kept with the run, once each."""
+    """JSON documents that the effect produced since the last check; stored with the run, once each."""
 
 
 Outcome = Ended | Parked
@@ -169,7 +169,7 @@ Outcome = Ended | Parked
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Names one attempt. A write that does not carry the current one changes nothing."""
+    """Identifies one attempt (fencing token). A write with an older one changes nothing."""
 
     run_id: str
     epoch: int
@@ -177,7 +177,7 @@ class Fence:
 
 
 def order_key(ready_at: datetime, priority: int) -> datetime:
-    """Where a run stands in its queue: by time, moved back by priority, so that waiting always wins in the end."""
+    """The position of a run in its queue: by time, delayed by priority, so that waiting always wins in the end."""
     return ready_at + (priority - 1) * AGEING
 
 

@@ -38,7 +38,7 @@ class Status(StrEnum):
 
 
 class ManagedBy(StrEnum):
-    """Who looks after a schedule. What a file has made is edited there; of the others, whoever edits has the word."""
+    """Where a schedule is managed. One from a file is edited there; the others by any client."""
 
     API = "api"
     CODE = "code"
@@ -58,7 +58,7 @@ class Overlap(StrEnum):
 
 
 class CatchupMode(StrEnum):
-    """What happens to instants that passed while nobody was there to fire them."""
+    """The policy for instants that passed while no scheduler was running."""
 
     NONE = "none"
     LATEST = "latest"
@@ -152,7 +152,7 @@ class Spec:
 
 
 def load_spec(text: str, anchor: datetime) -> Spec:
-    """Read a stored spec; `Invalid` when somebody has damaged it."""
+    """Parse a stored spec; `Invalid` when it is damaged."""
     spec = _load(text)
     rule = spec.trigger.rule
     if isinstance(rule, Every) and rule.anchor != anchor:
@@ -211,7 +211,7 @@ class Schedule:
     paused_at: datetime | None = None
     paused_by: str | None = None
     skip_at: datetime | None = None
-    """The instant that somebody wants skipped: it makes no run, whoever settles it."""
+    """The instant with a skip request: it makes no run."""
     skip_by: str | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""Decides what becomes of every instant of a schedule that has come due. Pure: the store writes the plan down."""
+"""Decides what becomes of every due instant of a schedule. Pure: SQL writes the plan."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _catch_up(plan: Plan, spec: Spec, now: datetime) -> list[datetime]:
 
 
 def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
-    """The instant that somebody wants skipped, if it is one."""
+    """The instant with a skip request, if there is one."""
     skip = plan.due.skip_at
     return skip if skip is not None and trigger.names(skip) else None
 
@@ -160,7 +160,7 @@ def _to_skip(plan: Plan, trigger: Trigger) -> datetime | None:
 def _newest(
     trigger: Trigger, start: datetime, end: datetime, limit: int, passed: Collection[datetime]
 ) -> list[datetime]:
-    """The last instants before `end` that may run: one that is passed over takes no other's place."""
+    """The last instants before `end` that may run: a skipped one takes no other's place."""
     return [at for at in trigger.newest(start, end, limit + len(passed)) if at not in passed][-limit:]
 
 
@@ -172,7 +172,7 @@ def _miss(plan: Plan, spec: Spec, first: datetime | None, end: datetime) -> None
 
 
 def _skip(plan: Plan, instant: datetime) -> None:
-    """A line of its own: it says who wanted it, and merges with nothing."""
+    """An entry of its own: it names the user, and merges with nothing."""
     plan.ledger.append(Entry(instant, instant, 1, Fate.SKIPPED, Reason.REQUESTED, plan.due.skip_by))
     plan.gap_first = plan.gap_reason = None
 

@@ -1,4 +1,4 @@
-"""What stands still, and why: what the watchdog of a process found, as health, attention and metrics tell it."""
+"""Stalls: work that is due and does not start, with the cause, as the watchdog of a process reports them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_HOSTS = 5
 
 
 class Why(StrEnum):
-    """The reason that a process can see, the deepest first."""
+    """The causes that a process can see, the deepest first."""
 
     STORE = "store"
     CLOCK = "clock"
@@ -28,7 +28,7 @@ class Why(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A host that holds slots, and whose runs they are."""
+    """A target that holds slots, and the tenant of its runs."""
 
     host: str
     tenant_id: str
@@ -37,16 +37,16 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standstill:
-    """One reason for which due work does not begin."""
+    """One cause for which due work does not start."""
 
     why: Why
     told: str
-    """In words that every tenant may read: no host, address or number of another's."""
+    """For every tenant: no host, address or number of another."""
     seconds: float
-    """For how long, by the clock that no one can step."""
+    """For how long, by the monotonic clock."""
     holders: Sequence[Holder] = ()
     detail: str = ""
-    """More, for whoever keeps the house."""
+    """More, for the operator."""
     node: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class Standstill:
 
     @classmethod
     def read(cls, raw: object, node: str) -> Standstill | None:
-        """From a report, which a newer process may have written otherwise."""
+        """From a report, which a newer version may have written differently."""
         if not isinstance(raw, Mapping) or raw.get("reason") not in set(Why):
             return None
         seconds, hosts = raw.get("seconds"), raw.get("hosts")
@@ -78,18 +78,18 @@ class Standstill:
         )
 
     def whole(self) -> str:
-        """For whoever keeps the house: with the hosts, and what else is known."""
+        """For the operator: with the hosts, and what else is known."""
         named = ", ".join(f"{one.host} ({one.slots})" for one in self.holders)
         return f"{self.told}{f': {named}' if named else ''}{f' ({self.detail})' if self.detail else ''}"
 
     def seen_by(self, tenant_id: str) -> str:
-        """For a tenant: a host is named only where its own runs hold it."""
+        """For a tenant: a host is named only where its own runs hold the slots."""
         own = ", ".join(sorted({one.host for one in self.holders if one.tenant_id == tenant_id}))
         return f"{self.told}{f'; yours: {own}' if own else ''}"
 
 
 def worst(found: Sequence[Standstill]) -> list[Standstill]:
-    """One for each reason: what has lasted longest, with the hosts of all processes."""
+    """One per cause: the longest, with the hosts of all processes."""
     made: dict[Why, Standstill] = {}
     for one in sorted(found, key=lambda each: -each.seconds):
         first = made.setdefault(one.why, one)
@@ -99,7 +99,7 @@ def worst(found: Sequence[Standstill]) -> list[Standstill]:
 
 
 def joined(holders: Sequence[Holder]) -> list[Holder]:
-    """The hosts that hold most, each tenant's apart."""
+    """The hosts that hold most slots, separately for each tenant."""
     sums: dict[tuple[str, str], int] = {}
     for one in holders:
         sums[one.host, one.tenant_id] = sums.get((one.host, one.tenant_id), 0) + one.slots

@@ -1,4 +1,4 @@
-"""Reads the "when" of a request: type, expression, interval or moment, zone and window."""
+"""Parses the trigger of a request: type, expression, interval or moment, zone and window."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ OWNED = {
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the reading of a request hangs on besides its words."""
+    """The context of parsing, besides the request."""
 
     schedule_id: str
-    """Chooses what `H` stands for."""
+    """Seeds the value of `H`."""
     now: datetime
     zone: str
     """The zone of a request that names none."""
     before: Trigger | None = None
-    """The trigger as it stood, when this is an edit: what is unchanged stays acceptable, and keeps its anchor."""
+    """The previous trigger of an edit: unchanged fields stay acceptable, and keep their anchor."""
 
 
 def read_trigger(fields: Fields, standing: Standing) -> Trigger:

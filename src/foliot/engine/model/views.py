@@ -1,4 +1,4 @@
-"""What passes through the store's socket: claims, endings, requests, and runs as people see them."""
+"""Values that the engine, its SQL and the interfaces exchange: claims, endings, requests, and views of runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foliot.engine.model.schedule import Spec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A run in the hands of one attempt."""
+    """A run that is claimed by one attempt."""
 
     fence: Fence
     tenant_id: str
@@ -39,7 +39,7 @@ class Claimed:
     ended: bool = False
     """Ended from outside: only its effect is to be let go."""
     lost_looks: int = 0
-    """How often in a row whoever looked at it has vanished."""
+    """How many times in a row the process that checked it disappeared."""
     hidden: tuple[str, ...] = field(default=(), repr=False)
     """Credentials of its configuration: nothing that is kept of it repeats them."""
     locked: bool = False
@@ -50,7 +50,7 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Why a run that is ready is not started, and until when nobody need look at it again."""
+    """Why a ready run is not started, and until when it need not be offered again."""
 
     until: datetime
     code: str
@@ -80,7 +80,7 @@ class Ending:
     refund: bool = False
     """A run handed back keeps its attempt."""
     lost: bool = False
-    """Written for an attempt that vanished, by whoever took its run back: its fence ends with it."""
+    """Written for a lost attempt by the process that reclaimed its run: its fence ends with it."""
     lines: Sequence[Line] = ()
     given_up: RunState = RunState.DEAD_LETTER
     """What a final failure of this run is: also when its own ending cannot be stored."""
@@ -167,7 +167,7 @@ class RunView:
     put_off: Mapping[str, Any] | None = None
     """Why it was not started when it was ready; stays until its next attempt begins."""
     attempts: Sequence[AttemptView] = ()
-    """Those that have ended, oldest first, where somebody asked for them."""
+    """The ended attempts, oldest first, where they were requested."""
     schedule_name: str | None = None
     """As it is called now; None also where the run was read to be changed."""
     fingerprint: str | None = None
@@ -203,7 +203,7 @@ class AttemptView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """A run that somebody asked for, outside any instant."""
+    """A requested run, outside any instant."""
 
     id: str
     tenant_id: str
@@ -223,7 +223,7 @@ class RunRequest:
     """A batch whose items are created in the same transaction: it is running from the start, and never claimed."""
 
     def made(self, now: datetime, schedule_name: str | None = None) -> RunView:
-        """The run as it stands in the transaction that makes it, so that nobody needs to read it back."""
+        """The run as the creating transaction leaves it, so that it need not be read back."""
         return RunView(
             id=self.id,
             tenant_id=self.tenant_id,

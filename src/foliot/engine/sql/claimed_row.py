@@ -1,4 +1,4 @@
-"""A run in somebody's hands: what its row says, what it is to perform, and until when it is held."""
+"""A claimed run: its row, its action, and its lease."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _versions(dialect: Dialect) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Holding(Statements):
-    """What everybody who takes runs into their hands shares."""
+    """Base of the statements that claim runs."""
 
     @property
     def versions(self) -> Versions:
@@ -90,7 +90,7 @@ class Holding(Statements):
                 self.versions[row.schedule_id, row.version] = (None, {}, str(error))
 
     def claimed(self, row: Any, fence: Fence, attempt: int, started_at: datetime) -> Claimed:
-        """The row in the hands of this fence, with what it is to perform; `load` it first."""
+        """The row as claimed under this fence, with its action; `load` it first."""
         absent: tuple[Spec | None, Mapping[str, Any], str | None] = (None, {}, "its schedule's version is gone")
         spec, config, fault = (
             self.versions.get((row.schedule_id, row.version), absent) if row.schedule_id else (None, {}, None)

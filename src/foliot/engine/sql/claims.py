@@ -1,4 +1,4 @@
-"""Runs pass from hand to hand: picked fairly, claimed by one, renewed, and taken back from the dead."""
+"""Claims of runs: fair selection, conditional update, renewal of leases, and reclaiming expired ones."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from foliot.engine.sql.tables import runs
 from foliot.engine.sql.tenant_limits import Caps, first_of_each
 
 SHARES = 100
-"""How many tenants and queues one pick is divided among at most."""
+"""How many tenants and queues one selection is divided among at most."""
 
 _EXPIRED = (*ROW, runs.c.handle, runs.c.lost_looks)
 
-# Hops from one (queue, tenant) to the next through the index, instead of reading every ready row.
+# Hops from one (queue, tenant) to the next through the index (loose index scan), instead of reading every ready row.
 SHARED = text("""
 WITH RECURSIVE q(lane) AS (
   SELECT min(lane) FROM runs WHERE lane IS NOT NULL
@@ -63,7 +63,7 @@ def _picks(shares: int, each: int) -> TextClause:
 
 
 def rounded(count: int) -> int:
-    """Up to a power of two, so that there are few texts to plan; whoever asked takes no more than it wanted."""
+    """Rounded up to a power of two, so that there are few texts to plan; the caller takes no more than it wanted."""
     return 1 << (count - 1).bit_length()
 
 
@@ -73,7 +73,7 @@ def _takeable(dialect: Dialect) -> Select[Any]:
         dialect.listed(runs.c.id, "ids"),
         runs.c.state.in_(sorted(CLAIMABLE)),
         runs.c.lane.is_not(None),
-        # A row that somebody put back by hand without a try left would make the whole claim break its CHECK.
+        # A row that was changed by hand and has no attempt left would make the whole claim violate its CHECK.
         runs.c.attempt < runs.c.max_attempts,
         runs.c.ready_at <= bindparam("now", type_=Moment()),
         *queue_pauses.open_to(dialect),
@@ -121,7 +121,7 @@ def urgency(pick: Pick) -> tuple[Any, str]:
 
 @dataclass(frozen=True, slots=True)
 class SqlClaims(Statements):
-    """The workers' view of the store."""
+    """Statements of the workers."""
 
     @property
     def holding(self) -> Holding:
@@ -143,7 +143,7 @@ class SqlClaims(Statements):
         await self.caps.refresh(self.conn, now)
         rooms = await self.caps.rooms(self.conn, self.dialect, {tenant for _, tenant in shares})
         shares = [share for share in shares if rooms.get(share[1]) != 0]
-        # Whoever comes first by name must not always come first.
+        # The tenant that is first by name must not always be first.
         random.shuffle(shares)
         found: list[Pick] = []
         for start in range(0, len(shares), SHARES):
@@ -151,7 +151,7 @@ class SqlClaims(Statements):
             found = first_of_each(sorted(found, key=urgency), rooms) if rooms else found
             if len(found) >= limit:
                 break
-        # With fewer places than tenants, each has its first before anybody has a second.
+        # With fewer slots than tenants, each gets its first before any has a second.
         chosen = sorted(found, key=lambda pick: pick.rank)[:limit]
         return [pick.run_id for pick in sorted(chosen, key=urgency)]
 
@@ -185,9 +185,9 @@ class SqlClaims(Statements):
         token: str | None = None,
         admit: Admit | None = None,
     ) -> list[Claimed]:
-        """Take those that nobody else took first. Whoever brings a `token` can ask later what it took.
+        """Claim those that no other worker claimed first. With a `token`, a caller can ask later what it claimed.
 
-        What `admit` turns away is not claimed: it waits until then, which is no attempt, and its row says why.
+        What `admit` refuses is not claimed: it waits until then, which is no attempt, and its row says why.
         """
         rows = (await self.conn.execute(_takeable(self.dialect), {"ids": list(run_ids), "now": now})).all()
         rows = await self._let_through(rows, run_ids, now)
@@ -212,7 +212,7 @@ class SqlClaims(Statements):
         return [claimed[row.id] for row in rows]
 
     async def _let_through(self, rows: Sequence[Any], run_ids: Sequence[str], now: datetime) -> Sequence[Any]:
-        """Those that the caps of their tenants allow, the most urgent first."""
+        """Those within the limits of their tenants, the most urgent first."""
         await self.caps.refresh(self.conn, now)
         if not self.caps.capped({row.tenant_id for row in rows}):
             return rows
@@ -222,7 +222,7 @@ class SqlClaims(Statements):
     async def _admitted(
         self, rows: Sequence[Any], run_ids: Sequence[str], claimed: Mapping[str, Claimed], admit: Admit
     ) -> Sequence[Any]:
-        """Those that get a slot, the most urgent first; the others wait, by one statement if any is put off."""
+        """Those that get a slot, the most urgent first; the others wait, by one statement if any is deferred."""
         turned = admit([claimed[run_id] for run_id in run_ids if run_id in claimed])
         if not turned:
             return rows
@@ -231,7 +231,7 @@ class SqlClaims(Statements):
         return [row for row in rows if row.id not in turned]
 
     async def _put_off(self, waits: Sequence[tuple[Any, Wait]]) -> None:
-        """Not an attempt: only when it is looked at again changes, and why."""
+        """Not an attempt: only the time of its next offer changes, and the reason."""
         keys = {"id": [row.id for row, _ in waits], "epoch": [row.epoch for row, _ in waits]}
         values: dict[str, list[Any]] = {
             "ready_at": [wait.until for _, wait in waits],
@@ -242,7 +242,7 @@ class SqlClaims(Statements):
         await self.dialect.update(self.conn, runs, keys, values)
 
     async def held(self, run_ids: Sequence[str], token: str) -> list[Claimed]:
-        """Which of these are in the hands of this token, for whom the acknowledgement of a claim was lost."""
+        """Which of these carry this token, when the acknowledgement of a claim was lost."""
         mine = (self.dialect.among(runs.c.id, run_ids), runs.c.token == token, runs.c.state == RunState.RUNNING)
         rows = (await self.conn.execute(select(*ROW).where(*mine))).all()
         await self.holding.load(rows)
@@ -253,7 +253,7 @@ class SqlClaims(Statements):
         return await self.leases.extend(fences, lease, now, runs.c.state == RunState.RUNNING)
 
     async def cancels(self, run_ids: Sequence[str]) -> set[str]:
-        # A run that runs no more, seen by whoever still performs it, was taken away.
+        # A run that is no longer running was taken from the worker that still performs it.
         stop = or_(runs.c.cancel_requested.is_(True), runs.c.state != RunState.RUNNING)
         query = select(runs.c.id).where(self.dialect.among(runs.c.id, run_ids), stop)
         return set((await self.conn.execute(query)).scalars())
@@ -280,5 +280,5 @@ class SqlClaims(Statements):
         ]
 
     async def release(self, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000) -> int:
-        """Let buffered runs go whose predecessor has ended."""
+        """Release buffered runs whose predecessor has ended."""
         return await ends.release(self.conn, self.dialect, now, schedule_ids, limit)

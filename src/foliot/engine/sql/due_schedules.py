@@ -1,4 +1,4 @@
-"""Due schedules become runs: a handful of statements for a whole batch."""
+"""Fires due schedules: a handful of statements for a whole batch."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DUE = (
 )
 
 
-# The condition is said out loud, so that SQLite sees that its partial index answers.
+# The condition is repeated, so that SQLite can use its partial index.
 _NEXT_DUE = select(func.min(schedules.c.next_at)).where(schedules.c.next_at.is_not(None))
 
 
@@ -49,7 +49,7 @@ def _due(dialect: Dialect, bind_clock: bool, limit: int) -> Select[Any]:  # noqa
     now = bindparam("now", type_=Moment())
     clock, begun = (None, None) if bind_clock else (dialect.now(), dialect.begun())
     later = schedules.alias("later")
-    # What is not due yet, by the clock that is behind: whoever sleeps until then sleeps through nothing.
+    # What is not due yet, by the slower of the clocks: a ticker that sleeps until then misses nothing.
     following = select(func.min(later.c.next_at)).where(
         later.c.next_at > (now if begun is None else dialect.earlier(now, begun))
     )
@@ -69,14 +69,14 @@ def _open(dialect: Dialect) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class SqlFiring(Statements):
-    """The ticker's view of the store."""
+    """Statements of the ticker."""
 
     async def lock_due(
         self, now: datetime, limit: int, *, own_clock: bool = False
     ) -> tuple[list[Due], datetime | None]:
-        """What is due, locked, and when the first that is not due yet will be; None also when nothing is due.
+        """Locks due schedules; returns them, and when the next one is due; None also when nothing is due.
 
-        The database's clock has the last word, unless the caller says that its own does.
+        The database's clock decides, unless the caller says that its own does.
         """
         query = _due(self.dialect, self.bind_clock or own_clock, limit)
         rows = (await self.conn.execute(query, {"now": now})).all()
@@ -85,7 +85,7 @@ class SqlFiring(Statements):
         return found, rows[0][-1] if rows else None
 
     async def lock_one(self, schedule_id: str) -> Due | None:
-        """The same lock on one schedule, due or not, for those who change it; None when it has no cursor."""
+        """The same lock on one schedule, due or not, for edits; None when it has no cursor."""
         query = select(*_DUE).where(schedules.c.id == schedule_id)
         row = (await self.conn.execute(self.dialect.lock(query))).first()
         if row is None or row.next_at is None:
@@ -95,7 +95,7 @@ class SqlFiring(Statements):
         return due
 
     async def _load_ahead(self, found: Sequence[Due], until: datetime) -> None:
-        """Which instants up to there have their run already: hardly any schedule ever has such."""
+        """Instants up to there that have their run already; hardly any schedule ever has such."""
         led = {one.id: one for one in found if one.ahead_until is not None}
         if not led:
             return
@@ -127,7 +127,7 @@ class SqlFiring(Statements):
         else:
             moved = await self.dialect.update(self.conn, *_advanced(plans))
         if moved != len(plans):
-            # Under the row lock this cannot be; without it somebody else settled these instants first.
+            # Impossible under the row lock; without it another process settled these instants first.
             raise RuntimeError(f"{len(plans) - moved} of {len(plans)} cursors moved while their rows were locked")
         await self._account(plans)
         await self._complete(plans)

@@ -1,4 +1,4 @@
-"""How runs end: recorded by their attempt, cancelled from outside, and what their end sets free."""
+"""Endings of runs: recorded by their attempt, cancelled from outside, and the buffered runs that they release."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _held(dialect: Dialect) -> Select[Any]:
 
 @cache
 def _waiting() -> Select[Any]:
-    """Schedules with buffered runs that nothing stands before any more."""
+    """Schedules with buffered runs whose predecessors have ended."""
     before = runs.alias("before")
     stands_before = select(before.c.id).where(before.c.open_of == runs.c.buffered_of, before.c.buffered_of.is_(None))
     buffered = select(runs.c.buffered_of).where(runs.c.buffered_of.is_not(None), ~stands_before.exists()).distinct()
@@ -80,15 +80,15 @@ async def finish(
         if not fenced(row, ending.fence):
             continue
         if row.poll_at is not None and not parked:
-            # Parked meanwhile: whoever looks at it next decides.
+            # Parked in the meantime: its next check decides.
             continue
         if row.state == RunState.RUNNING:
             if row.cancel_requested and not ending.state.final:
-                # Asked for while the attempt was ending: there is no other try to wait for.
+                # Requested while the attempt was ending: there is no retry to wait for.
                 ending = replace(ending, state=RunState.CANCELLED, ready_at=None)
             held.append((row, ending))
         else:
-            # Our own fence on an ended run: this ending was written before and its acknowledgement got lost.
+            # Our own fence on an ended run: this ending was committed before and its acknowledgement was lost.
             repeated[row.id] = RunState(row.state)
     states = repeated | {row.id: ending.state for row, ending in held}
     released = 0
@@ -131,7 +131,7 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
     if any(ending.state in FAILURES for _, ending in held):
         values["fingerprint"] = [_alike(row, ending) for row, ending in held]
     if any(ending.lost for _, ending in held):
-        # Whoever lost its lease must not mistake our ending for its own.
+        # A worker that lost its lease must not mistake our ending for its own.
         values["token"] = [None if ending.lost else row.token for row, ending in held]
     keys = {"id": [row.id for row, _ in held], "epoch": [row.epoch for row, _ in held]}
     await dialect.update(conn, runs, keys, values)
@@ -154,7 +154,7 @@ async def _write(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[A
     await dialect.insert(conn, attempts, ended)
     again = [row.id for row, ending in held if row.noted and not ending.state.final]
     if again:
-        # Its next attempt begins anew.
+        # Its next attempt starts from scratch.
         await conn.execute(update(runs).where(dialect.among(runs.c.id, again)).values(handle=None))
     batches = [row.id for row, ending in held if row.kind in BATCH_KINDS and not ending.state.final]
     if batches:
@@ -168,7 +168,7 @@ def _alike(row: Any, ending: Ending) -> str | None:
 
 
 async def _resolve(conn: AsyncConnection, dialect: Dialect, held: Sequence[tuple[Any, Ending]]) -> None:
-    """A replay that succeeded settles its dead letter."""
+    """A replay that succeeded resolves its dead letter."""
     good = {RunState.SUCCESS, RunState.PARTIAL}
     replays = [row for row, ending in held if row.origin == Origin.REPLAY and ending.state in good]
     if replays:
@@ -189,7 +189,7 @@ async def cancel_runs(
     error = {"code": "cancelled", "message": reason}
     cut = dialect.among(runs.c.id, at_once)
     ends = or_(runs.c.state.in_(sorted(CLAIMABLE)), cut)
-    # An effect that goes on elsewhere is stopped by whoever looks at it next; whoever holds it now hears of it.
+    # An effect that continues elsewhere is stopped by the next check; the current holder is notified.
     free = or_(cut, runs.c.lease_until.is_(None))
     looked_at = and_(runs.c.state == RunState.RUNNING, runs.c.handle.is_not(None), free)
 
@@ -231,7 +231,7 @@ async def cancel_runs(
 async def _cut_off(
     conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str], now: datetime, error: Mapping[str, Any]
 ) -> None:
-    """An attempt that is cut off cannot write its own row any more."""
+    """An attempt that is cut off can no longer write its own row."""
     told = {
         "run_id": runs.c.id,
         "epoch": runs.c.epoch - 1,
@@ -261,7 +261,7 @@ async def _cut_off(
 async def release(
     conn: AsyncConnection, dialect: Dialect, now: datetime, schedule_ids: Sequence[str] | None = None, limit: int = 1000
 ) -> int:
-    """Let the oldest buffered run of each schedule go when nothing stands before it any more."""
+    """Release the oldest buffered run of each schedule when all its predecessors have ended."""
     if schedule_ids is None:
         waiting = await conn.execute(_waiting(), {"most": limit})
     else:

@@ -20,11 +20,11 @@ from foliot.db.transaction import Statements
 from foliot.engine.model.run import Fence
 
 LONGEST, LEAST_LONGEST = 20, timedelta(minutes=1)
-"""No process gives a lease that is so many times as long as ours: one that is was given by a clock that was ahead."""
+"""No process gives a lease this many times as long as ours: such a lease was given by a clock that was ahead."""
 
 
 def until(dialect: Dialect, own_clock: bool) -> ColumnElement[datetime]:  # noqa: FBT001 -- part of a cache's key
-    """When a lease ends that begins now."""
+    """The end of a lease that begins now."""
     return bindparam("b_until", type_=Moment()) if own_clock else dialect.later()
 
 
@@ -34,7 +34,7 @@ def fenced(row: Any, fence: Fence) -> bool:
 
 
 def longest(lease: timedelta) -> timedelta:
-    """How far ahead the end of a lease can be that a sane clock gave."""
+    """How far ahead the end of a lease from a correct clock can be."""
     return max(lease * LONGEST, LEAST_LONGEST)
 
 
@@ -65,7 +65,7 @@ class Leases(Statements):
             self.dialect.among(row.id, ids),
             self.dialect.among(row.token, tokens),
             *also,
-            # What was parked or has ended meanwhile is held by no process.
+            # What was parked or has ended in the meantime is held by no process.
             row.lease_until.is_not(None),
         )
         renewed = update(self.table).where(*ours).values(lease_until=until(self.dialect, self.own_clock))
@@ -77,9 +77,9 @@ class Leases(Statements):
         return {fence.run_id for fence in fences if (fence.run_id, fence.epoch, fence.token) in held}
 
     def expired(self, now: datetime, most: timedelta | None = None) -> ColumnElement[bool]:
-        """A lease that ran out, by our clock and the database's: a step of one takes nothing from a living worker.
+        """A lease that expired by our clock and the database's: a step of one takes nothing from a living worker.
 
-        One that ends later than `most` from now was given before a clock went back, and counts as run out.
+        One that ends later than `most` from now was given before a clock went back, and counts as expired.
         """
         ends = self.table.c.lease_until
         clock = None if self.bind_clock else self.dialect.now()

@@ -1,4 +1,4 @@
-"""Log lines and progress, kept in compressed chunks and numbered with the run's other events; bounded per run."""
+"""Log lines and progress, stored in compressed chunks and numbered with the run's other events; bounded per run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def unpack(data: bytes, first_seq: int) -> Iterator[Event]:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Where a run stands after its new lines: its last number, what its log takes, and what found no room."""
+    """The state of a run's log after new lines: its last number, its size, and the number of dropped lines."""
 
     seq: int
     size: int
@@ -50,7 +50,7 @@ def told_columns(tolds: Sequence[Told]) -> dict[str, list[Any]]:
 
 @dataclass(slots=True)
 class Scribe:
-    """Gathers the chunks of many runs. A run's log has bounds over all its attempts; beyond them lines are counted."""
+    """Builds the chunks of many runs. A run's log is bounded over all its attempts; beyond, lines are counted."""
 
     columns: dict[str, list[Any]]
 
@@ -59,7 +59,7 @@ class Scribe:
         return cls({"run_id": [], "first_seq": [], "tenant_id": [], "last_seq": [], "data": []})
 
     async def tell_each(self, told: Iterable[tuple[Any, Sequence[Line], datetime | None]]) -> list[Told]:
-        """The same for many, whose chunks are packed one at a time: others go on in between."""
+        """The same for many, whose chunks are compressed one at a time, yielding to other tasks in between."""
         tolds = []
         for row, lines, ended_at in told:
             for done in self._steps(row, lines, ended_at):
@@ -70,12 +70,12 @@ class Scribe:
         return tolds
 
     def tell(self, row: Any, lines: Sequence[Line], ended_at: datetime | None = None) -> Told:
-        """Lines of a running attempt, whose row is locked; at its end a last line says how many found no room."""
+        """Lines of a running attempt, whose row is locked; at its end a last line says how many were dropped."""
         return next(done for done in self._steps(row, lines, ended_at) if done is not None)
 
     def _steps(self, row: Any, lines: Sequence[Line], ended_at: datetime | None) -> Generator[Told | None]:
-        """None after each full chunk, then where the run stands."""
-        # Each attempt has told of itself, and each end but the last: the other numbers are lines.
+        """None after each full chunk, then the state of the log."""
+        # Each attempt has a start event, and each but the last an end event: the other numbers are lines.
         room = max(LINES_PER_RUN - (row.event_seq - 2 * row.attempt), 0)
         seq, size = row.event_seq, row.log_bytes
         kept = lines[:room]
@@ -83,7 +83,7 @@ class Scribe:
             part = kept[start : start + CHUNK_LINES]
             data = pack(part)
             if size + len(data) > LOG_BYTES:
-                # Full from here on, also for something smaller: a log with holes would read as if it had none.
+                # Full from here on, also for shorter lines: a log with silent holes would look complete.
                 size = LOG_BYTES
                 break
             seq, size = self._add(row, seq, part, data), size + len(data)

@@ -1,4 +1,4 @@
-"""Sums that nobody could count anew without reading a whole table, or at all."""
+"""Counters for the metrics that could not be recounted without scanning a whole table, or at all."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _COUNTERS = ("fired", "replaced", "stale_writes")
 _MICRO = 1_000_000
 
 _SLOT = random.randrange(16)  # noqa: S311 -- spreads processes, hides nothing
-"""Which rows this process adds to."""
+"""The rows that this process adds to."""
 
 
 async def add(conn: AsyncConnection, dialect: Dialect, counts: Mapping[str, int]) -> None:
-    """Add to sums; always in the same order, so that two who add never wait for each other in a circle."""
+    """Add to counters; always in the same order, so that concurrent writers cannot deadlock."""
     names = sorted(counts)
     if names:
         columns = {"name": names, "slot": [_SLOT] * len(names), "value": [counts[name] for name in names]}
@@ -31,13 +31,13 @@ async def add(conn: AsyncConnection, dialect: Dialect, counts: Mapping[str, int]
 
 
 async def add_ended(conn: AsyncConnection, dialect: Dialect, states: Sequence[RunState], *, by: int = 1) -> None:
-    """Count runs into their final states, or, with -1, out of them; those that go on count nowhere."""
+    """Count runs into their final states, or, with -1, out of them; open ones are not counted."""
     counts = Counter(f"runs.{state.value}" for state in states if state.final)
     await add(conn, dialect, {name: by * count for name, count in counts.items()})
 
 
 async def total(conn: AsyncConnection) -> dict[str, Any]:
-    """All of them, in the shape of a process's report; `runs` are the ended ones that are kept, by state."""
+    """All counters, in the shape of a process's report; `runs` are the ended ones that are kept, by state."""
     report: dict[str, Any] = {"runs": {}}
     buckets: dict[str, dict[int, int]] = {}
     query = select(tallies.c.name, func.sum(tallies.c.value)).group_by(tallies.c.name)
@@ -57,7 +57,7 @@ async def total(conn: AsyncConnection) -> dict[str, Any]:
 
 
 def counters(report: object) -> dict[str, int]:
-    """What a report counts, by name; what is damaged counts nothing."""
+    """The counts of a report, by name; damaged ones are ignored."""
     if not isinstance(report, Mapping):
         return {}
     found = {name: int(report[name]) for name in _COUNTERS if isinstance(report.get(name), int)}

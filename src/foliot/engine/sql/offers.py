@@ -1,4 +1,4 @@
-"""Runs that lie with a broker: marked when they are handed over, so that no two schedulers hand over the same."""
+"""Publication marks: runs are marked when they are published, so that no two schedulers publish the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foliot.core.queue_name import PRIORITIES
 from foliot.db.columns import Moment, moment_out
 from foliot.db.dialects import Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.broker import Offer, Offered, Window
+from foliot.engine.model.offer import Offer, Offered, Window
 from foliot.engine.model.run import AGEING
 from foliot.engine.sql.claims import SHARED, SHARES, Pick, rounded, urgency
 from foliot.engine.sql.tables import runs
@@ -40,7 +40,7 @@ _LYING = (
 
 @lru_cache(maxsize=SHARES)
 def _picks(shares: int, each: int) -> TextClause:
-    """Like the picks of a claim, without what lies with the broker."""
+    """Like the candidates of a claim, without published ones."""
     part = (
         "SELECT * FROM (SELECT {0} AS share, id, order_key FROM runs"
         " WHERE lane = :lane AND tenant_id = :tenant{0} AND order_key <= :horizon AND ready_at <= :now"
@@ -52,7 +52,7 @@ def _picks(shares: int, each: int) -> TextClause:
 
 @cache
 def _free(dialect: Dialect) -> Select[Any]:
-    """Of these runs, those that nobody claimed or offered meanwhile."""
+    """Of these runs, those that were neither claimed nor published in the meantime."""
     before = bindparam("before", type_=Moment())
     query = select(runs.c.id, runs.c.lane, runs.c.order_key).where(
         dialect.listed(runs.c.id, "ids"),
@@ -64,21 +64,21 @@ def _free(dialect: Dialect) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class SqlOffers(Statements):
-    """The publisher's view of the store."""
+    """Statements of the publisher."""
 
     @property
     def caps(self) -> Caps:
         return self.tx.cache(Caps)
 
     async def lanes(self) -> list[str]:
-        """The queues in which runs wait, without those that are paused."""
+        """The queues in which runs wait, without paused ones."""
         return sorted({lane for lane, _ in await self.conn.execute(SHARED)})
 
     async def offer(self, now: datetime, before: datetime, window_of: Callable[[str], Window], most: int) -> Offered:
-        """Mark ready runs as offered, each tenant its share, the most urgent first, as far as the windows have room.
+        """Mark ready runs as published, a share for each tenant, the most urgent first, as far as the windows allow.
 
-        Runs offered since `before` lie with the broker; those offered earlier, and claimed by nobody, do so no more
-        where the window says `again`. Whatever another scheduler marks at this moment is left to it.
+        Runs published since `before` are with the broker; those published earlier and still unclaimed count as lost
+        where the window says `again`. Runs that another scheduler marks concurrently are skipped.
         """
         picked, full = await self._pick(now, before, window_of, most)
         if not picked:
@@ -91,7 +91,7 @@ class SqlOffers(Statements):
         return Offered([Offer(row.id, row.lane, _priority(row.order_key, now)) for row in rows], full)
 
     async def take_back(self, run_ids: Sequence[str], offered_at: datetime) -> int:
-        """Unmark those that still carry this mark, so that they are offered again at once."""
+        """Clear this mark where it is still set, so that the runs are published again at once."""
         ours = (self.dialect.among(runs.c.id, run_ids), runs.c.lane.is_not(None), runs.c.offered_at == offered_at)
         return (await self.conn.execute(update(runs).where(*ours).values(offered_at=None))).rowcount
 
@@ -137,7 +137,7 @@ class SqlOffers(Statements):
 
 
 def _shared(picks: Sequence[Pick], rooms: dict[str, int], room: int) -> list[str]:
-    """Each tenant its first before anybody has a second; what is taken is taken off the tenants' rooms."""
+    """Each tenant gets its first before any has a second; what is taken counts against the tenants' limits."""
     chosen: list[Pick] = []
     for pick in sorted(picks, key=lambda pick: (pick.rank, *urgency(pick))):
         left = rooms.get(pick.tenant_id)
@@ -158,6 +158,6 @@ def _less(rooms: Mapping[str, int], lying: Mapping[tuple[str, str], tuple[int, i
 
 
 def _priority(order_key: datetime, now: datetime) -> int:
-    """Waiting makes urgent: the order in the store, as one of the broker's few steps."""
+    """Maps the order in the database, which includes ageing, to one of the broker's few priorities."""
     steps = math.ceil((order_key - now) / AGEING)
     return max(PRIORITIES[0], min(PRIORITIES[-1], PRIORITIES[0] + steps))

@@ -1,7 +1,7 @@
-"""The gate of a queue: claims pass it together, and whoever pauses the queue closes it behind the last of them.
+"""The gate of a queue: a shared lock for claims, an exclusive one for a pause.
 
-Without it, a claim that began before a pause could be written after the pause was answered. Where there is one writer,
-a transaction is a gate of its own.
+Without it, a claim that began before a pause could be committed after the pause was acknowledged. On a database with a
+single writer, transactions are serialised anyway.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from foliot.db.dialects import Dialect
 from foliot.engine.sql.tables import queues, runs
 
 _SPACE = 70148
-"""Advisory locks of ours that begin with this number are gates."""
+"""The first number of our advisory locks that are gates."""
 ROW = ""
-"""The name of the row that is the gate of all queues where locks have no numbers; the migration makes it."""
+"""The row that is the gate of all queues where there are no advisory locks; the migration creates it."""
 
 
 def open_to(dialect: Dialect) -> list[ColumnElement[bool]]:
-    """Under what conditions a run may be claimed: its queue is not paused, and its gate not being closed.
+    """The conditions under which a run may be claimed: its queue is not paused, and its gate is not being closed.
 
-    A statement may have looked at the queue before it got through the gate: whoever claims asks both times, when it
-    looks and when it takes, and the second look is behind the gate.
+    A statement may have read the queue before it passed the gate: so a claim checks both when it selects and when it
+    updates, and the second check is behind the gate.
     """
     paused = select(queues.c.name).where(queues.c.name == runs.c.queue, queues.c.paused_at.is_not(None)).exists()
     match dialect.name:
@@ -36,12 +36,12 @@ def open_to(dialect: Dialect) -> list[ColumnElement[bool]]:
 
 
 async def close(conn: AsyncConnection, dialect: Dialect, queue: str) -> None:
-    """Wait for the claims under way; holds until the transaction ends."""
+    """Wait for concurrent claims; holds until the transaction ends."""
     match dialect.name:
         case "postgresql":
             await conn.execute(select(func.pg_advisory_xact_lock(_SPACE, func.hashtext(queue))))
         case "mysql":
-            # Locks the row, and makes it should somebody have deleted it.
+            # Locks the row, and creates it if it was deleted.
             await conn.execute(text("INSERT INTO queues (name) VALUES ('') ON DUPLICATE KEY UPDATE name = name"))
         case _:
             pass

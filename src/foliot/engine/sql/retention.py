@@ -29,19 +29,19 @@ from foliot.engine.sql.version_pruner import VersionPruner
 
 @dataclass(frozen=True, slots=True)
 class SqlUpkeep(Statements):
-    """What keeps the house in order."""
+    """Statements of maintenance: pruning, node reports, counts."""
 
     async def prune(
         self, before: datetime, limit: int, after: str = "", tenant_id: str | None = None
     ) -> tuple[int, str | None]:
-        """Look at so many runs after this id, created before this moment, and delete those that may go.
+        """Examine so many runs after this id, created before this moment, and delete those that may go.
 
-        The ledger remembers their instants. Open runs and dead letters without an answer stay. Says how many went,
-        and where to go on; None at the end.
+        The ledger keeps their instants. Open runs and unresolved dead letters stay. Returns how many were deleted, and
+        where to continue; None at the end.
 
-        Ids sort by time, so the key finds the oldest runs; but a node whose clock is wrong makes wrong ids.
+        Ids sort by time, so the key finds the oldest runs; but a node with a wrong clock makes wrong ids.
 
-        What stays is looked at once in each walk through the table, never again and again at its beginning.
+        Rows that stay are examined once in each pass through the table, not again and again at its beginning.
         """
         walk = (runs.c.id > after, runs.c.id < floor_id(RUN, before))
         mine = () if tenant_id is None else (runs.c.tenant_id == tenant_id,)
@@ -112,12 +112,12 @@ class SqlUpkeep(Statements):
     async def thin_versions(self, after: str, limit: int) -> tuple[int, str | None]:
         """Delete versions of so many schedules after this id that no instant, run or span refers to; the newest stay.
 
-        Says how many went, and where to go on; None at the end.
+        Returns how many were deleted, and where to continue; None at the end.
         """
         return await VersionPruner(self.conn, self.dialect).thin(after, limit)
 
     async def recount(self, after: str, limit: int) -> str | None:
-        """Count anew what so many tenants after this one have stored. Where to go on; None at the end."""
+        """Recount the stored bytes of so many tenants after this one. Returns where to continue; None at the end."""
         query = select(schedules.c.tenant_id).distinct().where(schedules.c.tenant_id > after)
         found = list((await self.conn.execute(query.order_by(schedules.c.tenant_id).limit(limit))).scalars())
         for tenant_id in found:
@@ -127,7 +127,7 @@ class SqlUpkeep(Statements):
     async def report(
         self, node_id: str, role: str, started_at: datetime, now: datetime, report: Mapping[str, Any]
     ) -> Wish | None:
-        """A process says how it is, and hears what an operator asked of it."""
+        """Write a process's report, and return an operator's request to it."""
         row = {"id": [node_id], "role": [role], "started_at": [started_at], "seen_at": [now], "report": [dict(report)]}
         await self.dialect.insert(self.conn, nodes, row, conflict="replace")
         wish = await self.conn.scalar(select(nodes.c.wish).where(nodes.c.id == node_id))
@@ -137,14 +137,14 @@ class SqlUpkeep(Statements):
         await self.conn.execute(update(nodes).where(nodes.c.id == node_id).values(wish=wish.value))
 
     async def leave(self, node_id: str) -> None:
-        """Forget a node; what it counted is kept."""
+        """Delete a node; its counts are kept."""
         await self._forget(nodes.c.id == node_id)
 
     async def forget_nodes(self, before: datetime) -> int:
         return await self._forget(nodes.c.seen_at < before)
 
     async def _forget(self, which: ColumnElement[bool]) -> int:
-        """Drop nodes; what they counted stays in the sum."""
+        """Delete nodes; their counts stay in the sum."""
         query = self.dialect.lock(select(nodes.c.id, nodes.c.report).where(which).order_by(nodes.c.id), skip=True)
         left = (await self.conn.execute(query)).all()
         if not left:
@@ -180,7 +180,7 @@ class SqlUpkeep(Statements):
         }
 
     async def parked(self, tenant_id: str | None = None) -> Mapping[str, Any]:
-        """`count` of the runs whose effect goes on elsewhere, and `oldest`: when the next look at one is due."""
+        """`count` of parked runs, and `oldest`: when the next check is due."""
         mine = [] if tenant_id is None else [runs.c.tenant_id == tenant_id]
         waiting = select(func.count(), func.min(runs.c.poll_at)).where(
             runs.c.poll_at.is_not(None), runs.c.state == RunState.RUNNING, *mine
@@ -190,7 +190,7 @@ class SqlUpkeep(Statements):
         return {"count": count + (await self.conn.scalar(looked_at) or 0), "oldest": oldest}
 
     async def _open(self, mine: Sequence[ColumnElement[bool]]) -> dict[str, int]:
-        """Open runs by state, through the indexes of the work at hand: what has ended is never read."""
+        """Open runs by state, through the indexes of open work: ended runs are never read."""
         claimable = select(runs.c.state, func.count()).where(runs.c.lane.is_not(None), *mine).group_by(runs.c.state)
         counts = Counter({RunState(state).value: count for state, count in await self.conn.execute(claimable)})
         for state, column in (
@@ -217,7 +217,7 @@ class SqlUpkeep(Statements):
         await self.conn.execute(update(nodes).where(nodes.c.id == "").values(wish=None))
 
     async def time(self) -> datetime:
-        """What the database's clock says."""
+        """The database's clock."""
         clock = self.dialect.now()
         if clock is None:
             return wall()
@@ -253,7 +253,7 @@ _PRUNED = (
 
 
 def _may_go(row: Any) -> bool:
-    """Open runs stay, ended ones whose effect nobody let go yet, and a dead letter until a replay of it succeeds."""
+    """Open runs stay, ended ones whose effect is not released yet, and a dead letter until a replay of it succeeds."""
     if row.poll_at is not None:
         return False
     return row.state not in OPEN and (row.state != RunState.DEAD_LETTER or row.resolved_by is not None)
@@ -263,7 +263,7 @@ _LEDGER = ("schedule_id", "first_at", "fate", "tenant_id", "last_at", "count", "
 
 
 def _ranges(trigger: Trigger | None, instants: Sequence[datetime]) -> list[tuple[datetime, datetime, int]]:
-    """Neighbouring instants as (first, last, count); without a trigger to ask, each stands alone."""
+    """Adjacent instants as (first, last, count); without a trigger, each is a range of its own."""
     made: list[tuple[datetime, datetime, int]] = []
     for instant in instants:
         if made and trigger is not None and trigger.next_after(made[-1][1]) == instant:

@@ -1,4 +1,4 @@
-"""Sets a schedule back that a clock had led ahead: its spans, its ledger, and the runs that were made too early."""
+"""Moves a schedule back that a wrong clock had moved ahead: its spans, its ledger, and the runs made too early."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ async def _ledger(conn: AsyncConnection, schedule_id: str, now: datetime, cut: S
 
 
 async def _detach(conn: AsyncConnection, dialect: Dialect, schedule_id: str, now: datetime) -> list[datetime]:
-    """The runs stay, and say which instant they were made for; that one is accounted for when its time comes."""
+    """The runs stay, with the instant they were made for, which counts as settled when its time comes."""
     fired = (runs.c.id, runs.c.scheduled_for, runs.c.priority, runs.c.lane, runs.c.ready_at, runs.c.order_key)
     columns = (*fired, runs.c.poll_at, runs.c.state)
     query = select(*columns).where(runs.c.schedule_id == schedule_id, runs.c.scheduled_for > now)
     rows = (await conn.execute(dialect.lock(query.order_by(runs.c.scheduled_for)))).all()
     if not rows:
         return []
-    # One that still waits would wait until its instant, and stand in the way of every other until then.
+    # A waiting one would wait until its instant, and block every other until then.
     unopened = [row.poll_at is not None and row.state == RunState.QUEUED for row in rows]
     waits = [(row.lane is not None or batch) and row.ready_at > now for row, batch in zip(rows, unopened, strict=True)]
     ready = [now if late else row.ready_at for row, late in zip(rows, waits, strict=True)]

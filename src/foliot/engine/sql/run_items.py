@@ -1,4 +1,4 @@
-"""What crawls bring home: documents in compressed chunks, numbered for each attempt, and bounded."""
+"""Items that runs produce: documents in compressed chunks, numbered for each attempt, and bounded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ CHUNK_ITEMS = 500
 CHUNK_BYTES = 1024 * 1024
 """A chunk is closed when its items reach either, before compression."""
 ITEM_BYTES = 256 * 1024 * 1024
-"""What the items of one attempt may take in the store; beyond it they are counted."""
+"""Maximum stored bytes of the items of one attempt; beyond it they are counted."""
 STATEMENT_BYTES = 4 * 1024 * 1024
-"""What one statement carries: MariaDB takes 16 MiB at once."""
+"""Bytes of one statement: MariaDB takes 16 MiB at once."""
 ANSWER_BYTES = 8 * 1024 * 1024
-"""Where a page ends, however many items were asked for."""
+"""Bytes of a page, however many items were requested."""
 
 Brought = tuple[str, str, Sequence[Any]]
-"""Whose run, which run, and what it brought home since the last time."""
+"""Tenant, run, and the items since the last time."""
 Place = tuple[str, str, int]
-"""Whose run, which run, which attempt."""
+"""Tenant, run, attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _End:
 
 
 async def write_items(conn: AsyncConnection, dialect: Dialect, rows: Sequence[Brought]) -> None:
-    """Append to the items of each run's attempt at hand. The runs are locked by whoever calls; each is named once."""
+    """Append to the items of each run's current attempt. The caller has locked the runs; each is named once."""
     brought = [row for row in rows if row[2]]
     if not brought:
         return
@@ -105,7 +105,7 @@ def _of(place: Place) -> tuple[ColumnElement[bool], ...]:
 
 
 async def _ends(conn: AsyncConnection, dialect: Dialect, run_ids: Sequence[str]) -> Mapping[str, _End]:
-    """One step down the key for each run, however much it brought home before."""
+    """One index lookup for each run, however many items it has."""
     mine = (crawl_items.c.run_id == runs.c.id, crawl_items.c.attempt == runs.c.attempt)
 
     def newest(column: ColumnElement[Any]) -> Any:
@@ -144,21 +144,21 @@ def _packed(written: Sequence[bytes]) -> bytes:
 
 
 def _written(item: object) -> bytes:
-    """As JSON that every reader takes."""
+    """As JSON that every parser accepts."""
     try:
         return orjson.dumps(item)
     except TypeError:
-        # Numbers beyond 64 bits and halves of characters: rare, and no reason to lose an item.
+        # Numbers beyond 64 bits and lone surrogates: rare, and no reason to lose an item.
         text = json.dumps(item, ensure_ascii=False, default=str).encode("utf-8", "replace")
         return orjson.dumps(orjson.loads(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A part of what one attempt of a crawl brought home."""
+    """A part of the items of one attempt."""
 
     items: Sequence[Any]
     total: int
     """How many are kept."""
     not_kept: int = 0
-    """How many more there were for which there was no room."""
+    """How many more were dropped beyond the limit."""

@@ -25,7 +25,7 @@ from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
 
 @dataclass(frozen=True, slots=True)
 class SqlSchedules(Statements):
-    """What people ask of schedules."""
+    """Statements of the interfaces on schedules."""
 
     async def add(self, schedule: Schedule) -> None:
         schedule = self._sealed(schedule)
@@ -46,7 +46,7 @@ class SqlSchedules(Statements):
         return None if row is None else schedule_of(row)
 
     async def free(self, tenant_id: str, schedule_ids: Collection[str]) -> dict[str, Schedule]:
-        """Those of these that nobody holds, by id and locked; of the others nothing is said."""
+        """Locks and returns the rows that no other transaction holds (`SKIP LOCKED`), by id."""
         query = select(schedules).where(self.dialect.among(schedules.c.id, schedule_ids))
         query = query.where(schedules.c.tenant_id == tenant_id).order_by(schedules.c.id)
         return {row.id: schedule_of(row) for row in await self.conn.execute(self.dialect.lock(query, skip=True))}
@@ -85,7 +85,7 @@ class SqlSchedules(Statements):
         return _weight(schedule) - before
 
     async def _add_version(self, schedule: Schedule) -> int:
-        """A body that an earlier version has is kept there alone. Says how many bytes were added."""
+        """A body that an earlier version has is stored only there. Returns how many bytes were added."""
         body = dict(schedule.action)
         digest = stored_bytes.digest(body)
         mine = (versions.c.schedule_id == schedule.id, versions.c.digest == digest, versions.c.same_as.is_(None))
@@ -290,7 +290,7 @@ def schedule_of(row: Any) -> Schedule:
 
 
 def _managed_by(maker: str) -> ManagedBy:
-    """A maker whom only a newer Foliot knows is no reason to keep anybody away."""
+    """A value that only a newer Foliot knows is no reason to refuse an edit."""
     return ManagedBy(maker) if maker in set(ManagedBy) else ManagedBy.API
 
 

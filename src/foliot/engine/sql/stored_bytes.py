@@ -1,7 +1,7 @@
-"""How many bytes a tenant has stored: a sum that moves with each write, and that upkeep counts anew.
+"""Stored bytes per tenant: a running total that changes with each write, and that the janitor recounts.
 
-Counted are documents that people write: each schedule as it stands, each body of its versions, and what runs were given
-beyond their schedule. Results and logs are not: they go with their runs.
+It counts documents that clients write: each schedule, each body of its versions, and what runs were given beyond their
+schedule. Results and logs do not count: they are deleted with their runs.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def add(conn: AsyncConnection, dialect: Dialect, tenant_id: str, count: in
 
 
 async def add_payloads(conn: AsyncConnection, dialect: Dialect, made: Sequence[tuple[str, Any]]) -> None:
-    """Of new runs: (tenant, own document). In the order of tenants, so that two who add never wait in a circle."""
+    """Of new runs: (tenant, own document). Sorted by tenant, so that concurrent writers cannot deadlock."""
     grown: dict[str, int] = {}
     for tenant_id, document in made:
         if document is not None and (count := size(document)) >= PAYLOAD:
@@ -62,7 +62,7 @@ async def total(conn: AsyncConnection, tenant_id: str) -> int:
 
 
 async def recount(conn: AsyncConnection, dialect: Dialect, tenant_id: str) -> int:
-    """Count everything anew; what others add meanwhile is added to the new sum.
+    """Recount everything; concurrent additions are added to the new sum.
 
     Two processes that recount the same tenant do so one after the other: each deletes what the other has inserted.
     """

@@ -1,7 +1,7 @@
-"""Every table, with the constraints that keep two writers honest even when the code is not.
+"""Tables of the engine, with constraints that refuse invalid states even when the code does not.
 
 Hot columns (`next_at`, `lane`, `lease_until`, `poll_at`, `open_of`, `buffered_of`) are NULL when cold, so their
-indexes stay as small as the work at hand, also on MariaDB, which has no partial indexes.
+indexes stay as small as the open work, also on MariaDB, which has no partial indexes.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ schedules = Table(
     Column("paused_reason", String(500), nullable=False, server_default=""),
     Column("paused_at", Moment),
     Column("paused_by", key(200)),
-    # The instant that somebody wants skipped, and who; it is passed over by whoever settles it.
+    # The instant with a skip request, and the user; settling passes over it.
     Column("skip_at", Moment),
     Column("skip_by", key(200)),
-    # Up to here instants may have runs already, made by a clock that was ahead; whoever settles asks for them.
+    # Up to here instants may have runs already, made by a clock that was ahead; settling checks for them.
     Column("ahead_until", Moment),
-    # Who looks after it: whoever asks, or the file, code or preset that made it.
+    # Where it is managed: by clients, or by the file, code or preset that created it.
     Column("managed_by", key(16), nullable=False, server_default="api"),
-    # Why this row is silent although active: somebody damaged it. `fault_next_at` is where its cursor stood, and finds
+    # Why this active row does not fire: it is damaged. `fault_next_at` is where its cursor was, and finds
     # the damaged ones without reading the others.
     Column("fault", prose()),
     Column("fault_next_at", Moment),
@@ -149,7 +149,7 @@ runs = Table(
     Column("order_key", Moment, nullable=False),
     # The queue while the run can be claimed: not buffered, not running, not ended.
     Column("lane", key(64)),
-    # When the run was last handed to the broker; NULL whenever it gets a lane anew.
+    # When the run was last published to the broker; NULL whenever it gets a lane again.
     Column("offered_at", Moment),
     # The schedule's id while the run is open, so that overlap is judged without reading history.
     Column("open_of", key(40)),
@@ -160,22 +160,22 @@ runs = Table(
     Column("max_attempts", Integer, nullable=False),
     Column("timeout_seconds", Integer),
     Column("epoch", Integer, nullable=False, server_default="0"),
-    # Stays after the finish: whoever lost the acknowledgement of a commit reads it back.
+    # Stays after the ending: a writer whose commit was not acknowledged reads it back.
     Column("token", key(40)),
     Column("lease_until", Moment),
     Column("worker", key(200)),
-    # What is needed to look after an effect that goes on elsewhere; readable until the run's next attempt.
+    # The handle of an effect that continues elsewhere; kept until the run's next attempt.
     Column("handle", Document),
-    # When to look at a parked run again; also at one that was ended from outside, until its effect is let go.
+    # When to check a parked run again; also one that was ended from outside, until its effect is released.
     Column("poll_at", Moment),
-    # How often in a row whoever held it after its note has vanished.
+    # How many times in a row the holder of a noted run disappeared.
     Column("lost_looks", SmallInteger, nullable=False, server_default="0"),
     Column("cancel_requested", Boolean, nullable=False, server_default=text("false")),
     # Events are numbered without gaps; 1 is the creation.
     Column("event_seq", BigInteger, nullable=False, server_default="1"),
     Column("started_seq", BigInteger),
     Column("final_seq", BigInteger),
-    # What its log takes in the store, and how many lines of this attempt found no room any more.
+    # Stored bytes of its log, and how many lines of this attempt were dropped beyond the limit.
     Column("log_bytes", BigInteger, nullable=False, server_default="0"),
     Column("log_dropped", BigInteger, nullable=False, server_default="0"),
     Column("created_at", Moment, nullable=False),
@@ -219,12 +219,12 @@ runs = Table(
     Index(None, "tenant_id", "id"),
     Index(None, "tenant_id", "state", "id"),
     Index(None, "schedule_id", "id"),
-    # Only ended runs: on PostgreSQL every change of an open run would write to these indexes anew.
+    # Only ended runs: on PostgreSQL every change of an open run would write to these indexes again.
     Index("ix_runs_queue", "tenant_id", "queue", "id", **where_set("finished_at")),  # type: ignore[arg-type]
     Index("ix_runs_kind", "tenant_id", "kind", "id", **where_set("finished_at")),  # type: ignore[arg-type]
     # Counts by time read nothing but this one.
     Index("ix_runs_made", "tenant_id", "state", "created_at", **where_set("finished_at")),  # type: ignore[arg-type]
-    # Runs change their indexed columns three times in a life; room on the page keeps that cheap.
+    # Runs change their indexed columns three times in a life; free space on the page keeps that cheap (HOT updates).
     postgresql_with={"fillfactor": "70"},
 )
 
@@ -274,7 +274,7 @@ nodes = Table(
     CheckConstraint(one_of("wish", Wish), name="wish"),
 )
 
-# Only queues that somebody said something about have a row. They belong to the house, not to a tenant.
+# Only queues that were paused have a row. They belong to the installation, not to a tenant.
 queues = Table(
     "queues",
     metadata,
@@ -284,7 +284,7 @@ queues = Table(
     Column("reason", String(500), nullable=False, server_default=""),
 )
 
-# Sums that nobody could count anew: ended runs that are kept, and what processes that are gone have counted. Each is
+# Sums that cannot be recounted: ended runs that are kept, and the counts of processes that are gone. Each is
 # spread over a few slots, so that processes seldom wait for one another's.
 tallies = Table(
     "tallies",
@@ -294,7 +294,7 @@ tallies = Table(
     Column("value", BigInteger, nullable=False),
 )
 
-# What tenants have stored, spread over a few slots like the sums above; upkeep counts it anew.
+# Stored bytes of tenants, spread over a few slots like the sums above; the janitor recounts them.
 stored = Table(
     "stored",
     metadata,

@@ -1,4 +1,4 @@
-"""How many runs of a tenant may run at once."""
+"""Limits on the concurrent runs of a tenant."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from foliot.engine.sql.tenant_tables import tenants
 from foliot.engine.sql.tenant_turns import RUNS, try_turns
 
 FRESH = timedelta(seconds=5)
-"""A changed cap holds everywhere after this long."""
+"""Seconds until a changed limit takes effect everywhere."""
 
-# Few tenants have a cap of their own; only their rows are read.
+# Few tenants have a limit of their own; only their rows are read.
 _OWN = select(tenants.c.tenant_id, tenants.c.limits).where(
     type_coerce(tenants.c.limits, Text()).contains('"concurrent_runs"', autoescape=True)
 )
@@ -27,7 +27,7 @@ _OWN = select(tenants.c.tenant_id, tenants.c.limits).where(
 
 @dataclass(slots=True)
 class Caps:
-    """What the tenants' rows say, or else the settings; one for each process."""
+    """The limits of tenants' rows, or else of the settings; cached per process."""
 
     default: int | None = None
     own: Mapping[str, int | None] = field(default_factory=dict)
@@ -41,20 +41,20 @@ class Caps:
         self.read_at = now
 
     def capped(self, tenant_ids: Collection[str]) -> list[str]:
-        """Those of these tenants who have a cap; without any cap there is nothing to look at."""
+        """Those of these tenants that have a limit; without any there is nothing to count."""
         if not self.own and self.default is None:
             return []
         return sorted(one for one in tenant_ids if self.own.get(one, self.default) is not None)
 
     async def rooms(self, conn: AsyncConnection, dialect: Dialect, tenant_ids: Collection[str]) -> dict[str, int]:
-        """How many more runs each capped tenant may start now; who is not named may start any number."""
+        """How many more runs each limited tenant may start now; tenants without an entry are unlimited."""
         capped = self.capped(tenant_ids)
         if not capped:
             return {}
         query = select(runs.c.tenant_id, func.count().label("running")).where(
             dialect.among(runs.c.tenant_id, capped),
             runs.c.state == RunState.RUNNING.value,
-            # Nobody here works for an effect that goes on elsewhere.
+            # Parked runs occupy no slot.
             runs.c.handle.is_(None),
         )
         counted = await conn.execute(query.group_by(runs.c.tenant_id))
@@ -62,9 +62,9 @@ class Caps:
         return {one: max((self.own.get(one, self.default) or 0) - running.get(one, 0), 0) for one in capped}
 
     async def within(self, conn: AsyncConnection, dialect: Dialect, rows: Sequence[Any]) -> Sequence[Any]:
-        """Of rows about to be claimed, the first ones that their tenants' caps let through.
+        """Of rows about to be claimed, the first ones within their tenants' limits.
 
-        Whoever counts holds the tenant's turn until the claim is committed, so that no two claims count the same room.
+        The tenant's turn is locked until the claim is committed, so that no two claims count the same free slots.
         """
         capped = self.capped({row.tenant_id for row in rows})
         if not capped:
@@ -75,7 +75,7 @@ class Caps:
 
 
 def first_of_each(found: Sequence[Any], rooms: Mapping[str, int]) -> list[Any]:
-    """In the order given, no more of a tenant's than it has room for. Each knows its `tenant_id`."""
+    """In the order given, no more of a tenant's than its limit allows. Each has a `tenant_id`."""
     left, kept = dict(rooms), []
     for one in found:
         room = left.get(one.tenant_id)
@@ -88,7 +88,7 @@ def first_of_each(found: Sequence[Any], rooms: Mapping[str, int]) -> list[Any]:
 
 
 def _states_cap(limits: object) -> bool:
-    """A row that somebody damaged says nothing: the settings hold."""
+    """A damaged row is ignored: the settings apply."""
     if not isinstance(limits, Mapping) or "concurrent_runs" not in limits:
         return False
     cap = limits["concurrent_runs"]

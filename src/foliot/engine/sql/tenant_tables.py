@@ -1,4 +1,4 @@
-"""Tables of tenants' limits and of turns taken to count against them."""
+"""Tables of tenants' limits, and of the rows that are locked to count against them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ tenants = Table(
     Column("tenant_id", key(64), primary_key=True),
     # What differs from the limits of the settings.
     Column("limits", Document, nullable=False),
-    # Where its actions may go; empty: wherever the operator lets anybody go.
+    # Allowed targets of its actions; empty: whatever the operator allows.
     Column("egress_allow", Document, nullable=False),
     Column("updated_by", key(200), nullable=False),
     Column("updated_at", Moment, nullable=False),
@@ -21,7 +21,7 @@ tenants = Table(
 )
 
 
-# Rows to lock and nothing more: those who count a tenant's things before they add one take turns.
+# Rows to be locked only: they serialise transactions that count a tenant's things before they add one.
 turns = Table(
     "turns",
     metadata,

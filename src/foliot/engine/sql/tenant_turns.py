@@ -1,4 +1,4 @@
-"""Those who count a tenant's things before they add one do it one after the other."""
+"""Serialises transactions that count a tenant's things before they add one, by locking a row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def wait_turn(conn: AsyncConnection, dialect: Dialect, tenant_id: str, thi
 
 
 async def try_turns(conn: AsyncConnection, dialect: Dialect, tenant_ids: Collection[str], thing: str) -> set[str]:
-    """Those whose turn it is ours to have until the transaction ends; for the others somebody else is at it."""
+    """The tenants whose rows could be locked until the transaction ends; others are held by another transaction."""
     held = await _held(conn, dialect, tenant_ids, thing)
     missing = set(tenant_ids) - held
     if missing:

@@ -14,20 +14,20 @@ from foliot.engine.model.schedule import load_spec
 from foliot.engine.sql.tables import ledger, runs, schedules, spans, versions
 
 KEPT = 20
-"""The newest versions of a schedule stay in any case: an edit can be taken back, and a replay can follow them."""
+"""The newest versions of a schedule always stay: an edit can be reverted, and a replay can follow them."""
 EACH = 1000
-"""Versions of one schedule that are looked at in one go."""
+"""Versions of one schedule that are examined at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionPruner:
-    """Spans in which no instant lies tell nothing: they go with their versions."""
+    """Spans without instants carry no information: they are deleted with their versions."""
 
     conn: AsyncConnection
     dialect: Dialect
 
     async def thin(self, after: str, limit: int) -> tuple[int, str | None]:
-        """Look at so many schedules after this id. How many versions went, and where to go on; None at the end."""
+        """Examine so many schedules after this id. Returns the number of deleted versions, and where to continue."""
         query = select(schedules.c.id, schedules.c.version).where(schedules.c.id > after, schedules.c.version > KEPT)
         query = self.dialect.lock(query.order_by(schedules.c.id).limit(limit), skip=True)
         looked = (await self.conn.execute(query)).all()
@@ -54,7 +54,7 @@ class VersionPruner:
     async def _end_empty_spans(self, schedule_id: str, old: dict[int, Any]) -> None:
         mine = spans.c.schedule_id == schedule_id
         rows = (await self.conn.execute(select(spans).where(mine).order_by(spans.c.start_at, spans.c.id))).all()
-        # The first says since when there is the schedule at all.
+        # The first one says since when the schedule exists.
         empty = [row.id for row in rows[1:] if row.end_at is not None and _is_empty(row, old.get(row.version))]
         for start in range(0, len(empty), EACH):
             await self.conn.execute(delete(spans).where(self.dialect.among(spans.c.id, empty[start : start + EACH])))
@@ -70,7 +70,7 @@ class VersionPruner:
 
 
 def _is_empty(span: Any, version: Any) -> bool:
-    """Whether no instant lies within it: neither fired nor passed over for being paused."""
+    """Whether no instant lies within it: neither fired nor passed over while paused."""
     if version is None:
         return False
     try:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
 from foliot.auth.api_key import Key
-from foliot.core.document import rfc3339
-from foliot.features.api_keys import schema as models_access
+from foliot.features.api_keys import schema
 from foliot.features.api_keys.schema import NO_STORE
 from foliot.features.api_keys.usecases import Keys, NewKey
 from foliot.servers.http import encode
-from foliot.servers.http.bodies import body
-from foliot.servers.http.models import CONFLICT, UNKNOWN, problem
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, KeyId
+from foliot.servers.http.schema import CONFLICT, UNKNOWN, body, fields_of, problem
 
 router = APIRouter(prefix="/api/keys", tags=["API keys"])
 
@@ -25,26 +21,27 @@ router = APIRouter(prefix="/api/keys", tags=["API keys"])
     "",
     dependencies=[permits(Keys.create)],
     status_code=201,
-    response_model=models_access.NewKey,
-    openapi_extra=body(models_access.KeyRequest),
+    response_model=schema.NewApiKey,
+    openapi_extra=body(schema.ApiKeyRequest),
     responses={**CONFLICT, **problem(429, "There are 100 keys already")},
     summary="Create an API key",
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """`key` is shown this once and kept nowhere. Nobody hands out more than they have."""
     made = await cases[Keys].create(caller, asked.document, asked.once(201, _shown, secret=True))
-    return Response(_shown(made), 201, NO_STORE, "application/json")
+    return encode.answer(_shown(made), 201, NO_STORE)
 
 
 @router.get(
     "",
     dependencies=[permits(Keys.list)],
-    response_model=models_access.Keys,
+    response_model=schema.ApiKeyPage,
     summary="List API keys, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged) -> Response:
     """Revoked and expired ones too, and never the keys themselves."""
-    return encode.page(await cases[Keys].list(caller, page.more()), page, _key, lambda one: one.id)
+    shown, following = page.of(await cases[Keys].list(caller, page.more()), lambda one: one.id)
+    return encode.answer(schema.ApiKeyPage(items=[_key(one) for one in shown], next_cursor=following))
 
 
 @router.delete(
@@ -60,21 +57,21 @@ async def revoke(cases: Cases, caller: Who, key_id: KeyId) -> Response:
     return Response(status_code=204)
 
 
-def _key(one: Key) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "name": one.name,
-        "role": one.role.value,
-        "scopes": None if one.scopes is None else sorted(one.scopes),
-        "hint": one.hint,
-        "created_by": one.created_by,
-        "created_at": rfc3339(one.created_at),
-        "expires_at": rfc3339(one.expires_at),
-        "last_used_at": rfc3339(one.last_used_at),
-        "revoked_at": rfc3339(one.revoked_at),
-        "revoked_by": one.revoked_by,
-    }
+def _key(one: Key) -> schema.ApiKey:
+    return schema.ApiKey(
+        id=one.id,
+        name=one.name,
+        role=one.role,
+        scopes=None if one.scopes is None else sorted(one.scopes),
+        hint=one.hint,
+        created_by=one.created_by,
+        created_at=one.created_at,
+        expires_at=one.expires_at,
+        last_used_at=one.last_used_at,
+        revoked_at=one.revoked_at,
+        revoked_by=one.revoked_by,
+    )
 
 
-def _shown(made: NewKey) -> bytes:
-    return encode.dumps({**_key(made.key), "key": made.text})
+def _shown(made: NewKey) -> schema.NewApiKey:
+    return schema.NewApiKey(**fields_of(_key(made.key)), key=made.text)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
-from foliot.features.articles import schema as models_articles
+from foliot.features.articles import schema
 from foliot.features.articles.usecases import Articles, Submitted
 from foliot.features.jobs.usecases import Job
 from foliot.servers.http import encode
-from foliot.servers.http.bodies import body
 from foliot.servers.http.fast_route import Swift
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Batch, Cases
+from foliot.servers.http.schema import body
 
 router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
 
@@ -22,8 +20,8 @@ router = APIRouter(prefix="/jobs", tags=["Articles"], route_class=Swift)
     "/submit",
     dependencies=[permits(Articles.submit)],
     status_code=201,
-    response_model=models_articles.SubmittedJob,
-    openapi_extra=body(models_articles.SubmitRequest),
+    response_model=schema.SubmittedJob,
+    openapi_extra=body(schema.SubmitRequest),
     summary="Have articles scraped",
 )
 async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
@@ -31,26 +29,22 @@ async def submit(cases: Cases, caller: Who, asked: Batch) -> Response:
 
     What was scraped within `max_age_seconds` (else `ARTICLE_CACHE_TTL`) is there at once; `ignore_cache` fetches anew.
     """
-    made = await cases[Articles].submit(caller, asked.document, asked.once(201, _written, _located))
+    made = await cases[Articles].submit(caller, asked.document, asked.once(201, submitted, _located))
     return encode.answer(submitted(made), 201, _located(made))
 
 
-def submitted(made: Submitted) -> dict[str, Any]:
+def submitted(made: Submitted) -> schema.SubmittedJob:
     """The answer as JSON."""
     counts = made.counts
     fresh = counts.total - counts.cached
-    return {
-        "job_id": made.run.id,
-        "status": Job(made.run.id, made.run, counts=counts).word,
-        "total_articles": counts.total,
-        "new_articles": fresh,
-        "cached_articles": counts.cached,
-        "message": f"Job submitted: {fresh} articles to fetch, {counts.cached} from the cache.",
-    }
-
-
-def _written(made: Submitted) -> bytes:
-    return encode.dumps(submitted(made))
+    return schema.SubmittedJob(
+        job_id=made.run.id,
+        status=Job(made.run.id, made.run, counts=counts).word,
+        total_articles=counts.total,
+        new_articles=fresh,
+        cached_articles=counts.cached,
+        message=f"Job submitted: {fresh} articles to fetch, {counts.cached} from the cache.",
+    )
 
 
 def _located(made: Submitted) -> dict[str, str]:

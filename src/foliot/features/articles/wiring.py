@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ArticleParts:
     """How this process fetches articles, and the processes that read them."""
 
     how: Gathering
@@ -39,7 +39,7 @@ class Reading:
         await self.pool.close()
 
 
-def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
+def build_articles(settings: Settings, egress: HttpEgress, clock: Clock) -> ArticleParts:
     """Nothing is started before the first page."""
     # Of its own: a heavy task must not keep pages waiting. As many as can compute: each is handed several at a time.
     here = machine.Readers.here()
@@ -57,11 +57,11 @@ def reading(settings: Settings, egress: HttpEgress, clock: Clock) -> Reading:
         ),
         attempts=settings.scrape_attempts,
     )
-    return Reading(how, readers, pool)
+    return ArticleParts(how, readers, pool)
 
 
 @dataclass(frozen=True, slots=True)
-class Copying:
+class MongoCopy:
     """What brings articles, jobs and items to MongoDB."""
 
     copier: Copier
@@ -75,7 +75,7 @@ class Copying:
         await self.sink.close()
 
 
-def copying(settings: Settings, store: Database, clock: Clock) -> Copying | None:
+def build_mongo_copy(settings: Settings, store: Database, clock: Clock) -> MongoCopy | None:
     """None where no MongoDB is named. Nothing is opened before the first document."""
     if settings.mongo_uri is None:
         return None
@@ -86,4 +86,4 @@ def copying(settings: Settings, store: Database, clock: Clock) -> Copying | None
 
     sink = MongoArticles(settings.mongo_uri.reveal(), settings.mongo_db_name)
     jobs = JobCopier(clock=clock, store=store, sink=MongoJobs(sink))
-    return Copying(Copier(clock=clock, store=store, sink=sink), jobs, sink)
+    return MongoCopy(Copier(clock=clock, store=store, sink=sink), jobs, sink)

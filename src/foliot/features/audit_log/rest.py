@@ -6,23 +6,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 
 from foliot.commands.audit import word
 from foliot.commands.audit_entry import TrailEntry
 from foliot.core.access import Thing
-from foliot.core.document import moment, rfc3339
+from foliot.core.document import moment
 from foliot.core.errors import Invalid, NotFound
-from foliot.engine.model.schedule import Schedule
+from foliot.features.audit_log import schema
 from foliot.features.audit_log.usecases import Trail
+from foliot.features.schedules import schema as schedules_schema
 from foliot.features.schedules.usecases.revert import Reverting
-from foliot.servers.http import encode, models
-from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
+from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, Text, plain_texts
+from foliot.servers.http.schema import CONFLICT, MISMATCH, UNKNOWN
 
 router = APIRouter(prefix="/api/audit", tags=["Audit log"])
 
@@ -67,7 +68,7 @@ async def _filters(
 @router.get(
     "",
     dependencies=[permits(Trail.list, Trail.names)],
-    response_model=models.Trail,
+    response_model=schema.AuditPage,
     summary="Who changed what, newest first",
 )
 async def list_(
@@ -80,7 +81,8 @@ async def list_(
     """`seq` and `digest` are the entry's place in the tenant's chain; it gets them within seconds."""
     found = await cases[Trail].list(caller, page.more(), start=stretch.start, end=stretch.end, **filters)
     names = await cases[Trail].names(caller, found)
-    return encode.page(found, page, lambda one: _entry(one, names), lambda one: one.id)
+    shown, following = page.of(found, lambda one: one.id)
+    return encode.answer(schema.AuditPage(items=[_entry(one, names) for one in shown], next_cursor=following))
 
 
 async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `aud_…`.")]) -> str:
@@ -92,34 +94,32 @@ async def _entry_id(entry_id: Annotated[str, Path(description="An entry's id, `a
 @router.post(
     "/{entry_id}/revert",
     dependencies=[permits(Reverting.revert)],
-    response_model=models.Schedule,
+    response_model=schedules_schema.Schedule,
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Take an edit of a schedule back",
 )
 async def revert(cases: Cases, caller: Who, entry_id: Annotated[str, Depends(_entry_id)], asked: Body) -> Response:
     """What stood before it stands again, as a new version; headers with their values. Also asks for the permission to
     read the audit log. Refused (409) where somebody has edited the schedule since, or deleted it."""
-    made = await cases[Reverting].revert(caller, entry_id, asked.once(200, _schedule, encode.etag))
-    return encode.answer(encode.schedule(made), headers=encode.etag(made))
+    made = await cases[Reverting].revert(
+        caller, entry_id, asked.once(200, schedules_schema.Schedule.of, schedules_schema.etag)
+    )
+    return encode.answer(schedules_schema.Schedule.of(made), headers=schedules_schema.etag(made))
 
 
-def _schedule(made: Schedule) -> bytes:
-    return encode.dumps(encode.schedule(made))
-
-
-def _entry(one: TrailEntry, names: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "at": rfc3339(one.at),
-        "user_id": one.user_id,
-        "key_id": one.key_id,
-        "door": one.door,
-        "verb": one.verb,
-        "thing": one.thing,
-        "thing_id": one.thing_id,
-        "thing_name": names.get(one.thing_id),
-        "before": one.was,
-        "after": one.became,
-        "seq": one.seq,
-        "digest": one.digest,
-    }
+def _entry(one: TrailEntry, names: Mapping[str, str]) -> schema.AuditLogEntry:
+    return schema.AuditLogEntry(
+        id=one.id,
+        at=one.at,
+        user_id=one.user_id,
+        key_id=one.key_id,
+        door=one.door,
+        verb=one.verb,
+        thing=one.thing,
+        thing_id=one.thing_id,
+        thing_name=names.get(one.thing_id),
+        before=one.was,
+        after=one.became,
+        seq=one.seq,
+        digest=one.digest,
+    )

@@ -15,10 +15,10 @@ from foliot.db.database import Database
 from foliot.db.transaction import Transaction
 from foliot.engine.model.run import FAILURES
 from foliot.engine.pace import rest_until
-from foliot.features.bulk.item_action import Errand, Hands
 from foliot.features.bulk.model.bulk import Bulk, BulkState, turn
 from foliot.features.bulk.model.item import BULKS_TOPIC, Item, bulk_topic
 from foliot.features.bulk.sql import SqlBulks
+from foliot.features.bulk.usecases.item_actions import BulkErrand, BulkHands
 from foliot.wakeups.feed import Feed
 
 LEASE = timedelta(seconds=15)
@@ -49,7 +49,7 @@ class Hauler:
     clock: Clock
     store: Database
     feed: Feed
-    hands: Hands
+    hands: BulkHands
     holder: str
     period: float = 1.0
     name: str = "hauler"
@@ -93,7 +93,7 @@ class Hauler:
         self.feed.wake(bulk_topic(bulk.id))
         return done
 
-    async def _act(self, errand: Errand, bulk: Bulk, item: Item) -> None:
+    async def _act(self, errand: BulkErrand, bulk: Bulk, item: Item) -> None:
         try:
             await self._do(errand.caller, errand, bulk, item)
         except (_NotOurs, TooMany, Unavailable):
@@ -112,7 +112,7 @@ class Hauler:
             await self._settle(tx, bulk, item, failure)
 
     @unchecked_command
-    async def _do(self, ctx: CommandContext, errand: Errand, bulk: Bulk, item: Item) -> None:
+    async def _do(self, ctx: CommandContext, errand: BulkErrand, bulk: Bulk, item: Item) -> None:
         tx = await ctx.begin(errand.limiter)
         await self._settle(tx, bulk, item, None)
         run_id = await errand.do(ctx, item.thing_id)

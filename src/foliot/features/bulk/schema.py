@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
-from pydantic import Field
+from pydantic import Field, with_config
+from typing_extensions import TypedDict
 
 from foliot.engine.model.run import RunState
 from foliot.features.bulk.model.bulk import MOST_IDS, Act, BulkState, Order
 from foliot.features.runs.model.replay import AsOf
-from foliot.servers.http.bodies import AS_OF, PATCH, Model, Tags
+from foliot.features.runs.schema import AS_OF, PATCH
+from foliot.servers.http.schema import CLOSED, Tags, declared
 
 
-class BulkRequest(Model):
+@declared
+class NewBulkAction:
     """One action on many: cancel, retry, replay and discard act on runs, the others on schedules."""
 
     action: Act
-    filter: str | None = Field(None, max_length=1000, description="Everything that this filter matches now.")
-    ids: list[str] | None = Field(None, min_length=1, max_length=MOST_IDS, description="Or these.")
-    rate: int = Field(5, ge=1, le=50, description="Items a second.")
-    stop_after: int | None = Field(None, ge=1, description="Stop when so many failed.")
+    filter: Annotated[str | None, Field(max_length=1000, description="Everything that this filter matches now.")] = None
+    ids: Annotated[list[str] | None, Field(min_length=1, max_length=MOST_IDS, description="Or these.")] = None
+    rate: Annotated[int, Field(ge=1, le=50, description="Items a second.")] = 5
+    stop_after: Annotated[int | None, Field(ge=1, description="Stop when so many failed.")] = None
     order: Order = Order.OLDEST
-    dry_run: bool = Field(default=False, description="Only say what would be done.")
-    expect: int | None = Field(None, ge=0, description="Refuse (409) unless so many match now.")
-    add_tags: Tags = Field(default_factory=list, description="With `tag`: these are added.")
-    remove_tags: Tags = Field(default_factory=list, description="With `tag`: these are taken away.")
-    as_of: AsOf = Field(AsOf.NOW, description=f"Of replay. {AS_OF}")
-    patch: dict[str, Any] | None = Field(None, description=f"Of replay. {PATCH}")
+    dry_run: Annotated[bool, Field(description="Only say what would be done.")] = False
+    expect: Annotated[int | None, Field(ge=0, description="Refuse (409) unless so many match now.")] = None
+    add_tags: Annotated[Tags, Field(description="With `tag`: these are added.")] = field(default_factory=list)
+    remove_tags: Annotated[Tags, Field(description="With `tag`: these are taken away.")] = field(default_factory=list)
+    as_of: Annotated[AsOf, Field(description=f"Of replay. {AS_OF}")] = AsOf.NOW
+    patch: Annotated[dict[str, Any] | None, Field(description=f"Of replay. {PATCH}")] = None
 
 
-class BulkFailure(Model):
+@declared
+class BulkFailure:
     """A thing on which it could not act, and why."""
 
     id: str
     message: str
 
 
-class Bulk(Model):
+@declared
+class BulkAction:
     """A bulk action as it stands. What it acts on was fixed when it was made."""
 
     id: str
@@ -67,14 +73,16 @@ class Bulk(Model):
     """What the action needs to know besides, such as `as_of` and `patch` of a replay."""
 
 
-class Bulks(Model):
+@declared
+class BulkActionPage:
     """A page of bulk actions."""
 
-    items: list[Bulk]
+    items: list[BulkAction]
     next_cursor: str | None
 
 
-class Sampled(Model):
+@with_config(CLOSED)
+class BulkSample(TypedDict):
     """One of those that it would act on."""
 
     id: str
@@ -82,22 +90,24 @@ class Sampled(Model):
     name: str | None
     state: str
     message: str
-    version: int | None = None
+    version: NotRequired[int | None]
     """Of its schedule, which it followed."""
-    follows: int | None = None
+    follows: NotRequired[int | None]
     """The version that its replay would follow."""
-    replays: int | None = None
+    replays: NotRequired[int | None]
     """How often it was replayed before."""
 
 
-class Refusal(Model):
+@declared
+class BulkRefusal:
     """One that would be refused, and why."""
 
     id: str
     message: str
 
 
-class Rehearsal(Model):
+@declared
+class ReplayDryRun:
     """What a replay would do, as far as the first 500 tell."""
 
     looked_at: int
@@ -110,7 +120,7 @@ class Rehearsal(Model):
     edited: int
     """How many the patch would change."""
     refused: int
-    refusals: list[Refusal]
+    refusals: list[BulkRefusal]
     """The first 5 of them."""
     replays_most: int
     """How often one of them was replayed before, at most."""
@@ -118,17 +128,15 @@ class Rehearsal(Model):
     """So often one is replayed; then it is refused."""
 
 
-class Trial(Model):
+@declared
+class BulkDryRun:
     """What a bulk action would do."""
 
     dry_run: bool
     count: int
-    sample: list[Sampled]
+    sample: list[BulkSample]
     hosts: list[str]
     """To which something would be sent, as far as the first 500 tell."""
     warnings: list[str]
-    rehearsal: Rehearsal | None
+    rehearsal: ReplayDryRun | None
     """Of a replay."""
-
-
-REQUESTS = (BulkRequest,)

@@ -15,7 +15,7 @@ REQUESTS = 16
 """How many requests a process has under way to one Scrapyd, which answers one after the other anyway."""
 
 
-def crawling(settings: Settings, targets: HttpEgress, clock: Clock) -> tuple[Crawl, HttpEgress]:
+def build_crawls(settings: Settings, targets: HttpEgress, clock: Clock) -> tuple[Crawl, HttpEgress]:
     """The action that crawls, and its way to the nodes; `targets` says where spiders may be sent."""
     nodes = [Node.of(url.reveal()) for url in settings.scrapyd_urls]
     egress = HttpEgress(allow=[node.place for node in nodes], ports=(), per_host=REQUESTS)

@@ -8,16 +8,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Response
 
 from foliot.core.errors import NotFound
-from foliot.features.dead_letters.usecases.dead_letters import DeadLetters, Replayed
-from foliot.features.filters import schema as models_search
-from foliot.features.mutes.model import Mute
+from foliot.features.dead_letters import schema
+from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
+from foliot.features.mutes import schema as mutes_schema
 from foliot.features.mutes.usecases import Mutes
-from foliot.servers.http import bodies, encode, models
-from foliot.servers.http.bodies import body
-from foliot.servers.http.models import CONFLICT, UNKNOWN
+from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, Text, plain_texts
+from foliot.servers.http.schema import CONFLICT, UNKNOWN, body
 
 router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 
@@ -25,7 +24,8 @@ router = APIRouter(prefix="/api/dead-letters", tags=["Dead letters"])
 @router.get(
     "",
     dependencies=[permits(DeadLetters.groups)],
-    response_model=models.DeadGroups,
+    response_model=schema.DeadLettersByErrorPage,
+    operation_id="dead_letters.by_error",
     summary="Dead letters, grouped by error",
 )
 async def groups(
@@ -34,15 +34,17 @@ async def groups(
     """Letters that failed alike stand together, those that failed last first; each group names its newest 100."""
     filters = plain_texts(kind=kind, schedule_id=schedule_id, code=code)
     found = await cases[DeadLetters].groups(caller, page.more(), **filters)
-    return encode.page(found, page, encode.group, lambda one: one.ids[0])
+    shown, following = page.of(found, lambda one: one.ids[0])
+    items = [schema.DeadLettersByError.of(one) for one in shown]
+    return encode.answer(schema.DeadLettersByErrorPage(items=items, next_cursor=following))
 
 
 @router.post(
     "/replay",
     dependencies=[permits(DeadLetters.replay)],
     status_code=202,
-    response_model=models.Replayed,
-    openapi_extra=body(bodies.ReplayRequest),
+    response_model=schema.ReplayResult,
+    openapi_extra=body(schema.ReplayRequest),
     responses={**UNKNOWN, **CONFLICT},
     summary="Replay",
 )
@@ -51,8 +53,8 @@ async def replay(cases: Cases, caller: Who, asked: Body) -> Response:
 
     It follows its schedule as it is now, unless `as_of` is `then`; the run says which version it follows.
     """
-    made = await cases[DeadLetters].replay(caller, asked.document, asked.once(202, _replayed))
-    return encode.answer(encode.replayed(made), 202)
+    made = await cases[DeadLetters].replay(caller, asked.document, asked.once(202, schema.ReplayResult.of))
+    return encode.answer(schema.ReplayResult.of(made), 202)
 
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
@@ -72,37 +74,37 @@ Fingerprint = Annotated[str, Depends(_fingerprint)]
 @router.post(
     "/groups/{fingerprint}/mute",
     dependencies=[permits(Mutes.mute)],
-    response_model=models_search.Mute,
-    openapi_extra=body(bodies.MuteRequest, required=False),
+    response_model=mutes_schema.MutedGroup,
+    openapi_extra=body(mutes_schema.MuteRequest, required=False),
     responses=UNKNOWN,
     summary="Mute a group",
 )
 async def mute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body) -> Response:
     """It needs nobody's attention for a while, 24 hours unless said. Its letters stay, new ones join it."""
-    made = await cases[Mutes].mute(caller, fingerprint, asked.document, asked.once(200, _muted))
-    return encode.answer(encode.mute(made))
+    made = await cases[Mutes].mute(caller, fingerprint, asked.document, asked.once(200, mutes_schema.MutedGroup.of))
+    return encode.answer(mutes_schema.MutedGroup.of(made))
 
 
 @router.post(
     "/groups/{fingerprint}/unmute",
     dependencies=[permits(Mutes.unmute)],
-    response_model=models_search.Unmuted,
+    response_model=mutes_schema.UnmutedGroup,
     responses=UNKNOWN,
     summary="Unmute a group",
 )
 async def unmute(cases: Cases, caller: Who, fingerprint: Fingerprint, asked: Body) -> Response:
     """Before its time; unmuting what is not muted changes nothing."""
     await cases[Mutes].unmute(caller, fingerprint, asked.once(200, _unmuted))
-    return encode.answer({"fingerprint": fingerprint, "mute": None})
+    return encode.answer(
+        mutes_schema.UnmutedGroup(
+            fingerprint=fingerprint,
+            mute=None,
+        )
+    )
 
 
-def _replayed(made: Replayed) -> bytes:
-    return encode.dumps(encode.replayed(made))
-
-
-def _muted(made: Mute) -> bytes:
-    return encode.dumps(encode.mute(made))
-
-
-def _unmuted(fingerprint: str) -> bytes:
-    return encode.dumps({"fingerprint": fingerprint, "mute": None})
+def _unmuted(fingerprint: str) -> mutes_schema.UnmutedGroup:
+    return mutes_schema.UnmutedGroup(
+        fingerprint=fingerprint,
+        mute=None,
+    )

@@ -65,7 +65,7 @@ class Then:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Furnisher:
+class DemoInstaller:
     """Knows where this Foliot answers, and which kinds of action it has."""
 
     store: Database
@@ -80,7 +80,7 @@ class Furnisher:
     def feed(self) -> Feed:
         return self.schedules.feed
 
-    async def furnish(self) -> int:
+    async def install(self) -> int:
         """Make what is missing; answers how many schedules are new."""
         made, left = await self._make(DEMO)
         new = {one.name: one.schedule for one in made if one.fate is Fate.CREATED}

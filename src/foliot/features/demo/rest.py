@@ -8,8 +8,8 @@ from contextlib import suppress
 from fastapi import APIRouter, Request, Response
 
 from foliot.core.errors import NotFound
+from foliot.features.demo import schema
 from foliot.features.demo.usecases import Demo
-from foliot.features.sessions import schema as models_session
 from foliot.servers.http import encode
 from foliot.servers.http.permission import PUBLIC, Who, permits
 from foliot.servers.http.request import Cases
@@ -21,27 +21,38 @@ router = APIRouter()
 @router.get(
     "/api/demo",
     dependencies=[permits(Demo.about)],
-    response_model=models_session.Demo,
+    response_model=schema.DemoSummary,
     tags=["Demo"],
     summary="Whether the demo is on",
 )
 async def show(cases: Cases, caller: Who) -> Response:
     """`foliot up --demo` puts it there."""
     about = await cases[Demo].about(caller)
-    return encode.answer({"on": about.on, "schedules": about.schedules, "runs": about.runs})
+    return encode.answer(
+        schema.DemoSummary(
+            on=about.on,
+            schedules=about.schedules,
+            runs=about.runs,
+        )
+    )
 
 
 @router.delete(
     "/api/demo",
     dependencies=[permits(Demo.remove)],
-    response_model=models_session.DemoRemoved,
+    response_model=schema.DemoRemoved,
     tags=["Demo"],
     summary="Remove the demo",
 )
 async def remove(cases: Cases, caller: Who) -> Response:
     """Everything that it made, and nothing else: its schedules, their runs, logs, articles and prices, for good."""
     erased = await cases[Demo].remove(caller)
-    return encode.answer({"schedules": erased.schedules, "runs": erased.runs})
+    return encode.answer(
+        schema.DemoRemoved(
+            schedules=erased.schedules,
+            runs=erased.runs,
+        )
+    )
 
 
 @router.api_route("/api/demo-site/{path:path}", methods=["GET", "POST"], dependencies=[PUBLIC], include_in_schema=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from foliot.commands.audit import Change
 from foliot.commands.envelope import CommandContext, QueryContext, command, query
@@ -18,28 +18,16 @@ from foliot.features.pipelines.sql.pipelines import SqlPipelines
 from foliot.features.schedules.sql.declared import SqlDeclarations
 from foliot.wakeups.feed import RUNS_TOPIC, SCHEDULES_TOPIC, Feed
 
+if TYPE_CHECKING:
+    from foliot.features.demo.model.site import Page
+
 SOURCE = "demo"
 """Under which name the demo's schedules are declared; nothing else is declared under it."""
 SERVICE = "foliot"
 """What the address book calls this Foliot's own gRPC door."""
 
 
-class Page(Protocol):
-    """A page of the demo's site."""
-
-    @property
-    def status(self) -> int: ...
-    @property
-    def media_type(self) -> str: ...
-    @property
-    def body(self) -> bytes: ...
-    @property
-    def seconds(self) -> float:
-        """How long the site takes for it."""
-        ...
-
-
-Site = Callable[[str, datetime], Page]
+Site = Callable[[str, datetime], "Page"]
 """The demo's own site: the page at a path, at a moment."""
 
 

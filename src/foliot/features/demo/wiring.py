@@ -1,4 +1,4 @@
-"""Wires the demo: where this Foliot answers, and how it finds its own gRPC door.
+"""Wires the demo: where this Foliot answers, and how it finds its own gRPC server.
 
 The demo itself is imported where it was asked for, for most Foliots have none.
 """
@@ -17,7 +17,7 @@ from foliot.features.demo.usecases import SERVICE, Site
 from foliot.features.schedules.usecases.schedules import Schedules
 
 if TYPE_CHECKING:
-    from foliot.features.demo.install import Furnisher
+    from foliot.features.demo.install import DemoInstaller
 
 
 def site_of(base: str | None) -> Site | None:
@@ -29,22 +29,22 @@ def site_of(base: str | None) -> Site | None:
     return page
 
 
-def furnisher(
+def build_installer(
     settings: Settings, store: Database, clock: Clock, schedules: Schedules, base: str | None
-) -> Furnisher | None:
+) -> DemoInstaller | None:
     """What makes the demo, at this address of our own."""
     if base is None:
         return None
-    from foliot.features.demo.install import Furnisher
+    from foliot.features.demo.install import DemoInstaller
 
     own = settings.services.entries.get(SERVICE)
     grpc = own is not None and own.scheme.speaks_grpc
     alone = settings.pipelines is None
-    return Furnisher(store=store, clock=clock, schedules=schedules, base=base, grpc=grpc, pipelines=alone)
+    return DemoInstaller(store=store, clock=clock, schedules=schedules, base=base, grpc=grpc, pipelines=alone)
 
 
 def with_own_service(settings: Settings, rpc_port: int | None) -> Settings:
-    """The settings with our own gRPC door in the address book, unless that has another of this name."""
+    """The settings with our own gRPC server in the address book, unless that has another of this name."""
     if not settings.local:
         raise Conflict("--demo is for local mode, which asks nobody for a token: unset FOLIOT_JWT_SECRET and its like")
     if not rpc_port or SERVICE in settings.services.entries:

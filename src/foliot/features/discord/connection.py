@@ -34,7 +34,7 @@ log = structlog.get_logger("foliot.discord")
 
 
 @dataclass(slots=True, kw_only=True)
-class DiscordDoor:
+class DiscordConnection:
     """Without a token it can be made and looked at, and does nothing."""
 
     cases: UseCases

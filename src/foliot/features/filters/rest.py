@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.document import moment, rfc3339
+from foliot.core.document import moment
 from foliot.core.failure_fingerprint import told
 from foliot.engine.model.run import RunState
+from foliot.features.dead_letters import schema as dead_letters_schema
 from foliot.features.dead_letters.model import AGES, LetterGroup
 from foliot.features.dead_letters.usecases.dead_letters import DeadLetters
-from foliot.features.filters import schema as models
+from foliot.features.filters import schema
+from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import MOST_POINTS, Bucket, Scattered, Searching
+from foliot.features.mutes import schema as mutes_schema
+from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Who, permits
-from foliot.servers.http.request import Cases, Filter
+from foliot.servers.http.request import Cases
 
 router = APIRouter(prefix="/api")
 
@@ -28,34 +32,45 @@ Moment = Annotated[str | None, Query(max_length=40, description="RFC 3339, such 
 @router.get(
     "/runs/count",
     dependencies=[permits(Searching.count)],
-    response_model=models.Count,
+    response_model=schema.RunCount,
     tags=["Runs"],
+    operation_id="runs.count",
     summary="How many runs match a filter",
 )
 async def count(cases: Cases, caller: Who, q: Filter = None) -> Response:
     """Exact, altogether and by state."""
     found = await cases[Searching].count(caller, cases[Searching].read_runs(q))
-    by_state = {state.value: number for state, number in found.by_state.items()}
-    return encode.answer({"count": found.count, "by_state": by_state})
+    return encode.answer(
+        schema.RunCount(
+            count=found.count,
+            by_state=dict(found.by_state),
+        )
+    )
 
 
 @router.get(
     "/schedules/count",
     dependencies=[permits(Searching.count_schedules)],
-    response_model=models.ScheduleCount,
+    response_model=schema.ScheduleCount,
     tags=["Schedules"],
+    operation_id="schedules.count",
     summary="How many schedules match a filter",
 )
 async def count_schedules(cases: Cases, caller: Who, q: Filter = None) -> Response:
     """Exact. Deleted ones are counted only if the filter names them."""
-    return encode.answer({"count": await cases[Searching].count_schedules(caller, cases[Searching].read_schedules(q))})
+    return encode.answer(
+        schema.ScheduleCount(
+            count=await cases[Searching].count_schedules(caller, cases[Searching].read_schedules(q)),
+        )
+    )
 
 
 @router.get(
     "/runs/series",
     dependencies=[permits(Searching.series)],
-    response_model=models.Series,
+    response_model=schema.RunSeries,
     tags=["Runs"],
+    operation_id="runs.series",
     summary="Runs over time",
 )
 async def series(
@@ -73,8 +88,8 @@ async def series(
     found = await cases[Searching].series(caller, query, *bounds, bucket_seconds)
     return encode.answer(
         {
-            "from": rfc3339(found.window.start),
-            "to": rfc3339(found.window.end),
+            "from": found.window.start,
+            "to": found.window.end,
             "bucket_seconds": int(found.window.width.total_seconds()),
             "timed": round(found.timed, 4),
             "items": [_bar(bucket) for bucket in found.buckets],
@@ -85,8 +100,9 @@ async def series(
 @router.get(
     "/runs/points",
     dependencies=[permits(Searching.points)],
-    response_model=models.Points,
+    response_model=schema.RunPoints,
     tags=["Runs"],
+    operation_id="runs.points",
     summary="Single runs over time, and how long they took",
 )
 async def points(
@@ -107,8 +123,9 @@ async def points(
 @router.get(
     "/dead-letters/groups",
     dependencies=[permits(DeadLetters.alike)],
-    response_model=models.LetterGroups,
+    response_model=dead_letters_schema.FailureGroupPage,
     tags=["Dead letters"],
+    operation_id="dead_letters.groups",
     summary="Dead letters by what went wrong",
 )
 async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> Response:
@@ -120,28 +137,31 @@ async def letters(cases: Cases, caller: Who, page: Paged, q: Filter = None) -> R
     items = [_group(one, found.hosts.get(one.sample.id)) for one in shown]
     pile = found.pile
     return encode.answer(
-        {
-            "items": items,
-            "total": pile.groups,
-            "letters": pile.letters,
-            "oldest_at": rfc3339(pile.oldest_at),
-            "ages": [
-                {"up_to_hours": None if age is None else int(age.total_seconds()) // 3600, "count": count}
+        dead_letters_schema.FailureGroupPage(
+            items=items,
+            total=pile.groups,
+            letters=pile.letters,
+            oldest_at=pile.oldest_at,
+            ages=[
+                dead_letters_schema.DeadLetterAge(
+                    up_to_hours=None if age is None else int(age.total_seconds()) // 3600,
+                    count=count,
+                )
                 for age, count in zip([*AGES, None], pile.ages, strict=True)
             ],
-            "next_cursor": following,
-        }
+            next_cursor=following,
+        )
     )
 
 
-def _scattered(found: Scattered) -> dict[str, Any]:
+def _scattered(found: Scattered) -> schema.RunPoints:
     states = list(RunState)
     places = {state.value: place for place, state in enumerate(states)}
     return {
-        "from": rfc3339(found.window.start),
-        "to": rfc3339(found.window.end),
-        "counts": {state.value: number for state, number in found.counts.items()},
-        "shown": Counter(found.points.states),
+        "from": found.window.start,
+        "to": found.window.end,
+        "counts": dict(found.counts),
+        "shown": Counter(map(RunState, found.points.states)),
         "not_begun": found.not_begun,
         "states": states,
         "id": found.points.ids,
@@ -151,34 +171,43 @@ def _scattered(found: Scattered) -> dict[str, Any]:
     }
 
 
-def _bar(one: Bucket) -> dict[str, Any]:
-    return {
-        "at": rfc3339(one.at),
-        "counts": one.counts,
-        "total": one.counts.total(),
-        "p50_ms": one.percentile(0.5),
-        "p95_ms": one.percentile(0.95),
-        "late": one.late,
-    }
+def _bar(one: Bucket) -> schema.RunSeriesBucket:
+    return schema.RunSeriesBucket(
+        at=one.at,
+        counts={RunState(state): number for state, number in one.counts.items()},
+        total=one.counts.total(),
+        p50_ms=one.percentile(0.5),
+        p95_ms=one.percentile(0.95),
+        late=one.late,
+    )
 
 
-def _group(one: LetterGroup, host: str | None) -> dict[str, Any]:
+def _group(one: LetterGroup, host: str | None) -> dead_letters_schema.FailureGroup:
     code, message = told(one.sample.error)
-    return {
-        "fingerprint": one.fingerprint,
-        "kind": one.sample.kind,
-        "code": code,
-        "message": message,
-        "host": host,
-        "count": one.count,
-        "first_at": rfc3339(one.first_at),
-        "last_at": rfc3339(one.last_at),
-        "schedules": [{"id": found, "name": name} for found, name in one.schedules],
-        "sample_id": one.sample.id,
-        "sample": encode.run(one.sample),
-        "arrivals": [
-            {"at": rfc3339(one.counted_from + timedelta(hours=hour)), "count": number}
+    return dead_letters_schema.FailureGroup(
+        fingerprint=one.fingerprint,
+        kind=one.sample.kind,
+        code=code,
+        message=message,
+        host=host,
+        count=one.count,
+        first_at=one.first_at,
+        last_at=one.last_at,
+        schedules=[
+            dead_letters_schema.ScheduleName(
+                id=found,
+                name=name,
+            )
+            for found, name in one.schedules
+        ],
+        sample_id=one.sample.id,
+        sample=runs_schema.Run.of(one.sample),
+        arrivals=[
+            dead_letters_schema.HourlyCount(
+                at=one.counted_from + timedelta(hours=hour),
+                count=number,
+            )
             for hour, number in enumerate(one.arrivals)
         ],
-        "mute": None if one.mute is None else encode.mute(one.mute),
-    }
+        mute=None if one.mute is None else mutes_schema.MutedGroup.of(one.mute),
+    )

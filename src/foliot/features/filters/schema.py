@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import Field
+from fastapi import Query
+from pydantic import with_config
+from typing_extensions import TypedDict
 
 from foliot.engine.model.run import RunState
-from foliot.servers.http.bodies import Model
-from foliot.servers.http.models import Run
+from foliot.features.filters.model.query import MOST_CHARACTERS
+from foliot.servers.http.schema import CLOSED, declared
+
+Filter = Annotated[
+    str | None,
+    Query(
+        max_length=MOST_CHARACTERS,
+        description='A filter such as `state:failed schedule:nightly since:24h -kind:crawl "refused"`; '
+        "all conditions must hold, `,` separates alternatives, `-` says not. See the how-to about filters.",
+    ),
+]
 
 
-class Count(Model):
+@declared
+class RunCount:
     """How many runs match; exact. States without any are left out."""
 
     count: int
     by_state: dict[RunState, int]
 
 
-class Neighbours(Model):
-    """The runs of the same schedule, by their ids."""
-
-    before: str | None
-    after: str | None
-
-
-class ScheduleCount(Model):
+@declared
+class ScheduleCount:
     """How many schedules match; exact."""
 
     count: int
 
 
-class Bar(Model):
+@declared
+class RunSeriesBucket:
     """The runs that were made in one stretch of time, which begins at `at`."""
 
     at: datetime
@@ -44,21 +53,27 @@ class Bar(Model):
     """Those that began more than a minute after they were ready."""
 
 
-class Series(Model):
+_RunSeriesKey = TypedDict("_RunSeriesKey", {"from": datetime})
+
+
+@with_config(CLOSED)
+class RunSeries(_RunSeriesKey):
     """Runs over time, by when they were made; empty stretches are there too."""
 
-    from_: datetime = Field(alias="from")
     to: datetime
     bucket_seconds: int
     timed: float
     """The share of the runs that durations and lateness were read from: 1 is all of them. Counts are always exact."""
-    items: list[Bar]
+    items: list[RunSeriesBucket]
 
 
-class Points(Model):
+_RunPointsKey = TypedDict("_RunPointsKey", {"from": datetime})
+
+
+@with_config(CLOSED)
+class RunPoints(_RunPointsKey):
     """Single runs over time, a list for each thing known of them. Those that have not begun are only counted."""
 
-    from_: datetime = Field(alias="from")
     to: datetime
     counts: dict[RunState, int]
     """All that match and have begun."""
@@ -67,100 +82,9 @@ class Points(Model):
     not_begun: int
     states: list[RunState]
     """What the numbers in `state` stand for."""
-    id: list[str]
-    at_ms: list[int]
+    id: Sequence[str]
+    at_ms: Sequence[int]
     """When it was made, in milliseconds after `from`."""
-    took_ms: list[int]
+    took_ms: Sequence[int]
     """Of a run that goes on, so far."""
     state: list[int]
-
-
-class Named(Model):
-    """A schedule and its name."""
-
-    id: str
-    name: str
-
-
-class Arrivals(Model):
-    """How many came in the hour that begins at `at`."""
-
-    at: datetime
-    count: int
-
-
-class Mute(Model):
-    """A group of dead letters of which nobody wants to hear for a while. It comes back by itself."""
-
-    fingerprint: str
-    user_id: str
-    """Who muted it."""
-    at: datetime
-    until: datetime
-    reason: str
-
-
-class Unmuted(Model):
-    """A group of dead letters that is heard of again."""
-
-    fingerprint: str
-    mute: None = None
-
-
-class Age(Model):
-    """Letters that are older than those of the bar before, and not older than this."""
-
-    up_to_hours: int | None
-    """None: older than all the others."""
-    count: int
-
-
-class LetterGroup(Model):
-    """Dead letters without an answer that failed alike."""
-
-    fingerprint: str
-    kind: str
-    code: str
-    message: str
-    host: str | None
-    """The host they could not reach, or that answered badly."""
-    count: int
-    first_at: datetime
-    last_at: datetime
-    schedules: list[Named]
-    """Where they come from: the ten that sent most."""
-    sample_id: str
-    sample: Run
-    """The newest of them."""
-    arrivals: list[Arrivals]
-    """By the hour, for the last 24."""
-    mute: Mute | None
-    """Who wants to hear nothing of it, and until when."""
-
-
-class LetterGroups(Model):
-    """A page of groups, those with the newest letter first; `total` counts all of them."""
-
-    items: list[LetterGroup]
-    total: int
-    letters: int
-    """How many letters there are in all groups."""
-    oldest_at: datetime | None
-    ages: list[Age]
-    """How old all of them are, the youngest first."""
-    next_cursor: str | None
-
-
-class Suggestion(Model):
-    """One way to go on: `value` is what to use, `label` what to show, `hint` what tells it from others."""
-
-    field: str
-    value: str
-    label: str
-    hint: str
-
-
-class Suggestions(Model):
-    """The best first."""
-
-    items: list[Suggestion]

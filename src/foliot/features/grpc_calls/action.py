@@ -17,10 +17,11 @@ from foliot.engine.ports import Context, Target
 from foliot.features.grpc_calls.config import read_config
 from foliot.features.grpc_calls.errors import Trouble
 from foliot.features.grpc_calls.verdict import describe, judge, sentence
-from foliot.net.grpc_port import AnswerTooLarge, CallFailed, Calls
+from foliot.net.grpc_call import AnswerTooLarge, CallFailed
 
 if TYPE_CHECKING:
     from foliot.features.grpc_calls.call import Calling
+    from foliot.net.grpc_client import GrpcEgress
 
 log = structlog.get_logger("foliot.grpc_calls")
 
@@ -38,7 +39,7 @@ class GrpcCall:
     kind = "grpc"
     timeout = timedelta(seconds=300)
 
-    def __init__(self, *, calls: Calls, clock: Clock) -> None:
+    def __init__(self, *, calls: GrpcEgress, clock: Clock) -> None:
         self._calls = calls
         self._clock = clock
         self._made: Calling | None = None
@@ -71,7 +72,7 @@ class GrpcCall:
         return None
 
     async def methods(self, service: str) -> Sequence[str]:
-        """What a service can be asked; raises like `Calls.call`, and `Trouble`."""
+        """What a service can be asked; raises like `GrpcEgress.call`, and `Trouble`."""
         return (await self._calling.catalogues.of(service)).names
 
     def target(self, config: Mapping[str, Any]) -> Target:

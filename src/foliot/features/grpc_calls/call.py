@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
@@ -18,7 +18,10 @@ from foliot.features.grpc_calls.errors import BadAnswer
 from foliot.features.grpc_calls.parameters import encode
 from foliot.features.grpc_calls.service_catalogue import Catalogue, Method
 from foliot.features.grpc_calls.service_catalogues import Catalogues
-from foliot.net.grpc_port import Answers, Call, CallFailed, Calls, CallStatus
+from foliot.net.grpc_call import Answers, Call, CallFailed, CallStatus
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 _SHORTEST = timedelta(milliseconds=10)
 _BULKY = 64 * 1024
@@ -38,7 +41,7 @@ class Prepared:
 class Calling:
     """Knows how services are called."""
 
-    calls: Calls
+    calls: GrpcEgress
     catalogues: Catalogues
 
     async def prepare(self, config: Mapping[str, Any]) -> Prepared:

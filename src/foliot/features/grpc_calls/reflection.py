@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest, ServerReflectionResponse
 
 from foliot.features.grpc_calls.errors import BadDescriptors, NoReflection
-from foliot.net.grpc_port import Answers, Call, CallFailed, Calls, CallStatus
+from foliot.net.grpc_call import Answers, Call, CallFailed, CallStatus
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 # The two speak the same messages; older servers know only the first, newer ones may know only the second.
 PATHS = (
@@ -37,7 +41,7 @@ class Described:
 class Asking:
     """One round of questions to one service."""
 
-    calls: Calls
+    calls: GrpcEgress
     service: str
     timeout: timedelta
     paths: tuple[str, ...] = PATHS

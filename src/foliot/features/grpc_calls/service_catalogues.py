@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from foliot.core.ports import Clock
 from foliot.core.threads import WORK
 from foliot.features.grpc_calls.reflection import Asking
 from foliot.features.grpc_calls.service_catalogue import Catalogue
-from foliot.net.grpc_port import Calls
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 KEPT = timedelta(minutes=5)
 """After this a service is asked again: one behind a balancer may change while the connection stays."""
@@ -31,7 +34,7 @@ class _Entry:
 class Catalogues:
     """One catalogue per service. Whoever asks while another asks already gets the same answer."""
 
-    calls: Calls
+    calls: GrpcEgress
     clock: Clock
     _kept: dict[str, _Entry] = field(default_factory=dict)
     _asking: dict[str, asyncio.Task[Catalogue]] = field(default_factory=dict)

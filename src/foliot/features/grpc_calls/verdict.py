@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from foliot.engine.model.run import Failed, Problem
-from foliot.net.grpc_port import CallFailed, CallStatus
+from foliot.net.grpc_call import CallFailed, CallStatus
 
 
 def is_permanent(status: CallStatus) -> bool:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from foliot.core.address_book import ServiceAddress
 from foliot.core.egress import Egress, EgressFailed, EgressRefused, Outgoing
 from foliot.core.errors import Unavailable
 from foliot.db.database import Database
 from foliot.engine.sql.retention import SqlUpkeep
-from foliot.net.grpc_port import Call, CallFailed, Calls, CallStatus
+from foliot.net.grpc_call import Call, CallFailed, CallStatus
+
+if TYPE_CHECKING:
+    from foliot.net.grpc_client import GrpcEgress
 
 PATIENCE = timedelta(seconds=60)
 """Whoever asks is less patient."""
@@ -85,7 +89,7 @@ class GrpcProbe:
     """Asks the health service of gRPC; a service that has none, or none for us, is there."""
 
     address: ServiceAddress
-    calls: Calls
+    calls: GrpcEgress
     kind: str = "grpc"
 
     @property

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
 from foliot.engine.model.stall import Why
-from foliot.servers.http.bodies import Model
+from foliot.servers.http.schema import declared
+
+Overall = Literal["ok", "degraded", "down"]
+DatabaseStatus = Literal["ok", "refuses", "down"]
 
 
-class Alive(Model):
+@declared
+class Liveness:
     """This process answers."""
 
     status: Literal["ok"]
     version: str
 
 
-class DatabaseHealth(Model):
+@declared
+class DatabaseHealth:
     """The one dependency that is always needed."""
 
-    status: Literal["ok", "refuses", "down"]
+    status: DatabaseStatus
     latency_ms: float | None
     error: str | None
-    disk: dict[str, Any] | None
+    disk: Mapping[str, Any] | None
 
 
-class NodeHealth(Model):
+@declared
+class NodeHealth:
     """A process that reported in the last 30 s."""
 
     id: str
@@ -36,7 +43,8 @@ class NodeHealth(Model):
     report: dict[str, Any]
 
 
-class QueueHealth(Model):
+@declared
+class QueueHealth:
     """What waits in a queue."""
 
     queue: str
@@ -44,21 +52,24 @@ class QueueHealth(Model):
     oldest: datetime | None
 
 
-class ParkedHealth(Model):
+@declared
+class ParkedHealth:
     """Runs whose effect goes on elsewhere, and when the next look at one is due, or was."""
 
     count: int
     oldest: datetime | None
 
 
-class Damage(Model):
+@declared
+class DamagedSchedule:
     """A schedule whose row was damaged."""
 
     schedule_id: str
     fault: str
 
 
-class FeedHealth(Model):
+@declared
+class FeedHealth:
     """How the wakes of this process reach the others; without it they see changes up to a second late."""
 
     kind: Literal["memory", "postgresql", "redis"]
@@ -66,7 +77,8 @@ class FeedHealth(Model):
     error: str | None
 
 
-class BrokerHealth(Model):
+@declared
+class BrokerHealth:
     """What carries runs to workers, as the schedulers see it; without it runs wait."""
 
     url: str
@@ -74,7 +86,8 @@ class BrokerHealth(Model):
     error: str | None
 
 
-class ScrapydHealth(Model):
+@declared
+class ScrapydHealth:
     """A Scrapyd on which crawls run, asked just now; without it crawls go to the others, or wait."""
 
     url: str
@@ -86,7 +99,8 @@ class ScrapydHealth(Model):
     error: str | None
 
 
-class HostHealth(Model):
+@declared
+class HostHealth:
     """A host that holds slots, and whose runs they are."""
 
     host: str
@@ -94,7 +108,8 @@ class HostHealth(Model):
     slots: int
 
 
-class StandstillHealth(Model):
+@declared
+class StandstillHealth:
     """Why due work does not begin, as far as a process can see."""
 
     reason: Why
@@ -107,17 +122,19 @@ class StandstillHealth(Model):
     """The process that reported it; null for the one that answers."""
 
 
-class AheadHealth(Model):
+@declared
+class AheadHealth:
     """A schedule whose next instant a wrong clock led into the future."""
 
     tenant_id: str
     schedule_id: str
 
 
-class Health(Model):
+@declared
+class HealthReport:
     """Every dependency, and what stands out."""
 
-    status: Literal["ok", "degraded", "down"]
+    status: Overall
     version: str
     problems: list[str]
     database: DatabaseHealth
@@ -129,4 +146,4 @@ class Health(Model):
     parked: ParkedHealth | None
     standstills: list[StandstillHealth]
     ahead: list[AheadHealth]
-    damaged: list[Damage]
+    damaged: list[DamagedSchedule]

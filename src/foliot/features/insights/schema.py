@@ -2,59 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import with_config
+from typing_extensions import TypedDict
 
 from foliot.core.time.calendar_cells import Granularity
 from foliot.engine.model.run import RunState
 from foliot.features.insights.model.attention import Kind, Severity
-from foliot.servers.http.bodies import Model
+from foliot.features.schedules.schema import LocalTime
+from foliot.servers.http.schema import CLOSED, declared
+
+MarkState = RunState | Literal["planned", "missed", "skipped"]
 
 
-class Waiting(Model):
-    """Why a run that was ready has not begun: no attempt was made of it."""
-
-    code: str
-    """`waiting_target`: its target has its share of the slots. `waiting_breaker`: its target does not answer and is
-    left alone until its next trial. `waiting_share`: its tenant has its share."""
-    message: str
-
-
-class OutcomeModel(Model):
-    """How one run ended."""
-
-    run_id: str
-    state: RunState
-    duration_ms: float | None
-    at: datetime
-    """When it ended."""
-
-
-class ScheduleHealth(Model):
-    """How one schedule fares."""
-
-    schedule_id: str
-    outcomes: list[OutcomeModel]
-    """Its last 20, oldest first."""
-    success_ratio: float | None
-    """Of those that succeeded or failed, from 0 to 1."""
-    avg_duration_ms: float | None
-    """Of those that succeeded."""
-    failing_since: datetime | None
-    """When the first failure since the last success ended, as far as the outcomes go back."""
-    streak: int
-    """Failures since the last success, as far as the outcomes go back."""
-
-
-class ScheduleHealths(Model):
-    """Those that are there, in the order asked for."""
-
-    items: list[ScheduleHealth]
-
-
-class ActionModel(Model):
+@declared
+class ProposedRequest:
     """Something to be done about it: a request as it can be sent."""
 
     label: str
@@ -63,7 +28,8 @@ class ActionModel(Model):
     body: Any
 
 
-class AttentionItem(Model):
+@declared
+class AttentionItem:
     """One thing that needs a person."""
 
     id: str
@@ -80,29 +46,32 @@ class AttentionItem(Model):
     worker: str | None
     q: str | None
     """The filter of runs that proves it."""
-    actions: list[ActionModel]
+    actions: list[ProposedRequest]
     """Only those that you may take."""
 
 
-class AttentionList(Model):
+@declared
+class AttentionReport:
     """Worst first. Empty: all is well."""
 
     checked_at: datetime
     items: list[AttentionItem]
 
 
-class MarkModel(Model):
+@declared
+class TimelineMark:
     """A run, planned instants, or instants that made no run; of those that are folded, `count` of the same."""
 
     at: datetime
     until: datetime | None
-    state: RunState | Literal["planned", "missed", "skipped"]
+    state: MarkState
     count: int
     run_id: str | None
     """Of a single run."""
 
 
-class GroupModel(Model):
+@declared
+class TimelineRow:
     """One row of a timeline."""
 
     key: str
@@ -116,26 +85,30 @@ class GroupModel(Model):
     planned: int
     folded: bool
     """Some marks stand for several."""
-    marks: list[MarkModel]
+    marks: list[TimelineMark]
 
 
-class CollisionModel(Model):
+@declared
+class TimelineCollision:
     """A minute at which several schedules begin; those that are due all the time are not counted."""
 
     at: datetime
     count: int
 
 
-class TimelineModel(Model):
+_TimelineKey = TypedDict("_TimelineKey", {"from": datetime})
+
+
+@with_config(CLOSED)
+class Timeline(_TimelineKey):
     """Past runs and planned instants, at most 2,000 marks altogether."""
 
-    from_: datetime = Field(alias="from")
     to: datetime
     now: datetime
     bucket_seconds: int
     """How close together runs were folded at least."""
-    groups: list[GroupModel]
-    collisions: list[CollisionModel]
+    groups: list[TimelineRow]
+    collisions: list[TimelineCollision]
     marks: int
     dropped_groups: int
     """For which there was no room."""
@@ -143,14 +116,15 @@ class TimelineModel(Model):
     """False when so many ranges of instants made no run that only the newest of them are drawn."""
 
 
-class CellModel(Model):
+@declared
+class CalendarCell:
     """One hour or day."""
 
     at: datetime
     """When it begins."""
-    local: datetime
+    local: LocalTime
     """The same on the clock of the zone."""
-    counts: dict[RunState, int]
+    counts: Mapping[RunState, int]
     """Runs that were made in it, by state."""
     total: int
     planned: int
@@ -158,7 +132,8 @@ class CellModel(Model):
     skipped: int
 
 
-class CalendarModel(Model):
+@declared
+class Calendar:
     """Every hour or day of the stretch, in order."""
 
     timezone: str
@@ -166,4 +141,4 @@ class CalendarModel(Model):
     exact: bool
     """False when there is so much that planned instants of some schedules, or long ranges of instants that made no run,
     are spread evenly or left out. Runs are always counted."""
-    items: list[CellModel]
+    items: list[CalendarCell]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from foliot.core.ids import RUN, floor_id
 from foliot.core.ports import Clock
@@ -18,6 +18,9 @@ from foliot.features.crawls.model.job import JobView
 from foliot.features.jobs import mongo_documents
 from foliot.features.jobs.sql import SqlJobs
 
+if TYPE_CHECKING:
+    from foliot.features.articles.mongo import MongoJobs
+
 PERIOD = 2.0
 LOOK = 500
 """Jobs that are looked at at once."""
@@ -27,25 +30,13 @@ OVERLAP = timedelta(seconds=30)
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class JobSink(Protocol):
-    """Takes documents of jobs and of items."""
-
-    async def mark(self) -> datetime | None: ...
-
-    async def remember(self, at: datetime) -> None: ...
-
-    async def write_jobs(self, documents: Sequence[Mapping[str, Any]]) -> int: ...
-
-    async def write_items(self, documents: Sequence[Mapping[str, Any]]) -> int: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class JobCopier:
     """Any number is harmless: each writes the same documents under the same ids."""
 
     clock: Clock
     store: Database
-    sink: JobSink
+    sink: MongoJobs
     name: str = "job_copier"
     topics: Sequence[str] = ()
     period: float = PERIOD

@@ -92,9 +92,9 @@ class Job:
     """How far a job of articles has come."""
 
     @property
-    def word(self) -> str:
+    def word(self) -> JobStatus | ArticleJobStatus:
         """Its status, in the words of whoever asked for it."""
-        return ARTICLE_STATUS[self.status].value if self.kind == ARTICLES else self.status.value
+        return ARTICLE_STATUS[self.status] if self.kind == ARTICLES else self.status
 
     @property
     def moving(self) -> str:

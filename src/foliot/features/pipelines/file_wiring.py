@@ -1,4 +1,4 @@
-"""Wires the file of pipelines: how it is read, and who brings the store in step with it.
+"""Wires the file of pipelines: how it is read, and what brings the database in step with it.
 
 Its readers are imported where there is such a file: YAML takes its time.
 """
@@ -24,10 +24,10 @@ def reader(settings: Settings, catalogue: TransformCatalogue) -> Reader:
     return Reader(catalogue=catalogue, zone=settings.timezone)
 
 
-def booking(
+def build_reconciler(
     settings: Settings, store: Database, declaring: Declaring, catalogue: TransformCatalogue
 ) -> Reconciler | None:
-    """Who looks after the pipelines; None when no file defines any."""
+    """What brings the database in step with the file; None when no file defines any."""
     if settings.pipelines is None:
         return None
     from foliot.features.pipelines.file.watch import PipelineFile

@@ -44,7 +44,7 @@ log = structlog.get_logger("foliot.pipelines")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piping:
+class PipelineParts:
     """Pipelines in one process."""
 
     catalogue: TransformCatalogue
@@ -56,7 +56,7 @@ class Piping:
         await self.pool.close()
 
 
-def piping(settings: Settings, store: Database, egress: Egress, wallet: Wallet) -> Piping:
+def build_pipelines(settings: Settings, store: Database, egress: Egress, wallet: Wallet) -> PipelineParts:
     """Load every transform there is; what cannot be loaded is said in the log, and spoils nothing else."""
     catalogue = load(settings.transforms)
     for fault in catalogue.faults():
@@ -76,7 +76,7 @@ def piping(settings: Settings, store: Database, egress: Egress, wallet: Wallet) 
         reached, discord=DiscordBot(api=settings.discord_api, token=None if bot is None else bot.reveal())
     )
     action = RunPipeline(definitions=StoredDefinitions(store), catalogue=catalogue, outside=reached)
-    return Piping(catalogue=catalogue, action=action, outside=reached, pool=pool)
+    return PipelineParts(catalogue=catalogue, action=action, outside=reached, pool=pool)
 
 
 def outside(

@@ -1,13 +1,244 @@
-"""What the log of a run answers."""
+"""Answers about runs: a run with its attempts, its events and its log."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any, NotRequired, cast
 
-from foliot.servers.http.bodies import Model
+from pydantic import with_config
+from typing_extensions import TypedDict
+
+from foliot.core.mask import shown
+from foliot.engine.model.event import Event, EventType
+from foliot.engine.model.run import Origin, RunState
+from foliot.engine.model.views import AttemptView, RunView
+from foliot.servers.http.schema import CLOSED, OPEN, declared
+
+AS_OF = (
+    "By the settings of their schedule `now` (as they were, where it is gone or does something else), or by those of "
+    "`then`. What a run was given for itself alone stays in both."
+)
+PATCH = "A JSON merge patch (RFC 7396) laid over the payload of each."
 
 
-class LogLine(Model):
+@with_config(OPEN)
+class RunError(TypedDict):
+    """Why something did not succeed."""
+
+    code: str
+    message: str
+
+
+@declared
+class RunAttempt:
+    """One try that has ended."""
+
+    number: int
+    epoch: int
+    worker: str | None
+    outcome: str
+    started_at: datetime
+    ended_at: datetime
+    duration_ms: float
+    error: RunError | None
+    response: Mapping[str, Any] | None
+    """What came back. Lists leave out one of more than 2 KiB: the run by its id has it."""
+    retry_at: datetime | None
+
+    @classmethod
+    def of(cls, one: AttemptView) -> RunAttempt:
+        return cls(
+            number=one.number,
+            epoch=one.epoch,
+            worker=one.worker,
+            outcome=one.outcome,
+            started_at=one.started_at,
+            ended_at=one.ended_at,
+            duration_ms=milliseconds(one.started_at, one.ended_at),
+            error=cast("RunError | None", one.error),
+            response=one.response,
+            retry_at=one.retry_at,
+        )
+
+
+@declared
+class Run:
+    """One execution, with its ended attempts."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    schedule_id: str | None
+    schedule_name: str | None
+    """What its schedule is called now."""
+    schedule_version: int | None
+    kind: str
+    origin: Origin
+    state: RunState
+    buffered: bool
+    """Waits for its predecessor."""
+    parked: bool
+    """Its effect goes on elsewhere; it takes no slot."""
+    cancel_requested: bool
+    scheduled_for: datetime | None
+    """Its instant; none when somebody asked for the run."""
+    fills: datetime | None
+    """The instant that it makes up for: a backfill's, or that of the run it repeats."""
+    ready_at: datetime
+    waiting: WaitReason | None
+    """Why it was not started although it was ready; it is looked at again at `ready_at`."""
+    queue: str
+    priority: int
+    attempt: int
+    max_attempts: int
+    worker: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    duration_ms: float | None
+    lateness_ms: float | None
+    """From when it was ready for its first start to that start; retries leave it alone."""
+    result: Any
+    error: RunError | None
+    fingerprint: str | None
+    """The same for failures that are alike; only failed runs and dead letters have one."""
+    parent_id: str | None
+    """The run that this one repeats."""
+    resolved_by: str | None
+    """The replay that settled this dead letter; `discarded` when somebody threw it away."""
+    action: dict[str, Any] | None
+    """What this run does, when it is not what its schedule's version does."""
+    attempts: list[RunAttempt]
+    links: dict[str, str | None]
+
+    @classmethod
+    def of(cls, one: RunView) -> Run:
+        began, ended = one.started_at, one.finished_at
+        return cls(
+            id=one.id,
+            tenant_id=one.tenant_id,
+            user_id=one.user_id,
+            schedule_id=one.schedule_id,
+            schedule_name=one.schedule_name,
+            schedule_version=one.version,
+            kind=one.kind,
+            origin=one.origin,
+            state=one.state,
+            buffered=one.buffered,
+            parked=one.parked,
+            cancel_requested=one.cancel_requested,
+            scheduled_for=one.scheduled_for,
+            fills=one.fills,
+            ready_at=one.ready_at,
+            waiting=cast("WaitReason | None", one.waiting),
+            queue=one.queue,
+            priority=one.priority,
+            attempt=one.attempt,
+            max_attempts=one.max_attempts,
+            worker=one.worker,
+            created_at=one.created_at,
+            started_at=began,
+            finished_at=ended,
+            duration_ms=None if began is None or ended is None else milliseconds(began, ended),
+            lateness_ms=_lateness(one),
+            result=one.result,
+            error=cast("RunError | None", one.error),
+            fingerprint=one.fingerprint,
+            parent_id=one.parent_id,
+            resolved_by=one.resolved_by,
+            action=None if one.action is None else shown(one.action),
+            attempts=[RunAttempt.of(each) for each in one.attempts],
+            links=_links(one),
+        )
+
+
+def _links(one: RunView) -> dict[str, str | None]:
+    base = f"/api/runs/{one.id}"
+    return {
+        "self": base,
+        "events": f"{base}/events",
+        "schedule": None if one.schedule_id is None else f"/api/schedules/{one.schedule_id}",
+        "parent": None if one.parent_id is None else f"/api/runs/{one.parent_id}",
+        # A letter that was discarded has no run to show for it.
+        "resolved_by": f"/api/runs/{one.resolved_by}" if (one.resolved_by or "").startswith("run_") else None,
+    }
+
+
+def _lateness(one: RunView) -> float | None:
+    """From when the run was ready for its first start to that start, whatever its retries."""
+    if one.started_at is None:
+        return None
+    # A run from before this was written down: a retry has moved `ready_at` past the start, the nominal time has not.
+    due = one.due_at or min(one.ready_at, one.scheduled_for or one.created_at)
+    return max(milliseconds(due, one.started_at), 0.0)
+
+
+def milliseconds(start: datetime, end: datetime) -> float:
+    return round((end - start).total_seconds() * 1000, 3)
+
+
+def located(one: RunView) -> dict[str, str]:
+    """The header that says where a new run can be looked at."""
+    return {"Location": f"/api/runs/{one.id}"}
+
+
+@declared
+class RunPage:
+    """A page of runs."""
+
+    items: list[Run]
+    next_cursor: str | None
+
+
+@with_config(CLOSED)
+class RunEvent(TypedDict):
+    """One numbered fact about a run, with what its type says: a state has no level, a log line no state."""
+
+    seq: int
+    at: datetime
+    type: EventType
+    state: NotRequired[RunState]
+    attempt: NotRequired[int]
+    level: NotRequired[str]
+    data: NotRequired[Mapping[str, Any]]
+    message: str
+
+
+def run_event(one: Event) -> RunEvent:
+    said = {"state": one.state, "attempt": one.attempt, "level": one.level, "data": one.data}
+    given = {name: value for name, value in said.items() if value is not None}
+    return cast("RunEvent", {"seq": one.seq, "at": one.at, "type": one.type, **given, "message": one.message})
+
+
+@declared
+class EventPage:
+    """A page of events; `next_cursor` is what to give as `after`, null at the end of what there is."""
+
+    items: list[RunEvent]
+    next_cursor: str | None
+
+
+@declared
+class RunNeighbours:
+    """The runs of the same schedule, by their ids."""
+
+    before: str | None
+    after: str | None
+
+
+@with_config(CLOSED)
+class WaitReason(TypedDict):
+    """Why a run that was ready has not begun: no attempt was made of it."""
+
+    code: str
+    """`waiting_target`: its target has its share of the slots. `waiting_breaker`: its target does not answer and is
+    left alone until its next trial. `waiting_share`: its tenant has its share."""
+    message: str
+
+
+@declared
+class LogLine:
     """One line; its number is the one it has among the run's events."""
 
     seq: int
@@ -20,7 +251,8 @@ class LogLine(Model):
     """The attempt that wrote it."""
 
 
-class Log(Model):
+@declared
+class RunLog:
     """A part of a run's log, oldest line first."""
 
     items: list[LogLine]
@@ -39,7 +271,8 @@ class Log(Model):
     """Whether lines that were written are not kept."""
 
 
-class LogCount(Model):
+@declared
+class LogCount:
     """How many lines are asked for. Each other number is what asking for it instead would find."""
 
     count: int

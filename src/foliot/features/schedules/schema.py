@@ -1,32 +1,370 @@
-"""What may be asked of a schedule besides what it is: skipping its next instant, making up for others."""
+"""Requests and answers about schedules: what they are, their instants, and what a trigger would do."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import field
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
+from pydantic import Field, with_config
+from typing_extensions import TypedDict
 
-from foliot.features.backfills.model import MOST_RUNS, USUAL_RUNS, Which
-from foliot.features.bulk.model.bulk import Order
-from foliot.features.schedules.usecases.ranking import Over
-from foliot.servers.http.bodies import Model
+from foliot.core.mask import shown
+from foliot.core.time.preview import Preview
+from foliot.core.time.trigger import Once, Type
+from foliot.engine.model import schedule as model
+from foliot.engine.model.retry import RetryPolicy, Strategy
+from foliot.engine.model.schedule import Catchup, CatchupMode, ManagedBy, Overlap, Status
+from foliot.features.schedules.usecases.instants import Instant
+from foliot.servers.http.schema import OPEN, Name, Priority, Queue, Tags, declared
+
+InstantOutcome = Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
+LocalTime = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+"""A moment on the clock of its zone, with the offset of that zone."""
 
 
-class Skips(Model):
+@declared
+class Schedule:
+    """A schedule as it stands."""
+
+    id: str
+    tenant_id: str
+    user_id: str
+    name: str
+    description: str
+    tags: Sequence[str]
+    type: Type
+    cron_expr: str | None
+    interval_seconds: int | None
+    run_at: datetime | None
+    timezone: str
+    action: ActionConfig
+    retry_policy: RetrySettings
+    overlap: Overlap
+    catchup: CatchupSettings
+    queue: str
+    priority: int
+    timeout_seconds: int | None
+    jitter_seconds: int
+    start_at: datetime | None
+    end_at: datetime | None
+    max_runs: int | None
+    status: Status
+    paused_reason: str
+    paused_at: datetime | None
+    paused_by: str | None
+    skips: SkippedInstant | None
+    """The instant ahead that somebody wants skipped."""
+    fault: str | None
+    """Why it is silent although active: its row was damaged. Resuming or replacing it mends it."""
+    managed_by: ManagedBy
+    """Who looks after it. One of `file` is edited in its file; here it can be paused, resumed and run."""
+    summary: str
+    """The trigger in words."""
+    next_run_at: datetime | None
+    """The next instant that makes a run: one that is to be skipped is passed over."""
+    last_run_at: datetime | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    links: dict[str, str]
+
+    @classmethod
+    def of(cls, one: model.Schedule) -> Schedule:
+        spec, trigger = one.spec, one.spec.trigger.as_dict()
+        base = f"/api/schedules/{one.id}"
+        return cls(
+            id=one.id,
+            tenant_id=one.tenant_id,
+            user_id=one.user_id,
+            name=one.name,
+            description=one.description,
+            tags=one.tags,
+            type=spec.type,
+            cron_expr=trigger.get("cron_expr"),
+            interval_seconds=trigger.get("interval_seconds"),
+            run_at=spec.trigger.rule.at if isinstance(spec.trigger.rule, Once) else None,
+            timezone=spec.trigger.rule.zone,
+            action=cast("ActionConfig", {"kind": spec.kind, **shown(one.action)}),
+            retry_policy=RetrySettings.of(spec.retry),
+            overlap=spec.overlap,
+            catchup=CatchupSettings.of(spec.catchup),
+            queue=spec.queue,
+            priority=spec.priority,
+            timeout_seconds=spec.timeout_seconds,
+            jitter_seconds=spec.jitter_seconds,
+            start_at=spec.trigger.start_at,
+            end_at=spec.trigger.end_at,
+            max_runs=spec.max_runs,
+            status=one.status,
+            paused_reason=one.paused_reason,
+            paused_at=one.paused_at,
+            paused_by=one.paused_by,
+            skips=None if one.skip_at is None else SkippedInstant(at=one.skip_at, by=one.skip_by),
+            fault=one.fault,
+            managed_by=one.managed_by,
+            summary=spec.trigger.summary,
+            next_run_at=one.next_run_at,
+            last_run_at=one.last_run_at,
+            version=one.version,
+            created_at=one.created_at,
+            updated_at=one.updated_at,
+            links={"self": base, "runs": f"{base}/runs", "instants": f"{base}/instants"},
+        )
+
+
+def etag(one: model.Schedule) -> dict[str, str]:
+    """The header that names the version."""
+    return {"ETag": f'"{one.version}"'}
+
+
+@declared
+class SchedulePage:
+    """A page of schedules."""
+
+    items: list[Schedule]
+    next_cursor: str | None
+
+
+@declared
+class ScheduleInstant:
+    """One nominal due time."""
+
+    at: datetime
+    outcome: InstantOutcome
+    reason: str
+    """For `ran` and `queued` the run's state; otherwise the rule that decided."""
+    run_id: str | None
+
+    @classmethod
+    def of(cls, one: Instant) -> ScheduleInstant:
+        return cls(at=one.at, outcome=cast("InstantOutcome", one.outcome), reason=one.reason, run_id=one.run_id)
+
+
+@declared
+class InstantPage:
+    """A page of instants."""
+
+    items: list[ScheduleInstant]
+    next_cursor: str | None
+
+
+@declared
+class PreviewInstant:
+    """An instant, in UTC and on the clock of the zone."""
+
+    at: datetime
+    local: LocalTime
+
+
+@declared
+class SchedulePreview:
+    """What a trigger would do, and the trigger itself, for whoever gave words."""
+
+    summary: str
+    type: Type
+    cron_expr: str | None
+    interval_seconds: int | None
+    run_at: datetime | None
+    timezone: str
+    next: list[PreviewInstant]
+    notes: list[str]
+
+    @classmethod
+    def of(cls, one: Preview) -> SchedulePreview:
+        trigger = one.trigger.as_dict()
+        return cls(
+            summary=one.summary,
+            type=Type(trigger["type"]),
+            cron_expr=trigger.get("cron_expr"),
+            interval_seconds=trigger.get("interval_seconds"),
+            run_at=trigger.get("run_at"),
+            timezone=trigger["timezone"],
+            next=[PreviewInstant(at=fire.at, local=fire.local) for fire in one.fires],
+            notes=one.notes,
+        )
+
+
+@declared
+class Interval:
+    """An interval in parts, added up."""
+
+    days: Annotated[int, Field(ge=0)] = 0
+    hours: Annotated[int, Field(ge=0)] = 0
+    minutes: Annotated[int, Field(ge=0)] = 0
+    seconds: Annotated[int, Field(ge=0)] = 0
+
+
+@declared
+class WebhookPayload:
+    """What a webhook sends."""
+
+    url: Annotated[str, Field(max_length=8192, examples=["https://example.com/hook"])]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] = "POST"
+    headers: Annotated[dict[str, str], Field(max_length=64)] = field(default_factory=dict)
+    """`{{ secret.NAME }}` in a value stands for a secret."""
+    body: Any = None
+    """Sent as JSON; at most 256 KiB."""
+
+
+@with_config({**OPEN, "json_schema_extra": {"example": {"kind": "webhook", "url": "https://example.com/hook"}}})
+class ActionConfig(TypedDict):
+    """What to do. `kind` chooses the action; the other fields are its configuration."""
+
+    kind: str
+
+
+@declared
+class RetrySettings:
+    """Delay before retry n: exponential delay·2^(n-1), linear delay·n, fixed delay."""
+
+    strategy: Strategy = Strategy.EXPONENTIAL
+    max_retries: Annotated[int, Field(ge=0, le=100)] = 3
+    """3 means one first attempt and three more."""
+    delay_seconds: Annotated[float, Field(ge=0)] = 10
+    max_delay_seconds: Annotated[float, Field(ge=0)] = 600
+    jitter: Annotated[float, Field(ge=0, le=1)] = 0.1
+    dead_letter: bool = True
+    """Whether a final failure is kept as a dead letter; otherwise it is `failed`."""
+
+    @classmethod
+    def of(cls, policy: RetryPolicy) -> RetrySettings:
+        return cls(
+            strategy=policy.strategy,
+            max_retries=policy.max_retries,
+            delay_seconds=policy.delay_seconds,
+            max_delay_seconds=policy.max_delay_seconds,
+            jitter=policy.jitter,
+            dead_letter=policy.dead_letter,
+        )
+
+
+@declared
+class CatchupSettings:
+    """What happens to instants that passed while nobody was there to fire them."""
+
+    mode: CatchupMode = CatchupMode.LATEST
+    window_seconds: Annotated[int, Field(ge=0)] = 3600
+    max_runs: Annotated[int, Field(ge=1, le=1000)] = 10
+    grace_seconds: Annotated[int, Field(ge=0)] = 60
+    """Less late than this always runs."""
+
+    @classmethod
+    def of(cls, catchup: Catchup) -> CatchupSettings:
+        return cls(
+            mode=catchup.mode,
+            window_seconds=catchup.window_seconds,
+            max_runs=catchup.max_runs,
+            grace_seconds=catchup.grace_seconds,
+        )
+
+
+@declared
+class TriggerFields:
+    """When."""
+
+    type: Type
+    cron_expr: Annotated[str | None, Field(examples=["0 2 * * *"])] = None
+    """Type cron: 5 fields, 6 with seconds first, @hourly … @yearly, L, #, names, H."""
+    interval_seconds: Annotated[int | None, Field(ge=1)] = None
+    """Type interval; or `interval`."""
+    interval: Interval | None = None
+    run_at: datetime | None = None
+    """Type oneoff; an offset is required."""
+    timezone: Annotated[str | None, Field(examples=["Europe/Stockholm"])] = None
+    start_at: datetime | None = None
+    end_at: datetime | None = None
+
+
+@declared(
+    example={
+        "name": "Daily Task",
+        "type": "cron",
+        "cron_expr": "0 2 * * *",
+        "timezone": "Europe/Stockholm",
+        "action": {"kind": "webhook", "url": "https://example.com/hook", "method": "POST"},
+    }
+)
+class ScheduleRequest(TriggerFields):
+    """A schedule as somebody wants it."""
+
+    name: Name
+    description: Annotated[str | None, Field(max_length=10_000)] = ""
+    tags: Tags | None = None
+    action: ActionConfig | None = None
+    payload: WebhookPayload | None = None
+    """The same as action `webhook`; give one of the two."""
+    retry_policy: RetrySettings | None = None
+    overlap: Overlap | None = Overlap.SKIP
+    catchup: CatchupSettings | None = None
+    queue: Queue | None = "default"
+    priority: Priority | None = 5
+    """1 is most urgent."""
+    timeout_seconds: Annotated[int | None, Field(ge=1, le=604_800)] = None
+    jitter_seconds: Annotated[int | None, Field(ge=0, le=86_400)] = 0
+    max_runs: Annotated[int | None, Field(ge=1)] = None
+    paused: bool | None = False
+    """Paused in the same step: nothing fires in between. Without it, one that stands stays as it is."""
+    paused_reason: Annotated[str | None, Field(max_length=500)] = None
+
+
+@declared(extra=True, example={"name": "New name", "retry_policy": {"max_retries": 5}})
+class SchedulePatch:
+    """Any of a schedule's fields; a null takes one back to its default."""
+
+    name: Name | None = None
+    description: str | None = None
+    tags: Tags | None = None
+    type: Type | None = None
+    cron_expr: str | None = None
+    interval_seconds: int | None = None
+    timezone: str | None = None
+    queue: Queue | None = None
+    priority: Priority | None = None
+
+
+@declared
+class PreviewRequest(TriggerFields):
+    """A trigger, or `words` instead of one; `start_at` is the moment to count from, itself included."""
+
+    type: Type | None = None  # type: ignore[assignment]
+    """Not beside `words`, which stand for one."""
+    words: Annotated[str | None, Field(max_length=200, examples=["every day at 02:30"])] = None
+    count: Annotated[int, Field(ge=1, le=500)] = 10
+
+
+@declared
+class PauseRequest:
+    """Why."""
+
+    reason: Annotated[str | None, Field(max_length=500)] = None
+
+
+@declared
+class RunNowRequest:
+    """What to do differently this once."""
+
+    payload: dict[str, Any] | None = None
+
+
+@declared
+class SkippedInstant:
     """An instant that will make no run, and who wanted that."""
 
     at: datetime
     by: str | None
 
 
-class SkipRequest(Model):
+@declared
+class SkipRequest:
     """Which instant is meant: any other than the next is refused (409)."""
 
     at: datetime | None = None
 
 
-class SetBack(Model):
+@declared
+class RealignedSchedule:
     """A schedule that was ahead, and when it fires next."""
 
     id: str
@@ -34,85 +372,8 @@ class SetBack(Model):
     next_run_at: datetime | None
 
 
-class Realigned(Model):
+@declared
+class RealignResult:
     """The schedules that were set back."""
 
-    items: list[SetBack]
-
-
-class BackfillRequest(Model):
-    """Which instants to make up for, and how fast."""
-
-    from_: datetime = Field(alias="from")
-    to: datetime | None = None
-    """Exclusive, and not in the future; without it, now."""
-    which: Which = Which.MISSING
-    rate: int = Field(5, ge=1, le=50, description="Runs a second.")
-    limit: int = Field(USUAL_RUNS, ge=1, le=MOST_RUNS, description="Refuse (422) to make more runs than this.")
-    stop_after: int | None = Field(None, ge=1, description="Stop when so many failed.")
-    order: Order = Order.OLDEST
-    dry_run: bool = Field(default=False, description="Only say what would be done.")
-    expect: int | None = Field(None, ge=0, description="Refuse (409) unless it would make so many runs now.")
-
-
-class Unfilled(Model):
-    """An instant that would get a run."""
-
-    at: datetime
-    outcome: Literal["ran", "queued", "skipped", "missed", "pruned", "planned"]
-    reason: str
-    run_id: str | None
-
-
-class BackfillTrial(Model):
-    """What a backfill would do."""
-
-    dry_run: bool
-    count: int
-    """Runs that it would make."""
-    named: int
-    """Instants of the stretch."""
-    left_out: dict[str, int]
-    """How many of them get no run, by why."""
-    first: datetime | None
-    last: datetime | None
-    sample: list[Unfilled]
-    hosts: list[str]
-    warnings: list[str]
-
-
-class Proofs(Model):
-    """Filters of runs that show where the numbers come from."""
-
-    runs: str
-    failed: str
-    slow: str | None
-
-
-class Ranked(Model):
-    """A schedule with how its runs ended."""
-
-    schedule_id: str
-    name: str
-    runs: int
-    """Those that succeeded or failed."""
-    failed: int
-    failure_ratio: float
-    p95_ms: int | None
-    """The duration that 95 of 100 did not exceed, to two digits."""
-    q: Proofs
-
-
-class Ranking(Model):
-    """The first few of each, the worst first."""
-
-    over: Over
-    since: datetime
-    runs: int
-    whole: bool
-    """False when there were more runs than are counted: these are the newest."""
-    slowest: list[Ranked]
-    flakiest: list[Ranked]
-
-
-REQUESTS = (SkipRequest, BackfillRequest)
+    items: list[RealignedSchedule]

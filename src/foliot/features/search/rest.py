@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.features.filters import schema as models
+from foliot.features.search import schema
 from foliot.features.search.usecases import Field, Suggesting
 from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
@@ -18,7 +18,8 @@ router = APIRouter(prefix="/api/suggest", tags=["Runs"])
 @router.get(
     "",
     dependencies=[permits(Suggesting.suggest)],
-    response_model=models.Suggestions,
+    response_model=schema.SuggestionList,
+    operation_id="filters.suggest",
     summary="Values that a filter could have",
 )
 async def suggest(
@@ -30,5 +31,17 @@ async def suggest(
 ) -> Response:
     """Time zones are found by city, abbreviation (`PT`, `CET`) and offset (`+01:00`) too."""
     found = await cases[Suggesting].suggest(caller, field, plain_texts(prefix=prefix)["prefix"] or "", limit)
-    items = [{"field": one.field, "value": one.value, "label": one.label, "hint": one.hint} for one in found]
-    return encode.answer({"items": items})
+    items = [
+        schema.FilterSuggestion(
+            field=one.field,
+            value=one.value,
+            label=one.label,
+            hint=one.hint,
+        )
+        for one in found
+    ]
+    return encode.answer(
+        schema.SuggestionList(
+            items=items,
+        )
+    )

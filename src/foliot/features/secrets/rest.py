@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from foliot.core.document import rfc3339
 from foliot.core.secret_names import OVERLAP, SIGNING
-from foliot.features.api_keys import schema as models_access
+from foliot.features.secrets import schema
 from foliot.features.secrets.model import SecretView
 from foliot.features.secrets.usecases import Secrets
 from foliot.servers.http import encode
-from foliot.servers.http.bodies import body
-from foliot.servers.http.models import CONFLICT, UNKNOWN, problem
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, Document
+from foliot.servers.http.schema import CONFLICT, UNKNOWN, body, problem
 
 router = APIRouter(prefix="/api/secrets", tags=["Secrets"])
 
@@ -27,7 +25,7 @@ Name = Annotated[str, Path(description="Letters, digits and underscores; at most
     "/{name}",
     dependencies=[permits(Secrets.put)],
     status_code=204,
-    openapi_extra=body(models_access.SecretRequest),
+    openapi_extra=body(schema.SecretRequest),
     responses={**CONFLICT, **problem(429, "There are 100 secrets already")},
     summary="Set a secret",
 )
@@ -43,13 +41,18 @@ async def put(cases: Cases, caller: Who, name: Name, asked: Document) -> Respons
 @router.get(
     "",
     dependencies=[permits(Secrets.list)],
-    response_model=models_access.Secrets,
+    response_model=schema.SecretPage,
     summary="List secrets",
 )
 async def list_(cases: Cases, caller: Who, part: Parted) -> Response:
     """All of them by name, at most 100, and never their values."""
     shown, following = part.of(await cases[Secrets].list(caller), lambda one: one.name)
-    return encode.answer({"items": [_secret(one) for one in shown], "next_cursor": following})
+    return encode.answer(
+        schema.SecretPage(
+            items=[_secret(one) for one in shown],
+            next_cursor=following,
+        )
+    )
 
 
 @router.delete(
@@ -65,13 +68,13 @@ async def delete(cases: Cases, caller: Who, name: Name) -> Response:
     return Response(status_code=204)
 
 
-def _secret(one: SecretView) -> dict[str, Any]:
+def _secret(one: SecretView) -> schema.SecretInfo:
     replaced = one.retired_at if one.name == SIGNING else None
-    return {
-        "name": one.name,
-        "version": one.version,
-        "created_at": rfc3339(one.created_at),
-        "created_by": one.created_by,
-        "hosts": list(one.hosts),
-        "previous_until": rfc3339(replaced + OVERLAP) if replaced is not None else None,
-    }
+    return schema.SecretInfo(
+        name=one.name,
+        version=one.version,
+        created_at=one.created_at,
+        created_by=one.created_by,
+        hosts=list(one.hosts),
+        previous_until=replaced + OVERLAP if replaced is not None else None,
+    )

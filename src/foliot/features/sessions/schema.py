@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import with_config
+from typing_extensions import TypedDict
 
 from foliot.core.access import Role
-from foliot.servers.http.bodies import Model
+from foliot.features.demo.schema import DemoState
+from foliot.servers.http.schema import CLOSED, declared
 
 
-class SessionRequest(Model):
+@declared
+class StreamTicket:
+    """A ticket, which is shown this once."""
+
+    ticket: str
+    expires_at: datetime
+
+
+@declared(example={"token": "flt_1a2b3c4d_…"})
+class SessionRequest:
     """What signs you in: one of the two."""
-
-    model_config = ConfigDict(json_schema_extra={"example": {"token": "flt_1a2b3c4d_…"}})
 
     token: str | None = None
     """A token (JWT) or an API key."""
@@ -22,7 +31,8 @@ class SessionRequest(Model):
     """The code of a login link."""
 
 
-class Features(Model):
+@declared
+class ServerFeatures:
     """What this server has."""
 
     pipelines: bool
@@ -30,60 +40,44 @@ class Features(Model):
     echo: bool
 
 
-class DemoNote(Model):
-    """Whether the demo is on."""
-
-    on: bool
-    schedules: int
-
-
-class Demo(DemoNote):
-    """What there is of the demo."""
-
-    runs: int
-
-
-class DemoRemoved(Model):
-    """What was removed."""
-
-    schedules: int
-    runs: int
-
-
-class Session(Model):
+@with_config(CLOSED)
+class SessionInfo(TypedDict):
     """Who you are here. Whoever is not signed in is told `mode`, `signed_in` and `version`."""
 
     mode: Literal["local", "secured"]
     signed_in: bool
     version: str
-    user_id: str | None = None
-    tenant_id: str | None = None
-    role: Role | None = None
-    may: list[str] | None = None
+    user_id: NotRequired[str | None]
+    tenant_id: NotRequired[str | None]
+    role: NotRequired[Role | None]
+    may: NotRequired[list[str] | None]
     """What you may do: `read:schedule`, `run:dead_letter`, …"""
-    expires_at: datetime | None = None
-    timezone: str | None = None
+    expires_at: NotRequired[datetime | None]
+    timezone: NotRequired[str | None]
     """Of schedules that name none."""
-    csrf: str | None = None
+    csrf: NotRequired[str | None]
     """For the header `X-CSRF-Token`; null where none is needed."""
-    demo: DemoNote | None = None
-    features: Features | None = None
+    demo: NotRequired[DemoState | None]
+    features: NotRequired[ServerFeatures | None]
 
 
-class SessionsEnded(Model):
+@declared
+class SessionsEnded:
     """How many sessions there were."""
 
     ended: int
 
 
-class LoginLink(Model):
+@declared
+class LoginLink:
     """An address that signs you in once."""
 
     url: str
     expires_at: datetime
 
 
-class Member(Model):
+@declared
+class MemberInfo:
     """Somebody who was seen in the tenant: a person, or an API key under its name."""
 
     user_id: str
@@ -96,11 +90,9 @@ class Member(Model):
     """As in the audit log: `pause schedule`."""
 
 
-class Members(Model):
+@declared
+class MemberPage:
     """Who was seen in the tenant, the latest first."""
 
-    items: list[Member]
+    items: list[MemberInfo]
     next_cursor: str | None
-
-
-REQUESTS: tuple[type[BaseModel], ...] = (SessionRequest,)

@@ -18,8 +18,8 @@ from foliot.commands.idempotency import AnsweredBefore
 from foliot.commands.limits import Limiter
 from foliot.core.access import LOCAL, Caller, Door, demand
 from foliot.core.errors import TooMany, Unauthenticated
-from foliot.features.schedules.rpc.methods import PUBLIC, Method
 from foliot.servers.grpc.call import REPLAYED, Call, bearer_of, given_before, parse
+from foliot.servers.grpc.method import PUBLIC, Method
 from foliot.servers.grpc.running_calls import Work
 from foliot.servers.grpc.status import abort
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,10 +17,8 @@ from foliot.auth.identity_port import Identity
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.errors import Conflict
-from foliot.features.schedules.rpc.jobs import Jobs
-from foliot.features.schedules.rpc.methods import SERVICE, methods
-from foliot.features.schedules.rpc.watch import Streams, Watching
 from foliot.servers.grpc.interceptor import Gate
+from foliot.servers.grpc.method import Opening, RpcService
 from foliot.servers.grpc.running_calls import Work
 
 MESSAGE = 4 * 1024 * 1024
@@ -56,10 +55,11 @@ class Listening:
 
 
 @dataclass(slots=True, kw_only=True)
-class RpcDoor:
+class GrpcServer:
     """The gRPC door of one process. Without `identity` it is in local mode and asks nobody for a token."""
 
     cases: UseCases
+    service: Callable[[Opening], RpcService]
     listening: Listening
     identity: Identity | None = None
     pepper: Pepper | None = None
@@ -73,19 +73,25 @@ class RpcDoor:
     """Why it is not open, although it was started."""
     _server: Any = field(init=False, default=None)
     _work: Work = field(init=False, default_factory=Work)
-    _streams: Streams = field(init=False)
+    _service: RpcService = field(init=False)
     _health: Any = field(init=False, default=None)
 
     async def start(self) -> None:
-        jobs = Jobs(self.cases, self.pepper)
-        self._streams = Streams(self.streams_of)
-        table = methods(jobs, Watching(jobs, self._streams, self._work, self.identity))
-        gate = Gate(table, self.cases[Limiter], self.identity, self._work)
+        self._service = self.service(
+            Opening(
+                cases=self.cases,
+                pepper=self.pepper,
+                identity=self.identity,
+                streams_of=self.streams_of,
+                work=self._work,
+            )
+        )
+        gate = Gate(self._service.methods, self.cases[Limiter], self.identity, self._work)
         self._server = grpc.aio.server(interceptors=(gate,), options=OPTIONS)
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         if self.reflect:
-            names = (SERVICE, health.SERVICE_NAME, reflection.SERVICE_NAME)
+            names = (self._service.name, health.SERVICE_NAME, reflection.SERVICE_NAME)
             reflection.enable_server_reflection(names, self._server)
         try:
             self.port = self._bind()
@@ -95,7 +101,7 @@ class RpcDoor:
             self._server, self.closed = None, str(taken)
             return
         await self._server.start()
-        for name in ("", SERVICE):
+        for name in ("", self._service.name):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
 
     def _bind(self) -> int:
@@ -120,6 +126,6 @@ class RpcDoor:
         if self._server is None:
             return
         await self._health.enter_graceful_shutdown()
-        self._streams.stopping.set()
+        self._service.stopping.set()
         await self._server.stop(GRACE)
         await self._work.rest(GRACE)

@@ -36,6 +36,12 @@ class Turn:
         """What to ask the store for, so that the answer knows whether there is a next page."""
         return Page(self.page.limit + 1, self.page.cursor)
 
+    def of(self, things: Sequence[T], place: Callable[[T], str]) -> tuple[Sequence[T], str | None]:
+        """Those of this page, and the cursor of the next; of the things `more` asked for, one may be too many."""
+        shown = things[: self.page.limit]
+        more = len(things) > self.page.limit
+        return shown, self.cursors.seal(place(shown[-1])) if more else None
+
 
 async def _turn(
     cursors: OfThisList,

@@ -15,13 +15,14 @@ from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import LOCAL, Caller, Thing, Verb, demand
 from foliot.core.errors import Unauthenticated
-from foliot.features.sessions.usecases.sessions import Sessions
-from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import session_cookie
-from foliot.servers.http.request import Cases, only_known, wants_stream
+from foliot.servers.http.request import only_known, wants_stream
 
 MAX_TOKEN = 8 * 1024
 """Bytes of a token or API key; a longer one is not even looked at."""
+
+CallerOf = Callable[[str], Awaitable[Caller]]
+"""Whom a session or a ticket stands for; the feature that issues them hands this in."""
 
 
 async def identify(request: Request) -> Caller:
@@ -31,8 +32,8 @@ async def identify(request: Request) -> Caller:
         return LOCAL
     session = None if "authorization" in request.headers else session_cookie.shown(request)
     if session is not None:
-        cases: UseCases = request.app.state.cases
-        caller = await session_cookie.caller_of(identity, cases[Sessions], session)
+        by_session: CallerOf = request.app.state.session_caller
+        caller = await by_session(session)
         session_cookie.demand_own_page(request, session)
         return caller
     bearer = bearer_of(request)
@@ -61,7 +62,6 @@ def bearer_of(request: Request) -> str | None:
 
 async def identify_follower(
     request: Request,
-    cases: Cases,
     ticket: Annotated[
         str | None,
         Query(description="Of a stream only, and instead of `Authorization`: what `POST /api/stream-tickets` gave."),
@@ -71,7 +71,8 @@ async def identify_follower(
     identity: Identity | None = request.app.state.identity
     if identity is None or ticket is None or "authorization" in request.headers or not wants_stream(request):
         return await identify(request)
-    caller = await cases[Tickets].take(ticket)
+    by_ticket: CallerOf = request.app.state.ticket_caller
+    caller = await by_ticket(ticket)
     if not await identity.still(caller):
         raise Unauthenticated
     return caller

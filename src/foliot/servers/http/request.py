@@ -18,12 +18,14 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.document import MOST_COMPLAINTS
 from foliot.core.errors import Invalid, InvalidMany, NotFound
 from foliot.core.json_limits import check_depth
-from foliot.features.filters.model.query import MOST_CHARACTERS
+from foliot.servers.http.encode import dumps
 from foliot.servers.http.problems import BadBody
 
 MAX_BODY = 1024 * 1024
 MAX_BATCH = 16 * MAX_BODY
 """Of a request that brings many things at once."""
+MAX_MESSAGE = 64 * 1024
+"""Bytes of one message from the reader of a WebSocket."""
 MAX_LIMIT = 500
 
 _SCHEDULE_ID = re.compile(r"sch_[0-9a-f]{32}")
@@ -52,13 +54,13 @@ class Asked:
     def once(
         self,
         status: int,
-        render: Callable[[Any], bytes],
+        render: Callable[[Any], object],
         headers: Callable[[Any], Mapping[str, str]] = lambda _: {},
         *,
         secret: bool = False,
     ) -> Once:
-        """The request as something that may come twice."""
-        return Once(self.key, self.fingerprint, status, lambda result: render(result).decode(), headers, secret)
+        """The request as something that may come twice; `render` makes the answer that is declared for it."""
+        return Once(self.key, self.fingerprint, status, lambda made: dumps(render(made)).decode(), headers, secret)
 
 
 async def _read(request: Request, most: int = MAX_BODY) -> bytes:
@@ -167,14 +169,6 @@ KeyId = Annotated[str, Depends(_key_id)]
 
 
 Text = Annotated[str | None, Query(max_length=200)]
-Filter = Annotated[
-    str | None,
-    Query(
-        max_length=MOST_CHARACTERS,
-        description='A filter such as `state:failed schedule:nightly since:24h -kind:crawl "refused"`; '
-        "all conditions must hold, `,` separates alternatives, `-` says not. See the how-to about filters.",
-    ),
-]
 
 
 def plain_texts(**values: str | None) -> dict[str, str | None]:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 
-from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import NotFound, Unavailable
 from foliot.engine.model.event import Event
 from foliot.engine.model.views import RunView
-from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http import encode
-from foliot.wakeups.feed import run_topic
+from foliot.wakeups.feed import Feed, run_topic
 
 BATCH = 500
 KEPT = 1000
@@ -36,21 +33,6 @@ Ease = Callable[[], float]
 log = structlog.get_logger("foliot.rest")
 
 
-def frame(event: Event) -> bytes:
-    """One event on the wire. JSON has no raw line breaks, so no content can forge a frame."""
-    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
-        event.seq,
-        event.type.value.encode(),
-        encode.dumps(encode.event(event)),
-    )
-
-
-def end(run: RunView) -> bytes:
-    """The last word of a stream of events."""
-    told = {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
-    return b"event: end\ndata: %s\n\n" % encode.dumps(told)
-
-
 @dataclass(frozen=True, slots=True)
 class View:
     """How a run is told to those who follow it."""
@@ -63,21 +45,34 @@ class View:
     """The last word, once the run has ended."""
 
 
-EVENTS = View("events", frame, end)
+class EventReader(Protocol):
+    """Reads the events of a run. The use case that does is handed in: a server knows no feature."""
+
+    @property
+    def backlog(self) -> BacklogTurns: ...
+
+    async def events(self, caller: Caller, run_id: str, after: int, limit: int) -> tuple[RunView, Sequence[Event]]: ...
+
+
+class BacklogTurns(Protocol):
+    """Lets readers who are behind read one after the other."""
+
+    def turn(self, *, needed: bool = True) -> AbstractAsyncContextManager[None]: ...
 
 
 @dataclass(slots=True)
 class Broadcast:
     """The newest events of one run, as bytes. Events are numbered without gaps, so a number is a place."""
 
-    cases: UseCases
+    reader: EventReader
+    feed: Feed
     caller: Caller
     """Whoever came first: everybody who follows may read this run, and reads it as the same tenant."""
     run_id: str
     seq: int
     """The last event that was read."""
     ease: Ease
-    view: View = EVENTS
+    view: View
     followers: int = 0
     ended: RunView | None = None
     failed: str | None = None
@@ -120,7 +115,7 @@ class Broadcast:
         """Read until the run ends or this task is cancelled."""
         try:
             # Listen first, then read: what happens in between wakes us.
-            async with self.cases.feed.listen(run_topic(self.run_id)) as waiter:
+            async with self.feed.listen(run_topic(self.run_id)) as waiter:
                 while self.ended is None:
                     rest = await self._read_once()
                     if rest > 0:
@@ -135,10 +130,10 @@ class Broadcast:
 
     async def _read_once(self) -> float:
         """How long to rest after it."""
-        async with self.cases[Runs].backlog.turn(needed=self._behind):
+        async with self.reader.backlog.turn(needed=self._behind):
             try:
                 # Whoever stops us in the middle must not take the store's connection along.
-                reading = self.cases[Runs].events(self.caller, self.run_id, self.seq, BATCH)
+                reading = self.reader.events(self.caller, self.run_id, self.seq, BATCH)
                 run, events = await asyncio.shield(reading)
             except Unavailable:
                 return LOOK
@@ -172,16 +167,15 @@ class Broadcasts:
 
     stopping: asyncio.Event
     ease: Ease
+    reader: Callable[[], EventReader]
     _of: dict[tuple[str, str, str], tuple[Broadcast, Sequence[asyncio.Task[Any]]]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def join(
-        self, cases: UseCases, caller: Caller, run: RunView, view: View = EVENTS
-    ) -> AsyncIterator[Broadcast]:
+    async def join(self, feed: Feed, caller: Caller, run: RunView, view: View) -> AsyncIterator[Broadcast]:
         """Follow as long as the block lasts; the last one to leave ends the reading."""
         key = caller.tenant_id, run.id, view.name
         if key not in self._of:
-            made = Broadcast(cases, caller, run.id, max(0, run.event_seq - KEPT), self.ease, view)
+            made = Broadcast(self.reader(), feed, caller, run.id, max(0, run.event_seq - KEPT), self.ease, view)
             stopped = asyncio.create_task(self.stopping.wait())
             stopped.add_done_callback(lambda _: made.ring())
             self._of[key] = made, [asyncio.create_task(made.read(), name=f"foliot-broadcast-{run.id}"), stopped]

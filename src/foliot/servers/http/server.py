@@ -9,8 +9,8 @@ from typing import Any
 
 import uvicorn
 
-from foliot.features.live.rest.socket import MOST_SAID
 from foliot.servers.http.connections import Bounds, Connection
+from foliot.servers.http.request import MAX_MESSAGE
 
 STREAMS_SECONDS = 2
 """Streams stay open as long as their readers like: a stopping server does not wait for them any longer than this."""
@@ -33,7 +33,7 @@ def server_of(asgi: Any, *, bounds: Bounds | None = None, **options: Any) -> Ser
         http=protocol,
         ws="websockets-sansio",
         # What is a little too long is answered; beyond that the first bytes close. Packed messages could be any size.
-        ws_max_size=2 * MOST_SAID,
+        ws_max_size=2 * MAX_MESSAGE,
         ws_per_message_deflate=False,
         log_config=None,
         access_log=False,

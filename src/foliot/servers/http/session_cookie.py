@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import replace
-from datetime import datetime
+from datetime import timedelta
 
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 
-from foliot.auth.identity_port import Identity
-from foliot.core.access import Caller, Door
-from foliot.core.errors import Forged, SessionOver, Unauthenticated
-from foliot.features.sessions.usecases.sessions import PREFIX, SEAM, NewSession, Sessions
+from foliot.core.errors import Forged
 from foliot.servers.http.same_site import same_origin
 
 NAME = "foliot_session"
 HOST_NAME = f"__Host-{NAME}"
 """By https: no neighbour under the same domain, and no page in the clear, can set a cookie of this name for us."""
 TOKEN_HEADER = "X-CSRF-Token"  # noqa: S105 -- the name of a header
-LARGEST = 3800
-"""Characters of a session; browsers drop a cookie of more than 4096 without a word."""
 _SAFE = frozenset({"GET", "HEAD"})
 _PURPOSE = b"foliot: the pages that this session was given to"
 
@@ -47,28 +41,6 @@ def _named(headers: Headers, wanted: str) -> str | None:
 def csrf_of(session: str) -> str:
     """What a page of ours sends along to show that it could read our answers; another site's cannot know it."""
     return hmac.new(session.encode(), _PURPOSE, hashlib.sha256).hexdigest()
-
-
-async def caller_of(identity: Identity, sessions: Sessions, session: str) -> Caller:
-    """Whom the session is for; `SessionOver` when it, or what began it, does not count any more."""
-    if not 0 < len(session) <= LARGEST or not session.isascii():
-        raise SessionOver
-    try:
-        caller = await _who(identity, sessions, session)
-    except Unauthenticated:
-        raise SessionOver from None
-    if not await identity.still(caller):
-        raise SessionOver
-    return replace(caller, door=Door.DASHBOARD)
-
-
-async def _who(identity: Identity, sessions: Sessions, session: str) -> Caller:
-    if session.startswith(PREFIX):
-        return sessions.caller(session)
-    token, seam, session_id = session.rpartition(SEAM)
-    if not seam:
-        raise SessionOver
-    return replace(await identity.caller(token), session_id=session_id)
 
 
 def demand_own_page(request: HTTPConnection, session: str) -> None:
@@ -105,10 +77,9 @@ def by_https(request: HTTPConnection) -> bool:
     )
 
 
-def given(session: NewSession, now: datetime, *, secure: bool) -> str:
+def given(session: str, life: timedelta, *, secure: bool) -> str:
     """The header that gives it to the browser: for our own pages alone, and for no script."""
-    life = max(int((session.expires_at - now).total_seconds()), 0)
-    return _cookie(session.text, life, secure=secure)
+    return _cookie(session, max(int(life.total_seconds()), 0), secure=secure)
 
 
 def taken(*, secure: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
@@ -18,9 +18,7 @@ from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.errors import TooMany, Unavailable
 from foliot.engine.model.views import RunView
-from foliot.features.health.usecases.health import Wellbeing
-from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http.run_broadcast import EVENTS, Broadcasts, View, eased
+from foliot.servers.http.run_broadcast import Broadcasts, EventReader, View, eased
 
 BATCH = 500
 KEEP_ALIVE = 15.0
@@ -38,6 +36,8 @@ _HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 class Streams:
     """The open streams of one app, and the word that ends them all."""
 
+    reader: Callable[[], EventReader]
+    """Reads the events of runs; asked for when the first one is followed."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     open: int = 0
     of: Counter[str] = field(default_factory=Counter)
@@ -45,7 +45,7 @@ class Streams:
     broadcasts: Broadcasts = field(init=False)
 
     def __post_init__(self) -> None:
-        self.broadcasts = Broadcasts(self.stopping, lambda: eased(self.open))
+        self.broadcasts = Broadcasts(self.stopping, lambda: eased(self.open), self.reader)
 
     @contextmanager
     def counted(self, tenant_id: str) -> Iterator[None]:
@@ -85,8 +85,8 @@ class Followed:
     """A run, the number of the last event that its reader has seen, and how it is told."""
 
     run: RunView
-    after: int = 0
-    view: View = EVENTS
+    after: int
+    view: View
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ async def download(
 
 
 async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Followed) -> AsyncIterator[bytes]:
-    clock, run, after, view = cases[Wellbeing].clock, followed.run, followed.after, followed.view
+    clock, run, after, view = cases[Limiter].clock, followed.run, followed.after, followed.view
     spoken = asked = clock.monotonic()
-    async with streams.broadcasts.join(cases, reader.caller, run, view) as broadcast:
+    async with streams.broadcasts.join(cases.feed, reader.caller, run, view) as broadcast:
         while not streams.stopping.is_set():
             if clock.monotonic() - asked >= RECHECK:
                 asked = clock.monotonic()
@@ -147,7 +147,7 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Fol
                     yield b": what you showed no longer counts; come back with something that does\n\n"
                     return
             moved = broadcast.moved
-            last, told = broadcast.after(after) or await read_behind(cases, reader.caller, followed, after)
+            last, told = broadcast.after(after) or await read_behind(streams, reader.caller, followed, after)
             if told:
                 after, spoken = last, clock.monotonic()
                 yield told
@@ -169,12 +169,13 @@ async def _told(streams: Streams, cases: UseCases, reader: Reader, followed: Fol
         yield b": the server is stopping; come back with Last-Event-ID\n\n"
 
 
-async def read_behind(cases: UseCases, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
+async def read_behind(streams: Streams, caller: Caller, followed: Followed, after: int) -> tuple[int, bytes]:
     """What the broadcast has no longer at hand, for the one who is that far behind."""
-    async with cases[Runs].backlog.turn():
+    events_of = streams.reader()
+    async with events_of.backlog.turn():
         try:
             # A reader that leaves in the middle must not take the store's connection along.
-            _, events = await asyncio.shield(cases[Runs].events(caller, followed.run.id, after, BATCH))
+            _, events = await asyncio.shield(events_of.events(caller, followed.run.id, after, BATCH))
         except Unavailable:
             return after, b""
         return (events[-1].seq, b"".join(map(followed.view.frame, events))) if events else (after, b"")

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import type { CursorPage } from "@/api/client";
 import { ask, newIdempotencyKey } from "@/api/client";
-import type { Key } from "@/api/schema";
+import type { ApiKey } from "@/api/schema";
 import { usePermission, useSession } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
@@ -30,11 +30,11 @@ export function Keys() {
   const local = useSession()?.mode === "local";
   const keys = useQuery({
     queryKey: ["keys"],
-    queryFn: ({ signal }) => ask<CursorPage<Key>>("/api/keys", { query: { limit: 200 }, signal }),
+    queryFn: ({ signal }) => ask<CursorPage<ApiKey>>("/api/keys", { query: { limit: 200 }, signal }),
     retry: false,
   });
   const [making, setMaking] = useState(false);
-  const [revoking, setRevoking] = useState<Key | null>(null);
+  const [revoking, setRevoking] = useState<ApiKey | null>(null);
   const [act] = useCommand();
   const alive = (keys.data?.items ?? []).filter((item) => !item.revoked_at);
   return (
@@ -51,8 +51,7 @@ export function Keys() {
     >
       {local ? (
         <p className="border-b px-4 py-2 text-sm text-muted">
-          This Foliot listens on this machine only and asks nobody for a key. Keys count as soon as it is given a
-          signing key.
+          This Foliot listens on this machine only and needs no key. Keys are checked once it has a signing key.
         </p>
       ) : null}
       {keys.error ? (
@@ -110,7 +109,7 @@ export function Keys() {
         action="Revoke"
         onConfirm={() => act(`/api/keys/${revoking?.id ?? ""}`, { method: "DELETE" }, "Revoked: it counts no more")}
       >
-        Whoever uses it is refused from the next request on. It cannot be brought back.
+        Requests with it are refused from now on. This cannot be undone.
       </Confirm>
     </Card>
   );
@@ -121,7 +120,7 @@ function Making({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [role, setRole] = useState<(typeof ROLES)[number]>("operator");
   const [days, setDays] = useState("");
-  const [made, setMade] = useState<(Key & { key: string }) | null>(null);
+  const [made, setMade] = useState<(ApiKey & { key: string }) | null>(null);
   const [error, setError] = useState<unknown>(null);
   const [idempotencyKey] = useState(newIdempotencyKey);
   if (made) return <Made made={made} onClose={onClose} />;
@@ -131,7 +130,7 @@ function Making({ onClose }: { onClose: () => void }) {
       onSubmit={(event) => {
         event.preventDefault();
         const expires = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString() : null;
-        void ask<Key & { key: string }>("/api/keys", {
+        void ask<ApiKey & { key: string }>("/api/keys", {
           method: "POST",
           idempotencyKey,
           body: { name, role, expires_at: expires },

@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { ArticleResult, ArticleResults, FailedArticle, Job } from "@/api/schema";
+import type { ArticleResult, ArticleResults, FailedArticle, JobReport } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { Modal } from "@/parts/Confirm";
@@ -29,7 +29,7 @@ interface Row {
 const rowId = (row: Row): string => row.url;
 
 /** The articles of a batch: those that were read, and those that failed. */
-export function Articles({ job }: { job: Job }) {
+export function Articles({ job }: { job: JobReport }) {
   const [outcome, setOutcome] = useUrl("outcome");
   const [most, setMost] = useState(STEP);
   const [reading, setReading] = useState<ArticleResult | null>(null);
@@ -67,7 +67,7 @@ export function Articles({ job }: { job: Job }) {
           <span className="flex min-w-0 items-baseline gap-2">
             <span className="truncate">{row.read?.title ?? row.failed?.error ?? "–"}</span>
             {row.read?.previous_scraped_at ? (
-              <span className="shrink-0 text-xs text-muted" title="It said something else before: open it to see what">
+              <span className="shrink-0 text-xs text-muted" title="Its text has changed: open it to see how">
                 has changed
               </span>
             ) : null}

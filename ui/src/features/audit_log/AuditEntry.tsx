@@ -1,7 +1,7 @@
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { useState } from "react";
 
-import type { TrailEntry } from "@/api/schema";
+import type { AuditLogEntry } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { shortId } from "@/parts/Id";
 import { Instant } from "@/parts/Instant";
@@ -32,7 +32,7 @@ const INTERFACES: Record<string, string> = {
 const LONGEST = 40;
 
 /** One entry of the audit log: actor, change and time; unfolded, the fields before and after. */
-export function AuditEntry({ entry, onReverted }: { entry: TrailEntry; onReverted?: () => void }) {
+export function AuditEntry({ entry, onReverted }: { entry: AuditLogEntry; onReverted?: () => void }) {
   const [open, setOpen] = useState(false);
   const changes = fieldChanges(entry.before, entry.after);
   const Chevron = open ? ChevronDown : ChevronRight;
@@ -51,7 +51,7 @@ export function AuditEntry({ entry, onReverted }: { entry: TrailEntry; onReverte
         >
           <Chevron size={16} aria-hidden />
         </button>
-        <span className="font-medium">{entry.user_id || "somebody"}</span>
+        <span className="font-medium">{entry.user_id || "unknown user"}</span>
         <span>{entry.verb.replaceAll("_", " ")}</span>
         <span className="text-muted">{entry.thing.replaceAll("_", " ")}</span>
         {place ? (

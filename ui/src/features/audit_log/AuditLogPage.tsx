@@ -2,7 +2,7 @@ import { useMemo } from "react";
 import { Download } from "lucide-react";
 
 import { pathOf } from "@/api/client";
-import type { TrailEntry } from "@/api/schema";
+import type { AuditLogEntry } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { downloadText } from "@/parts/copy/download";
@@ -16,7 +16,7 @@ import { useUrl } from "@/parts/useUrl";
 
 import { AuditEntry } from "./AuditEntry";
 
-const rowId = (entry: TrailEntry): string => entry.id;
+const rowId = (entry: AuditLogEntry): string => entry.id;
 const THINGS = [
   "schedule",
   "run",
@@ -39,7 +39,7 @@ export default function AuditLogPage() {
   const [thingId, setThingId] = useUrl("thing_id");
   const [verb, setVerb] = useUrl("verb");
   const query = useMemo(() => ({ user, thing, thing_id: thingId, verb }), [user, thing, thingId, verb]);
-  const list = useLiveList<TrailEntry>({ path: "/api/audit", query, topic: "schedules", rowId, limit: 100 });
+  const list = useLiveList<AuditLogEntry>({ path: "/api/audit", query, topic: "schedules", rowId, limit: 100 });
   const filtered = Boolean(user || thing || thingId || verb);
   const clear = (): void => {
     for (const set of [setUser, setThing, setThingId, setVerb]) set("");
@@ -106,7 +106,7 @@ export default function AuditLogPage() {
         </div>
       ) : list.error ? null : (
         <Empty
-          title={filtered ? "Nothing matches" : "Nobody has changed anything yet"}
+          title={filtered ? "Nothing matches" : "No changes yet"}
           actions={filtered ? <Button onClick={clear}>Clear the filter</Button> : null}
         >
           Every change is written here, with how the thing was before and after.

@@ -4,7 +4,7 @@ import { toast } from "sonner";
 
 import { ask } from "@/api/client";
 import { messageOf } from "@/api/problem";
-import type { Schedule, TrailEntry } from "@/api/schema";
+import type { Schedule, AuditLogEntry } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -16,7 +16,7 @@ export function RevertButton({
   name,
   onReverted,
 }: {
-  entry: TrailEntry;
+  entry: AuditLogEntry;
   name: string;
   onReverted?: () => void;
 }) {
@@ -46,8 +46,7 @@ export function RevertButton({
         action="Revert"
         onConfirm={revert}
       >
-        What stood before it stands again from now on, as a new version. Refused if somebody has edited the schedule
-        since.
+        Restores what was there before this edit, as a new version. Refused if the schedule has been edited since.
       </Confirm>
     </div>
   );

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { TrailEntry } from "@/api/schema";
+import type { AuditLogEntry } from "@/api/schema";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Instant } from "@/parts/Instant";
@@ -30,12 +30,12 @@ export function ScheduleAuditLog({ id }: { id: string }) {
   const query = { thing: "schedule", thing_id: id, limit: 50 };
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["schedules", "audit_log", id],
-    queryFn: ({ signal }) => ask<CursorPage<TrailEntry>>("/api/audit", { query, signal }),
+    queryFn: ({ signal }) => ask<CursorPage<AuditLogEntry>>("/api/audit", { query, signal }),
     retry: false,
   });
   if (isPending) return <SkeletonRows rows={4} />;
   if (error) return <ErrorCard error={error} what="What was done could not be read" onRetry={() => void refetch()} />;
-  if (!data.items.length) return <Empty title="Nobody has touched it" />;
+  if (!data.items.length) return <Empty title="No changes yet" />;
   return (
     <div className="overflow-hidden rounded-lg border">
       <ul className="divide-y">
@@ -44,7 +44,7 @@ export function ScheduleAuditLog({ id }: { id: string }) {
           return (
             <li key={entry.id} className="px-3 py-2">
               <p className="flex flex-wrap gap-x-2">
-                <span className="font-medium">{entry.user_id || "somebody"}</span>
+                <span className="font-medium">{entry.user_id || "unknown user"}</span>
                 <span>{VERBS[entry.verb] ?? entry.verb.replaceAll("_", " ")}</span>
                 <span className="text-muted">by {entry.door}</span>
                 <span className="ml-auto text-muted">

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { TrailEntry } from "@/api/schema";
+import type { AuditLogEntry } from "@/api/schema";
 
 import { isScheduleEdit, recordedName } from "./edits";
 
-const entry = (more: Partial<TrailEntry>): TrailEntry =>
-  ({ thing: "schedule", verb: "patch", before: { version: 1 }, after: { version: 2 }, ...more }) as TrailEntry;
+const entry = (more: Partial<AuditLogEntry>): AuditLogEntry =>
+  ({ thing: "schedule", verb: "patch", before: { version: 1 }, after: { version: 2 }, ...more }) as AuditLogEntry;
 
 test("edits of a schedule can be taken back, and nothing else", () => {
   for (const verb of ["patch", "replace", "tag", "revert"]) expect(isScheduleEdit(entry({ verb }))).toBe(true);

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { ask } from "@/api/client";
-import type { BackfillRequest, BackfillTrial, Bulk, Schedule } from "@/api/schema";
+import type { NewBackfill, BackfillDryRun, BulkAction, Schedule } from "@/api/schema";
 import { BulkDialog, type Rate, RATES, useStartRequest } from "@/features/bulk/BulkDialog";
 import { reasonOf } from "@/features/ledger/instantGroups";
 import { Button } from "@/parts/Button";
@@ -46,7 +46,7 @@ function BackfillForm({
 }: {
   schedule: Schedule;
   onClose: () => void;
-  onStarted: (bulk: Bulk) => void;
+  onStarted: (bulk: BulkAction) => void;
 }) {
   const viewer = useZone();
   const [from, setFrom] = useState(() => inputOf(new Date(Date.now() - WEEK).toISOString(), viewer));
@@ -54,7 +54,7 @@ function BackfillForm({
   const [which, setWhich] = useState<"missing" | "all">("missing");
   const [rate, setRate] = useState<Rate>("5");
   const since = instantOf(from, viewer);
-  const request: BackfillRequest | null = since
+  const request: NewBackfill | null = since
     ? { from: since, to: to ? (instantOf(to, viewer) ?? null) : null, which, rate: Number(rate), limit: 10_000 }
     : null;
   const asked = JSON.stringify(request);
@@ -62,7 +62,7 @@ function BackfillForm({
   const trial = useQuery({
     queryKey: ["rehearsal", schedule.id, settled],
     queryFn: ({ signal }) =>
-      ask<BackfillTrial>(`/api/schedules/${schedule.id}/backfill`, {
+      ask<BackfillDryRun>(`/api/schedules/${schedule.id}/backfill`, {
         method: "POST",
         body: { ...(JSON.parse(settled) as object), dry_run: true },
         signal,
@@ -88,8 +88,8 @@ function BackfillForm({
       }}
     >
       <p className="text-sm text-muted">
-        One run for each instant of the stretch. Each is told its instant, follows the settings of now, and counts as
-        open while it goes on. No instant gets two, however often you ask.
+        One run for each instant of the period. Each receives its instant, uses the current settings, and counts as open
+        while it runs. No instant gets two runs, however often you ask.
       </p>
       <div className="grid gap-3 text-sm sm:grid-cols-2">
         <DateTimeInput label={`From (${city(viewer)})`} value={from} onChange={setFrom} required />
@@ -166,7 +166,7 @@ function DateTimeInput({
 }
 
 /** The result of the dry run. */
-function DryRunSummary({ trial, zone }: { trial: BackfillTrial; zone: string }) {
+function DryRunSummary({ trial, zone }: { trial: BackfillDryRun; zone: string }) {
   const now = Date.now();
   const left = Object.entries(trial.left_out).map(([why, count]) => `${number(count ?? 0)} ${why}`);
   return (

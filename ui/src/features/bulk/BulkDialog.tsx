@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 
 import { ask, newIdempotencyKey } from "@/api/client";
-import type { Bulk } from "@/api/schema";
+import type { BulkAction } from "@/api/schema";
 
 import { BulkProgress } from "./BulkProgress";
 
@@ -15,21 +15,21 @@ export function BulkDialog({
   children,
 }: {
   onClose: () => void;
-  children: (onStarted: (bulk: Bulk) => void) => ReactNode;
+  children: (onStarted: (bulk: BulkAction) => void) => ReactNode;
 }) {
   const [bulk, setBulk] = useState<string | null>(null);
   return bulk ? <BulkProgress id={bulk} onClose={onClose} /> : children((made) => setBulk(made.id));
 }
 
 /** Starts a bulk action under one idempotency key per press; `refused` is called when the server refuses. */
-export function useStartRequest(path: string, onStarted: (bulk: Bulk) => void, refused?: () => void) {
+export function useStartRequest(path: string, onStarted: (bulk: BulkAction) => void, refused?: () => void) {
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   const [key, setKey] = useState(newIdempotencyKey);
   const start = async (body: object): Promise<void> => {
     setBusy(true);
     try {
-      onStarted(await ask<Bulk>(path, { method: "POST", body, idempotencyKey: key }));
+      onStarted(await ask<BulkAction>(path, { method: "POST", body, idempotencyKey: key }));
     } catch (why) {
       setError(why);
       setKey(newIdempotencyKey());

@@ -1,4 +1,4 @@
-import type { Bulk } from "@/api/schema";
+import type { BulkAction } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { Empty } from "@/parts/Empty";
@@ -27,7 +27,7 @@ const TITLES: Record<string, string> = {
   delete: "Delete schedules",
   backfill: "Backfill a schedule",
 };
-const WORDS: Record<Bulk["state"], string> = {
+const WORDS: Record<BulkAction["state"], string> = {
   running: "under way",
   paused: "paused",
   stopped: "stopped",

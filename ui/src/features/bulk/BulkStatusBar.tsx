@@ -2,7 +2,7 @@ import { X } from "lucide-react";
 import { useState } from "react";
 
 import { ask } from "@/api/client";
-import type { Bulk } from "@/api/schema";
+import type { BulkAction } from "@/api/schema";
 import { useTopic } from "@/live/live";
 import { Button } from "@/parts/Button";
 import { Link } from "@/parts/Link";
@@ -22,14 +22,14 @@ export function BulkStatusBar({
   onClose,
   onOver,
 }: {
-  started: Bulk;
+  started: BulkAction;
   onClose: () => void;
   onOver: () => void;
 }) {
   const [bulk, setBulk] = useState(started);
   useTopic(`bulk:${started.id}`, (message) => {
     if (message.type === "gone" || !message.data) return;
-    const now = message.data as Bulk;
+    const now = message.data as BulkAction;
     setBulk(now);
     // While the bulk action runs, the list is refreshed by its own topic.
     if (now.state !== "running") onOver();
@@ -59,7 +59,7 @@ export function BulkStatusBar({
         <Button
           acts
           size="small"
-          onClick={() => void ask<Bulk>(`/api/bulk/${bulk.id}/stop`, { method: "POST" }).then(setBulk, () => undefined)}
+          onClick={() => void ask<BulkAction>(`/api/bulk/${bulk.id}/stop`, { method: "POST" }).then(setBulk, () => undefined)}
         >
           Stop
         </Button>

@@ -2,7 +2,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Pause, Play, Square } from "lucide-react";
 
 import { queryKeys } from "@/api/queryKeys";
-import type { Bulk } from "@/api/schema";
+import type { BulkAction } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { useCommand } from "@/parts/useCommand";
@@ -10,12 +10,12 @@ import { useCommand } from "@/parts/useCommand";
 import { isOver } from "./useBulk";
 
 /** Pause, resume and stop; items that are done stay done. */
-export function Controls({ bulk, size }: { bulk: Bulk; size?: "small" }) {
+export function Controls({ bulk, size }: { bulk: BulkAction; size?: "small" }) {
   const queries = useQueryClient();
   const [act, busy] = useCommand();
   if (!usePermission("write:bulk") || isOver(bulk)) return null;
   const ask = async (verb: "pause" | "resume" | "stop"): Promise<void> => {
-    const now = await act<Bulk>(`/api/bulk/${bulk.id}/${verb}`);
+    const now = await act<BulkAction>(`/api/bulk/${bulk.id}/${verb}`);
     if (now) queries.setQueryData(queryKeys.bulk(bulk.id), now);
   };
   return (

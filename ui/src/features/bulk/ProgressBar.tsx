@@ -1,9 +1,9 @@
-import type { Bulk } from "@/api/schema";
+import type { BulkAction } from "@/api/schema";
 import { Link } from "@/parts/Link";
 import { number } from "@/time/moment";
 
 /** Items that are done, refused and waiting, as one bar. */
-export function ProgressBar({ bulk }: { bulk: Bulk }) {
+export function ProgressBar({ bulk }: { bulk: BulkAction }) {
   const share = (count: number): string => `${bulk.total ? (100 * count) / bulk.total : 0}%`;
   const label = `${number(bulk.done)} of ${number(bulk.total)}: ${number(bulk.ok)} done, ${number(bulk.failed)} refused`;
   const made = Object.entries(bulk.outcomes).filter(([, count]) => count);
@@ -45,7 +45,7 @@ export function ProgressBar({ bulk }: { bulk: Bulk }) {
 }
 
 /** The filter of the runs that the bulk action created. */
-function madeBy(bulk: Bulk): string {
+function madeBy(bulk: BulkAction): string {
   if (bulk.action === "backfill")
     return `schedule:${String(bulk.details?.schedule_id)} origin:manual since:${bulk.created_at}`;
   return `origin:${bulk.action === "run" ? "manual" : bulk.action === "replay" ? "replay" : "retry"} since:24h`;

@@ -2,17 +2,17 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Bulk } from "@/api/schema";
+import type { BulkAction } from "@/api/schema";
 import { useTopic } from "@/live/live";
 
-export const isOver = (bulk: Bulk): boolean => bulk.state === "finished" || bulk.state === "stopped";
+export const isOver = (bulk: BulkAction): boolean => bulk.state === "finished" || bulk.state === "stopped";
 
 /** A bulk action, kept current by its live topic. */
 export function useBulk(id: string) {
   const queries = useQueryClient();
   const found = useQuery({
     queryKey: queryKeys.bulk(id),
-    queryFn: ({ signal }) => ask<Bulk>(`/api/bulk/${id}`, { signal }),
+    queryFn: ({ signal }) => ask<BulkAction>(`/api/bulk/${id}`, { signal }),
     refetchInterval: (query) => (query.state.data && isOver(query.state.data) ? false : 5000),
   });
   useTopic(`bulk:${id}`, (message) => {

@@ -3,16 +3,16 @@ import { toast } from "sonner";
 
 import { ask } from "@/api/client";
 import { messageOf } from "@/api/problem";
-import type { Bulk, BulkRequest } from "@/api/schema";
+import type { BulkAction, NewBulkAction } from "@/api/schema";
 import { useNavigateTo } from "@/parts/useUrl";
 
 /** Starts a bulk action and shows a toast with a link to it. A refusal is shown as a toast and thrown again. */
-export function useStartBulk(): (request: BulkRequest) => Promise<Bulk> {
+export function useStartBulk(): (request: NewBulkAction) => Promise<BulkAction> {
   const go = useNavigateTo();
   return useCallback(
     async (request) => {
       try {
-        const bulk = await ask<Bulk>("/api/bulk", { method: "POST", body: request });
+        const bulk = await ask<BulkAction>("/api/bulk", { method: "POST", body: request });
         toast.success(`${verb(request.action)} ${bulk.total.toLocaleString("en-US")}: under way`, {
           action: { label: "Watch", onClick: () => go(`/bulk/${bulk.id}`) },
         });

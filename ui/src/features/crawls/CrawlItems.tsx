@@ -3,7 +3,7 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Job } from "@/api/schema";
+import type { JobReport } from "@/api/schema";
 import { Modal } from "@/parts/Confirm";
 import { Empty } from "@/parts/Empty";
 import { Json } from "@/parts/Json";
@@ -29,7 +29,7 @@ const rowId = (row: Row): string => String(row.place);
 const brief = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 /** The items of a crawl: their first fields as columns, the whole item when a row is opened. */
-export function CrawlItems({ job }: { job: Job }) {
+export function CrawlItems({ job }: { job: JobReport }) {
   const [most, setMost] = useState(STEP);
   const [open, setOpen] = useState<Row | null>(null);
   const results = useQuery({

@@ -1,4 +1,4 @@
-import type { LetterGroup, LetterGroups } from "@/api/schema";
+import type { FailureGroup, FailureGroupPage } from "@/api/schema";
 import { Instant } from "@/parts/Instant";
 import { useZone } from "@/prefs";
 import { number, short } from "@/time/moment";
@@ -9,7 +9,7 @@ const BAR = 10;
 const SHADES = [1, 0.72, 0.5, 0.34, 0.2];
 
 /** The open dead letters: arrivals per hour and group, and their age. */
-export function Backlog({ found }: { found: LetterGroups }) {
+export function Backlog({ found }: { found: FailureGroupPage }) {
   if (!found.letters) return null;
   return (
     <div className="flex flex-wrap items-start gap-x-10 gap-y-4 rounded-lg border bg-bg px-4 py-3">
@@ -25,7 +25,7 @@ export function Backlog({ found }: { found: LetterGroups }) {
   );
 }
 
-function ArrivalChart({ groups }: { groups: readonly LetterGroup[] }) {
+function ArrivalChart({ groups }: { groups: readonly FailureGroup[] }) {
   const zone = useZone();
   const now = Date.now();
   const hours = groups[0]?.arrivals ?? [];
@@ -84,7 +84,7 @@ function ArrivalChart({ groups }: { groups: readonly LetterGroup[] }) {
   );
 }
 
-function AgeChart({ found }: { found: LetterGroups }) {
+function AgeChart({ found }: { found: FailureGroupPage }) {
   const top = Math.max(...found.ages.map((age) => age.count), 1);
   return (
     <figure className="flex flex-col gap-1">

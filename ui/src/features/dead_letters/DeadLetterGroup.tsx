@@ -1,7 +1,7 @@
 import { BellOff, BellRing, ChevronDown, ChevronRight, PencilLine, RotateCcw, Trash2 } from "lucide-react";
 import { useMemo, useState } from "react";
 
-import type { LetterGroup, Run } from "@/api/schema";
+import type { FailureGroup, Run } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { cx } from "@/parts/cx";
@@ -21,19 +21,19 @@ import type { ReplayTarget } from "./ReplayDialog";
 const rowId = (run: Run): string => run.id;
 
 /** The run filter that finds the dead letters of a group, narrowed by the page's own filter. */
-export const filterOf = (group: LetterGroup, q: string): string =>
+export const filterOf = (group: FailureGroup, q: string): string =>
   `state:dead_letter -resolved:true fingerprint:${group.fingerprint} ${q}`.trim();
 
 /** The receiver rejected the payload: replaying it unchanged would be rejected again. */
-const needsEdit = (group: LetterGroup): boolean =>
+const needsEdit = (group: FailureGroup): boolean =>
   ["http_400", "http_409", "http_413", "http_415", "http_422"].includes(group.code);
 
 export interface GroupActions {
   /** The page's own filter. */
   q: string;
   onReplay: (target: ReplayTarget) => void;
-  onDiscard: (group: LetterGroup) => void;
-  onMute: (group: LetterGroup) => void;
+  onDiscard: (group: FailureGroup) => void;
+  onMute: (group: FailureGroup) => void;
 }
 
 /** Dead letters with the same fingerprint: their message, and the actions on all of them. */
@@ -42,7 +42,7 @@ export function DeadLetterGroup({
   open,
   onToggle,
   ...actions
-}: { group: LetterGroup; open: boolean; onToggle: () => void } & GroupActions) {
+}: { group: FailureGroup; open: boolean; onToggle: () => void } & GroupActions) {
   const mayRun = usePermission("run:dead_letter");
   const Chevron = open ? ChevronDown : ChevronRight;
   return (
@@ -99,7 +99,7 @@ export function DeadLetterGroup({
   );
 }
 
-function GroupButtons({ group, q, onReplay, onDiscard, onMute }: { group: LetterGroup } & GroupActions) {
+function GroupButtons({ group, q, onReplay, onDiscard, onMute }: { group: FailureGroup } & GroupActions) {
   const mayRun = usePermission("run:dead_letter");
   const mayEdit = usePermission("write:schedule");
   const mayDiscard = usePermission("write:run");
@@ -153,7 +153,7 @@ function GroupButtons({ group, q, onReplay, onDiscard, onMute }: { group: Letter
   );
 }
 
-function MuteNote({ group, mute }: { group: LetterGroup; mute: NonNullable<LetterGroup["mute"]> }) {
+function MuteNote({ group, mute }: { group: FailureGroup; mute: NonNullable<FailureGroup["mute"]> }) {
   const mayMute = usePermission("write:dead_letter");
   const [act, busy] = useCommand();
   return (
@@ -183,7 +183,7 @@ function GroupRuns({
   narrowed,
   onReplay,
 }: {
-  group: LetterGroup;
+  group: FailureGroup;
   narrowed: string;
   onReplay?: (target: ReplayTarget) => void;
 }) {

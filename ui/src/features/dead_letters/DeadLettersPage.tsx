@@ -5,7 +5,7 @@ import { useCallback, useState } from "react";
 import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { LetterGroup, LetterGroups } from "@/api/schema";
+import type { FailureGroup, FailureGroupPage } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { RUN_FIELDS } from "@/features/filters/fields";
@@ -35,8 +35,8 @@ const UNMUTED = "-muted:true";
 export default function DeadLettersPage() {
   const [q, setQ] = useUrl("q");
   const [replaying, setReplaying] = useState<ReplayTarget | null>(null);
-  const [discarding, setDiscarding] = useState<LetterGroup | null>(null);
-  const [muting, setMuting] = useState<LetterGroup | null>(null);
+  const [discarding, setDiscarding] = useState<FailureGroup | null>(null);
+  const [muting, setMuting] = useState<FailureGroup | null>(null);
   const filter = useCallback((next: string) => setQ(next, true), [setQ]);
   const groups = useGroups(q, UNMUTED);
   const muted = useGroups(q, "muted:true");
@@ -110,11 +110,11 @@ export default function DeadLettersPage() {
   );
 }
 
-function useGroups(q: string, narrowed: string): UseQueryResult<LetterGroups> {
+function useGroups(q: string, narrowed: string): UseQueryResult<FailureGroupPage> {
   const query = { q: `${q} ${narrowed}`.trim(), limit: 100 };
   return useQuery({
     queryKey: queryKeys.deadLetterGroups(query),
-    queryFn: ({ signal }) => ask<LetterGroups>("/api/dead-letters/groups", { query, signal }),
+    queryFn: ({ signal }) => ask<FailureGroupPage>("/api/dead-letters/groups", { query, signal }),
     placeholderData: (before) => before,
     retry: false,
   });
@@ -127,7 +127,7 @@ function Groups({
   mutedCount,
   actions,
 }: {
-  found: UseQueryResult<LetterGroups>;
+  found: UseQueryResult<FailureGroupPage>;
   q: string;
   onClear: () => void;
   mutedCount: number;
@@ -176,7 +176,7 @@ function Groups({
 }
 
 /** The muted groups, folded at the end of the page. */
-function MutedGroups({ found, actions }: { found?: LetterGroups; actions: GroupActions }) {
+function MutedGroups({ found, actions }: { found?: FailureGroupPage; actions: GroupActions }) {
   const [open, setOpen] = useState("");
   if (!found?.items.length) return null;
   return (

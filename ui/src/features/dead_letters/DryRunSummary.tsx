@@ -1,9 +1,9 @@
-import type { Trial } from "@/api/schema";
+import type { BulkDryRun } from "@/api/schema";
 import { Id } from "@/parts/Id";
 import { number } from "@/time/moment";
 
 /** The result of the dry run as text. */
-export function DryRunSummary({ trial, asOf, edited }: { trial: Trial; asOf: "now" | "then"; edited: boolean }) {
+export function DryRunSummary({ trial, asOf, edited }: { trial: BulkDryRun; asOf: "now" | "then"; edited: boolean }) {
   const rehearsal = trial.rehearsal;
   // Dead letters that would be refused are not sent.
   const sent = trial.count - (rehearsal?.refused ?? 0);
@@ -60,7 +60,7 @@ const replays = (most: number): string =>
   most ? `replayed up to ${number(most)} times before` : "never replayed before";
 
 /** Which version of the schedule's settings a replay uses, and whether it differs from the one that failed. */
-export function settingsNote(trial: Trial, asOf: "now" | "then"): string {
+export function settingsNote(trial: BulkDryRun, asOf: "now" | "then"): string {
   const [one] = trial.sample;
   const single = trial.count === 1 && one ? one : null;
   if (single && single.version !== null && single.version !== undefined) {

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { ask } from "@/api/client";
-import type { Bulk, BulkRequest, Run, Trial } from "@/api/schema";
+import type { BulkAction, NewBulkAction, Run, BulkDryRun } from "@/api/schema";
 import { BulkDialog, type Rate, RATES, useStartRequest } from "@/features/bulk/BulkDialog";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
@@ -50,7 +50,7 @@ function ReplayForm({
 }: {
   target: ReplayTarget;
   onClose: () => void;
-  onStarted: (bulk: Bulk) => void;
+  onStarted: (bulk: BulkAction) => void;
 }) {
   const [rate, setRate] = useState<Rate>("5");
   const [order, setOrder] = useState<"oldest" | "newest">("oldest");
@@ -60,7 +60,7 @@ function ReplayForm({
   const written = parseObject(text);
   const patch = target.edit && written.value && Object.keys(written.value).length ? written.value : null;
   const chosen = target.filter === undefined ? { ids: target.ids } : { filter: target.filter };
-  const request: BulkRequest = {
+  const request: NewBulkAction = {
     action: "replay",
     ...chosen,
     rate: Number(rate),
@@ -74,7 +74,7 @@ function ReplayForm({
   const rehearsal = useQuery({
     queryKey: ["rehearsal", settled],
     queryFn: ({ signal }) =>
-      ask<Trial>("/api/bulk", {
+      ask<BulkDryRun>("/api/bulk", {
         method: "POST",
         body: { action: "replay", ...(JSON.parse(settled) as object), dry_run: true },
         signal,

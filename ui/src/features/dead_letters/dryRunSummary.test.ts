@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { Trial } from "@/api/schema";
+import type { BulkDryRun } from "@/api/schema";
 
 import { settingsNote } from "./DryRunSummary";
 
@@ -21,7 +21,7 @@ function trial(
   version: number | null,
   follows: number | null,
   more: Partial<typeof REHEARSAL> = {},
-): Trial {
+): BulkDryRun {
   const sample = [
     { id: "run_1", kind: "webhook", name: "mine", state: "dead_letter", message: "no", version, follows, replays: 0 },
   ];

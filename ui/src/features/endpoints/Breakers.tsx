@@ -1,4 +1,4 @@
-import type { BreakerModel } from "@/api/schema";
+import type { CircuitBreaker } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { cx } from "@/parts/cx";
 import { Instant } from "@/parts/Instant";
@@ -6,7 +6,7 @@ import { toneBadge } from "@/parts/state/StateBadge";
 import { number } from "@/time/moment";
 
 /** Open circuit breakers: since when, why, and when the next probe is due. */
-export function Breakers({ open }: { open: BreakerModel[] }) {
+export function Breakers({ open }: { open: CircuitBreaker[] }) {
   return (
     <Card title="Breakers that are open" aside="runs to these targets wait" flush className="mb-4">
       <ul className="divide-y">
@@ -32,7 +32,7 @@ export function Breakers({ open }: { open: BreakerModel[] }) {
   );
 }
 
-export function BreakerBadge({ breaker }: { breaker: BreakerModel }) {
+export function BreakerBadge({ breaker }: { breaker: CircuitBreaker }) {
   return (
     <span
       title={breaker.why}

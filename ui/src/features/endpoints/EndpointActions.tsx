@@ -5,7 +5,7 @@ import { toast } from "sonner";
 
 import { ask } from "@/api/client";
 import { messageOf } from "@/api/problem";
-import type { EndpointModel, Run, Trial } from "@/api/schema";
+import type { EndpointHealth, Run, BulkDryRun } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { ReplayDialog, type ReplayTarget } from "@/features/dead_letters/ReplayDialog";
@@ -19,7 +19,7 @@ import { RecoverDialog } from "./RecoverDialog";
 import { targetFilter } from "./target";
 
 export interface ChosenAction {
-  endpoint: EndpointModel;
+  endpoint: EndpointHealth;
   act: "recover" | "disable";
 }
 
@@ -28,7 +28,7 @@ export function EndpointMenu({
   endpoint,
   onChoose,
 }: {
-  endpoint: EndpointModel;
+  endpoint: EndpointHealth;
   onChoose: (chosen: ChosenAction) => void;
 }) {
   const go = useNavigateTo();
@@ -84,13 +84,13 @@ export function EndpointDialogs({ chosen, onClose }: { chosen: ChosenAction | nu
   );
 }
 
-function DisableDialog({ endpoint, onClose }: { endpoint: EndpointModel | null; onClose: () => void }) {
+function DisableDialog({ endpoint, onClose }: { endpoint: EndpointHealth | null; onClose: () => void }) {
   const bulk = useStartBulk();
   const filter = targetFilter(endpoint?.url ?? "");
   const trial = useQuery({
     queryKey: ["rehearsal", "pause", filter],
     queryFn: ({ signal }) =>
-      ask<Trial>("/api/bulk", { method: "POST", body: { action: "pause", filter, dry_run: true }, signal }),
+      ask<BulkDryRun>("/api/bulk", { method: "POST", body: { action: "pause", filter, dry_run: true }, signal }),
     enabled: endpoint !== null,
     staleTime: 0,
     retry: false,
@@ -111,7 +111,7 @@ function DisableDialog({ endpoint, onClose }: { endpoint: EndpointModel | null; 
       <br />
       {trial.error
         ? messageOf(trial.error)
-        : "Every active schedule that calls this target is paused until somebody resumes it. What passes meanwhile is never caught up; runs that have begun go on."}
+        : "Every active schedule that calls this target is paused until it is resumed. Instants that pass in the meantime are not caught up; runs that have started continue."}
     </Confirm>
   );
 }

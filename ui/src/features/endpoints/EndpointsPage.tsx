@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { EndpointList, EndpointModel } from "@/api/schema";
+import type { EndpointPage, EndpointHealth } from "@/api/schema";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { Empty } from "@/parts/Empty";
 import { Instant } from "@/parts/Instant";
@@ -18,19 +18,19 @@ import { BreakerBadge, Breakers } from "./Breakers";
 import { type ChosenAction, EndpointDialogs, EndpointMenu } from "./EndpointActions";
 
 const PACE = 10_000;
-const rowId = (endpoint: EndpointModel): string => endpoint.url;
+const rowId = (endpoint: EndpointHealth): string => endpoint.url;
 
 /** The endpoints that webhooks call, with their success rate and circuit breakers. */
 export default function EndpointsPage() {
   const list = useQuery({
     queryKey: queryKeys.endpoints,
-    queryFn: ({ signal }) => ask<EndpointList>("/api/endpoints", { signal }),
+    queryFn: ({ signal }) => ask<EndpointPage>("/api/endpoints", { signal }),
     refetchInterval: PACE,
   });
   const [chosen, setChosen] = useState<ChosenAction | null>(null);
   const items = list.data?.items ?? [];
   const failing = items.filter((item) => item.failing_since).length;
-  const columns = useMemo<Column<EndpointModel>[]>(
+  const columns = useMemo<Column<EndpointHealth>[]>(
     () => [
       {
         id: "url",
@@ -155,18 +155,18 @@ function Address({ url }: { url: string }) {
 }
 
 /** Never 100 % while something failed. */
-function successShare(endpoint: EndpointModel): string {
+function successShare(endpoint: EndpointHealth): string {
   const exact = endpoint.success_ratio * 100;
   return `${endpoint.failed ? Math.min(exact, 99.9).toFixed(1) : 100} %`;
 }
 
-function summaryOf(list: EndpointList, failing: number): string {
+function summaryOf(list: EndpointPage, failing: number): string {
   const most = list.total > list.items.length ? `, the worst ${number(list.items.length)} shown` : "";
   const newest = list.whole ? "" : ", by the newest 2,000 runs";
   return `${number(failing)} of ${number(list.total)} failing now${most} · last 24 hours${newest}`;
 }
 
-function Callers({ endpoint }: { endpoint: EndpointModel }) {
+function Callers({ endpoint }: { endpoint: EndpointHealth }) {
   const [first] = endpoint.schedules;
   if (!first) return <span className="text-muted">no schedule</span>;
   return (
@@ -182,7 +182,7 @@ function Callers({ endpoint }: { endpoint: EndpointModel }) {
 }
 
 /** The age of the secret that signs the calls, or of the one that a header refers to. */
-function Secrets({ endpoint }: { endpoint: EndpointModel }) {
+function Secrets({ endpoint }: { endpoint: EndpointHealth }) {
   if (!endpoint.secrets) return <span className="text-muted">not for your role</span>;
   const [first] = endpoint.secrets;
   if (!first) return <span className="text-muted">none</span>;

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { ask } from "@/api/client";
-import type { BulkRequest, EndpointModel, Trial } from "@/api/schema";
+import type { NewBulkAction, EndpointHealth, BulkDryRun } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { Button } from "@/parts/Button";
@@ -21,7 +21,7 @@ export function RecoverDialog({
   onClose,
   onReplay,
 }: {
-  endpoint: EndpointModel | null;
+  endpoint: EndpointHealth | null;
   onClose: () => void;
   /** Opens the replay dialog. */
   onReplay: (filter: string) => void;
@@ -38,7 +38,7 @@ function Body({
   onClose,
   onReplay,
 }: {
-  endpoint: EndpointModel;
+  endpoint: EndpointHealth;
   onClose: () => void;
   onReplay: (filter: string) => void;
 }) {
@@ -97,7 +97,7 @@ function Body({
         onPress={again}
       />
       <p className="text-xs text-muted">
-        Tests are not sent again, nor what somebody has retried already. Both are bulk actions that can be watched and
+        Tests are not sent again, nor runs that were retried already. Both are bulk actions that can be followed and
         stopped.
       </p>
       <div className="flex justify-end">
@@ -139,10 +139,10 @@ function Line({
 }
 
 /** The number of runs that the bulk action would touch, by a dry run. */
-function useTrial(request: BulkRequest, enabled: boolean) {
+function useTrial(request: NewBulkAction, enabled: boolean) {
   return useQuery({
     queryKey: ["rehearsal", JSON.stringify(request)],
-    queryFn: ({ signal }) => ask<Trial>("/api/bulk", { method: "POST", body: { ...request, dry_run: true }, signal }),
+    queryFn: ({ signal }) => ask<BulkDryRun>("/api/bulk", { method: "POST", body: { ...request, dry_run: true }, signal }),
     enabled,
     staleTime: 0,
     retry: false,

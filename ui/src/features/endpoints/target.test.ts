@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 
-import type { EndpointModel } from "@/api/schema";
+import type { EndpointHealth } from "@/api/schema";
 
 import { deadLetterFilter, failedRunFilter, sinceChoices, sinceValue, targetFilter } from "./target";
 
-const down = { url: "https://a.example/in", failing_from: "2027-01-04T12:00:00Z" } as EndpointModel;
-const well = { url: "https://a.example/in", failing_from: null } as EndpointModel;
+const down = { url: "https://a.example/in", failing_from: "2027-01-04T12:00:00Z" } as EndpointHealth;
+const well = { url: "https://a.example/in", failing_from: null } as EndpointHealth;
 
 test("a target is quoted only where it must be", () => {
   expect(targetFilter("https://a.example/in")).toBe("target:https://a.example/in");

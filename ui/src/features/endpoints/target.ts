@@ -1,4 +1,4 @@
-import type { EndpointModel } from "@/api/schema";
+import type { EndpointHealth } from "@/api/schema";
 import { quoteValue } from "@/features/filters/grammar";
 
 /** The filter of the runs that called an endpoint, and of the schedules that do. */
@@ -14,7 +14,7 @@ export const failedRunFilter = (url: string, since: string): string =>
 export type Since = "failing" | "1h" | "24h" | "7d" | "other";
 
 /** Choices for the start of the recovery; the start of the outage comes first. */
-export function sinceChoices(endpoint: EndpointModel): (readonly [Since, string])[] {
+export function sinceChoices(endpoint: EndpointHealth): (readonly [Since, string])[] {
   const spans = [
     ["1h", "1 hour"],
     ["24h", "24 hours"],
@@ -25,7 +25,7 @@ export function sinceChoices(endpoint: EndpointModel): (readonly [Since, string]
 }
 
 /** The value of `since:`; `typed` is the free input. Null while that is empty. */
-export function sinceValue(endpoint: EndpointModel, since: Since, typed: string): string | null {
+export function sinceValue(endpoint: EndpointHealth, since: Since, typed: string): string | null {
   if (since === "other") return typed.replaceAll(/\s/g, "") || null;
   return since === "failing" ? endpoint.failing_from : since;
 }

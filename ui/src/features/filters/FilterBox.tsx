@@ -5,7 +5,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { Suggestion } from "@/api/schema";
+import type { FilterSuggestion } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { ErrorPointer } from "@/parts/form/ErrorPointer";
 import { useKeys } from "@/parts/useKeys";
@@ -61,7 +61,7 @@ export function FilterBox({
   const { data } = useQuery({
     queryKey: queryKeys.suggest(asked ?? "", token.value),
     queryFn: ({ signal }) =>
-      ask<{ items: Suggestion[] }>("/api/suggest", {
+      ask<{ items: FilterSuggestion[] }>("/api/suggest", {
         query: { field: asked, prefix: token.value.replaceAll('"', ""), limit: 8 },
         signal,
       }),
@@ -207,7 +207,7 @@ function choicesOf(
   token: ReturnType<typeof tokenAt>,
   fields: readonly FilterKey[],
   field: FilterKey | undefined,
-  suggestions: Suggestion[],
+  suggestions: FilterSuggestion[],
 ): Choice[] {
   if (!token.key) {
     const typed = token.value.replace(/^-/, "").toLowerCase();

@@ -5,7 +5,7 @@ import { toast } from "sonner";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Schedule, TimelineModel } from "@/api/schema";
+import type { Schedule, Timeline } from "@/api/schema";
 import { SCHEDULE_FIELDS } from "@/features/filters/fields";
 import { FilterBox } from "@/features/filters/FilterBox";
 import { Button } from "@/parts/Button";
@@ -60,7 +60,7 @@ export default function CalendarPage() {
   });
   const next = async (): Promise<void> => {
     const from = Math.max(Date.now(), range.to);
-    const ahead = await ask<TimelineModel>("/api/timeline", {
+    const ahead = await ask<Timeline>("/api/timeline", {
       query: { from: new Date(from).toISOString(), to: new Date(from + YEAR - 1000).toISOString(), q },
     }).catch(() => null);
     const first = Math.min(...(ahead?.groups.flatMap((group) => group.marks.map((mark) => millis(mark.at))) ?? []));

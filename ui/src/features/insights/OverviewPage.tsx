@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Count, Schedule, Series } from "@/api/schema";
+import type { RunCount, Schedule, RunSeries } from "@/api/schema";
 import { momentOf } from "@/features/filters/span";
 import { Page } from "@/parts/Page";
 import { useUrl } from "@/parts/useUrl";
@@ -28,7 +28,7 @@ export default function OverviewPage() {
   }, [range, minute]);
   const series = useQuery({
     queryKey: queryKeys.runsSeries(query),
-    queryFn: ({ signal }) => ask<Series>("/api/runs/series", { query, signal }),
+    queryFn: ({ signal }) => ask<RunSeries>("/api/runs/series", { query, signal }),
     placeholderData: (before) => before,
   });
   const schedules = useQuery({
@@ -37,7 +37,7 @@ export default function OverviewPage() {
   });
   const runs = useQuery({
     queryKey: queryKeys.runsCount({ q: "" }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { signal }),
     enabled: schedules.data?.items.length === 0,
   });
   const nothing = schedules.data?.items.length === 0 && runs.data?.count === 0;

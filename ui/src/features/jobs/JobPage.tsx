@@ -5,7 +5,7 @@ import { useState } from "react";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { Job, Run } from "@/api/schema";
+import type { JobReport, Run } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Articles } from "@/features/articles/Articles";
 import { CrawlItems } from "@/features/crawls/CrawlItems";
@@ -43,7 +43,7 @@ export default function JobPage() {
     refetch,
   } = useQuery({
     queryKey: [...queryKeys.run(id), "job"],
-    queryFn: ({ signal }) => ask<Job>(`/jobs/${id}/status`, { signal }),
+    queryFn: ({ signal }) => ask<JobReport>(`/jobs/${id}/status`, { signal }),
     refetchInterval: (query) => (query.state.data?.finished_at ? false : 1000),
     retry: false,
   });
@@ -70,7 +70,7 @@ export default function JobPage() {
   );
 }
 
-function JobDetail({ job }: { job: Job }) {
+function JobDetail({ job }: { job: JobReport }) {
   const [act, busy] = useCommand();
   const go = useNavigateTo();
   const [stopping, setStopping] = useState(false);
@@ -175,14 +175,14 @@ function JobDetail({ job }: { job: Job }) {
         action="Cancel the job"
         onConfirm={() => act(`/jobs/${job.job_id}`, { method: "DELETE" }, "Cancelled")}
       >
-        What waits is taken from the queue, what was read stays. {articles ? "" : "The spider is told to stop."}
+        Waiting pages are removed from the queue; results are kept. {articles ? "" : "The spider is asked to stop."}
       </Confirm>
     </Page>
   );
 }
 
 /** The rate of a running job, and the estimated time left. */
-function Rate({ job }: { job: Job }) {
+function Rate({ job }: { job: JobReport }) {
   const now = useNow();
   const done = (job.completed ?? 0) - (job.cached ?? 0) + (job.failed ?? 0);
   const seconds = job.started_at ? (now - millis(job.started_at)) / 1000 : 0;

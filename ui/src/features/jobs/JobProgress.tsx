@@ -1,4 +1,4 @@
-import type { Job } from "@/api/schema";
+import type { JobReport } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { number } from "@/time/moment";
 
@@ -12,7 +12,7 @@ const FILL: Record<string, string> = {
 };
 
 /** The progress of a job: done, cached, failed and pending. */
-export function JobProgress({ job, words = true }: { job: Job; words?: boolean }) {
+export function JobProgress({ job, words = true }: { job: JobReport; words?: boolean }) {
   const total = job.total_articles ?? 0;
   const shown = progressParts(job).filter((part) => part.count);
   const label = shown.map((part) => `${number(part.count)} ${part.name}`).join(", ");

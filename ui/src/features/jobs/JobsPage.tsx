@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { ask, pathOf } from "@/api/client";
-import type { Job } from "@/api/schema";
+import type { JobReport } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
 import { Duration } from "@/parts/Duration";
@@ -21,7 +21,7 @@ import { JobProgress } from "./JobProgress";
 import { SubmitForm } from "./SubmitForm";
 
 const STEP = 50;
-const rowId = (job: Job): string => job.job_id;
+const rowId = (job: JobReport): string => job.job_id;
 const CHOICES = [
   ["", "All"],
   ["running", "Running"],
@@ -30,7 +30,7 @@ const CHOICES = [
   ["cancelled", "Cancelled"],
 ] as const;
 
-const columns: Column<Job>[] = [
+const columns: Column<JobReport>[] = [
   {
     id: "state",
     header: "State",
@@ -94,7 +94,7 @@ const columns: Column<Job>[] = [
   },
 ];
 
-function CrawlProgress({ job }: { job: Job }) {
+function CrawlProgress({ job }: { job: JobReport }) {
   const progress = job.progress ?? {};
   const counts = Object.entries(progress).filter(([, value]) => typeof value === "number");
   return (
@@ -111,7 +111,7 @@ export default function JobsPage() {
   const query = useMemo(() => ({ status_filter: status, limit: Number(most) || STEP }), [status, most]);
   const list = useQuery({
     queryKey: ["runs", "jobs", query],
-    queryFn: ({ signal }) => ask<{ jobs: Job[]; total: number }>("/jobs/", { query, signal }),
+    queryFn: ({ signal }) => ask<{ jobs: JobReport[]; total: number }>("/jobs/", { query, signal }),
     placeholderData: (before) => before,
   });
   const jobs = list.data?.jobs ?? [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Job } from "@/api/schema";
+import type { JobReport } from "@/api/schema";
 
 import { parseUrls, progressParts } from "./job";
 
@@ -12,6 +12,6 @@ test("a pasted text is split into its URLs, without duplicates", () => {
 });
 
 test("the progress counts an article from the cache once", () => {
-  const job = { completed: 83, cached: 22, failed: 3, pending: 14 } as Job;
+  const job = { completed: 83, cached: 22, failed: 3, pending: 14 } as JobReport;
   expect(progressParts(job).map((one) => one.count)).toEqual([61, 22, 3, 14]);
 });

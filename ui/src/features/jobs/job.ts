@@ -1,7 +1,7 @@
-import type { Job } from "@/api/schema";
+import type { JobReport } from "@/api/schema";
 
 /** The parts of a job's progress bar, in their order. */
-export function progressParts(job: Job): { name: string; count: number; tone: string }[] {
+export function progressParts(job: JobReport): { name: string; count: number; tone: string }[] {
   const cached = job.cached ?? 0;
   return [
     { name: "done", count: Math.max((job.completed ?? 0) - cached, 0), tone: "success" },

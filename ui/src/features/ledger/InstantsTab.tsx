@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { Instant, Run, Schedule } from "@/api/schema";
+import type { ScheduleInstant, Run, Schedule } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -18,12 +18,12 @@ import { InstantRow } from "./InstantRow";
 const WANTED = 60;
 const MOST_PAGES = 4;
 
-async function instantsOf(id: string, from: number, to: number, signal: AbortSignal): Promise<Instant[]> {
-  const found: Instant[] = [];
+async function instantsOf(id: string, from: number, to: number, signal: AbortSignal): Promise<ScheduleInstant[]> {
+  const found: ScheduleInstant[] = [];
   let cursor: string | null = null;
   for (let turn = 0; turn < MOST_PAGES; turn += 1) {
     const span = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    const page: CursorPage<Instant> = await ask<CursorPage<Instant>>(`/api/schedules/${id}/instants`, {
+    const page: CursorPage<ScheduleInstant> = await ask<CursorPage<ScheduleInstant>>(`/api/schedules/${id}/instants`, {
       query: { ...span, limit: 500, cursor },
       signal,
     });

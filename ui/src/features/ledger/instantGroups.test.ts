@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import type { Instant } from "@/api/schema";
+import type { ScheduleInstant } from "@/api/schema";
 
 import { groupInstants, reasonOf, spanFor } from "./instantGroups";
 
-const instant = (minute: number, outcome: Instant["outcome"], reason = ""): Instant => ({
+const instant = (minute: number, outcome: ScheduleInstant["outcome"], reason = ""): ScheduleInstant => ({
   at: `2026-11-16T02:${String(minute).padStart(2, "0")}:00Z`,
   outcome,
   reason,

@@ -1,22 +1,22 @@
-import type { Instant } from "@/api/schema";
+import type { ScheduleInstant } from "@/api/schema";
 
 /** One instant, or several consecutive ones without a run for the same reason. */
 export interface InstantGroup {
-  first: Instant;
-  last: Instant;
+  first: ScheduleInstant;
+  last: ScheduleInstant;
   count: number;
 }
 
-const ALONE: ReadonlySet<Instant["outcome"]> = new Set(["ran", "queued", "planned"]);
+const ALONE: ReadonlySet<ScheduleInstant["outcome"]> = new Set(["ran", "queued", "planned"]);
 const FOLDED_FROM = 3;
 
 /**
  * Newest first. Runs are never grouped; three or more consecutive equal outcomes without a run are, so that an outage
  * does not hide the rest.
  */
-export function groupInstants(instants: readonly Instant[], now = Number.POSITIVE_INFINITY): InstantGroup[] {
+export function groupInstants(instants: readonly ScheduleInstant[], now = Number.POSITIVE_INFINITY): InstantGroup[] {
   const found: InstantGroup[] = [];
-  let row: Instant[] = [];
+  let row: ScheduleInstant[] = [];
   const flush = (): void => {
     const [first, last] = [row[0], row.at(-1)];
     if (first && last) {
@@ -43,16 +43,16 @@ const REASONS: Record<string, string> = {
   overlap: "The run before it still ran, and this schedule skips then",
   buffer_full: "One run already waited, and this schedule keeps only one waiting",
   superseded: "A later instant took its place while it waited",
-  catchup_none: "Nobody was there to fire it in time, and this schedule does not catch up",
-  catchup_latest: "Nobody was there to fire it in time; only the latest of such instants is caught up",
-  catchup_all: "Nobody was there to fire it in time, and it was beyond what is caught up",
+  catchup_none: "No scheduler was running in time, and this schedule does not catch up",
+  catchup_latest: "No scheduler was running in time; only the latest of such instants is caught up",
+  catchup_all: "No scheduler was running in time, and it was beyond what is caught up",
   retention: "It ran; retention has removed the run",
   ahead: "A clock that was ahead fired it before its time",
   paused: "The schedule was paused",
 };
 
 /** The reason of an outcome as a sentence. */
-export function reasonOf(instant: Instant): string {
+export function reasonOf(instant: ScheduleInstant): string {
   const known = REASONS[instant.reason];
   if (known) return known;
   if (instant.reason.startsWith(SKIPPED_BY)) return `${instant.reason.slice(SKIPPED_BY.length)} wanted it skipped`;

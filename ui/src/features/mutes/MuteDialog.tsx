@@ -1,6 +1,6 @@
 import { useState } from "react";
 
-import type { LetterGroup } from "@/api/schema";
+import type { FailureGroup } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 import { Segments } from "@/parts/Segments";
@@ -16,7 +16,7 @@ const SPANS = [
 ] as const;
 
 /** Asks how long a group of dead letters is muted, and why. */
-export function MuteDialog({ group, onClose }: { group: LetterGroup | null; onClose: () => void }) {
+export function MuteDialog({ group, onClose }: { group: FailureGroup | null; onClose: () => void }) {
   return (
     <Modal open={group !== null} onClose={onClose} title="Mute this group">
       {group ? <Body group={group} onClose={onClose} /> : null}
@@ -24,7 +24,7 @@ export function MuteDialog({ group, onClose }: { group: LetterGroup | null; onCl
   );
 }
 
-function Body({ group, onClose }: { group: LetterGroup; onClose: () => void }) {
+function Body({ group, onClose }: { group: FailureGroup; onClose: () => void }) {
   const [hours, setHours] = useState<(typeof SPANS)[number][0]>("24");
   const [reason, setReason] = useState("");
   const [act, busy] = useCommand();

@@ -1,9 +1,9 @@
 import { CircleX } from "lucide-react";
 
-import type { PipelineList } from "@/api/schema";
+import type { PipelinePage } from "@/api/schema";
 
 /** What is wrong with the file, and where. */
-export function FileError({ error }: { error: PipelineList["faults"][number] }) {
+export function FileError({ error }: { error: PipelinePage["faults"][number] }) {
   return (
     <div
       role="alert"

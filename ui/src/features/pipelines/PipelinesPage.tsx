@@ -4,7 +4,7 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { PipelineList, PipelineModel, Run } from "@/api/schema";
+import type { PipelinePage, PipelineSummary, Run } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { CopyAs } from "@/parts/copy/CopyAs";
@@ -19,10 +19,10 @@ import { useNavigateTo } from "@/parts/useUrl";
 
 import { FileError } from "./FileError";
 
-const rowId = (pipeline: PipelineModel): string => pipeline.name;
+const rowId = (pipeline: PipelineSummary): string => pipeline.name;
 const EXAMPLE = "foliot up --pipelines examples/pipelines_scheduled.yml";
 
-type Fault = PipelineList["faults"][number];
+type Fault = PipelinePage["faults"][number];
 
 /** Without duplicates: a fault of the file is reported with every pipeline in it. */
 const distinct = (faults: Fault[]): [string, Fault][] => [
@@ -33,7 +33,7 @@ const distinct = (faults: Fault[]): [string, Fault][] => [
 export default function PipelinesPage() {
   const list = useQuery({
     queryKey: queryKeys.pipelines,
-    queryFn: ({ signal }) => ask<PipelineList>("/api/pipelines", { signal }),
+    queryFn: ({ signal }) => ask<PipelinePage>("/api/pipelines", { signal }),
     refetchInterval: 5000,
   });
   const items = list.data?.items ?? [];
@@ -41,7 +41,7 @@ export default function PipelinesPage() {
   const may = usePermission("run:run");
   const [act, busy] = useCommand();
   const go = useNavigateTo();
-  const columns = useMemo<Column<PipelineModel>[]>(
+  const columns = useMemo<Column<PipelineSummary>[]>(
     () => [
       {
         id: "name",

@@ -1,7 +1,7 @@
 import { Pause, Play } from "lucide-react";
 import { useMemo, useState } from "react";
 
-import type { QueueModel } from "@/api/schema";
+import type { QueueStatus } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Sparkline } from "@/parts/chart/Sparkline";
@@ -16,8 +16,8 @@ import { number } from "@/time/moment";
 
 import type { Sample } from "./useQueueHistory";
 
-const rowId = (queue: QueueModel): string => queue.name;
-const runs = (queue: QueueModel, states: string): string =>
+const rowId = (queue: QueueStatus): string => queue.name;
+const runs = (queue: QueueStatus, states: string): string =>
   `/runs?q=${encodeURIComponent(`queue:${queue.name} state:${states}`)}`;
 
 export function QueueTable({
@@ -28,7 +28,7 @@ export function QueueTable({
   onRetry,
   onOpen,
 }: {
-  queues: readonly QueueModel[];
+  queues: readonly QueueStatus[];
   history: ReadonlyMap<string, readonly Sample[]>;
   loading: boolean;
   error: unknown;
@@ -37,9 +37,9 @@ export function QueueTable({
 }) {
   const may = usePermission("write:queue");
   const [act, busy] = useCommand();
-  const [pausing, setPausing] = useState<QueueModel | null>(null);
+  const [pausing, setPausing] = useState<QueueStatus | null>(null);
   const [reason, setReason] = useState("");
-  const columns = useMemo<Column<QueueModel>[]>(
+  const columns = useMemo<Column<QueueStatus>[]>(
     () => [
       {
         id: "name",
@@ -189,9 +189,9 @@ export function QueueTable({
           setReason("");
         }}
       >
-        <p>Schedules go on firing and their runs wait; what runs already finishes.</p>
+        <p>Schedules keep firing and their runs wait; runs that have started finish.</p>
         <label className="mt-3 flex flex-col gap-1 text-ink">
-          Why, for whoever wonders
+          Reason, shown with the queue
           <input
             value={reason}
             onChange={(event) => setReason(event.target.value)}
@@ -213,7 +213,7 @@ const stopping =
     act();
   };
 
-export function Paused({ queue }: { queue: QueueModel }) {
+export function Paused({ queue }: { queue: QueueStatus }) {
   if (!queue.paused_at) return null;
   return (
     <p className="text-sm text-attention-ink">

@@ -4,7 +4,7 @@ import { useMemo } from "react";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { QueueModel, WorkerModel } from "@/api/schema";
+import type { QueueStatus, WorkerStatus } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { WorkerTable } from "@/features/workers/WorkerTable";
 import { Card } from "@/parts/Card";
@@ -30,12 +30,12 @@ export default function QueuesPage() {
   const mayReadSystem = usePermission("read:house");
   const queues = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueModel>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
     refetchInterval: PACE,
   });
   const workers = useQuery({
     queryKey: queryKeys.workers,
-    queryFn: ({ signal }) => ask<CursorPage<WorkerModel>>("/api/workers", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<WorkerStatus>>("/api/workers", { signal }),
     refetchInterval: PACE,
     enabled: mayReadSystem,
   });

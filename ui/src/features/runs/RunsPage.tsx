@@ -5,7 +5,7 @@ import { useCallback, useMemo, useState } from "react";
 import { ask, pathOf } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { Act, Count, Run } from "@/api/schema";
+import type { Act, RunCount, Run } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { useStartBulk } from "@/features/bulk/useStartBulk";
 import { RUN_FIELDS } from "@/features/filters/fields";
@@ -63,14 +63,14 @@ export default function RunsPage() {
   const without = withKey(q, "state", null);
   const count = useQuery({
     queryKey: queryKeys.runsCount({ q: without }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { query: { q: without }, signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q: without }, signal }),
     placeholderData: (before) => before,
     // The rows first: counting a million runs may take longer than finding fifty.
     enabled: !list.loading,
   });
   const matching = useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
     placeholderData: (before) => before,
     enabled: !list.loading,
   }).data?.count;
@@ -179,7 +179,7 @@ export default function RunsPage() {
           empty={
             badFilter ? (
               <Empty title="The filter is not understood">
-                The line above says where. Nothing is listed until it is put right.
+                The line above says where. Nothing is listed until it is corrected.
               </Empty>
             ) : q ? (
               <Empty

@@ -1,4 +1,4 @@
-import type { OutcomeModel } from "@/api/schema";
+import type { RunOutcome } from "@/api/schema";
 import { fill, lookOf } from "@/parts/state/states";
 import { useNavigateTo } from "@/parts/useUrl";
 import { useZone } from "@/prefs";
@@ -10,7 +10,7 @@ const STEP = 6;
 const HEIGHT = 22;
 
 /** The last 20 outcomes: height is duration, colour and mark are the state. A bar opens its run. */
-export function OutcomeStrip({ outcomes }: { outcomes: readonly OutcomeModel[] | undefined }) {
+export function OutcomeStrip({ outcomes }: { outcomes: readonly RunOutcome[] | undefined }) {
   const zone = useZone();
   const go = useNavigateTo();
   const width = STRIP * STEP;

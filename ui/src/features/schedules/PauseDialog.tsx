@@ -44,11 +44,11 @@ function Body({
       }}
     >
       <p className="text-sm text-muted">
-        No later instant fires until somebody resumes it. What passes meanwhile is never caught up; runs that have begun
-        go on.
+        No later instant fires until it is resumed. Instants that pass in the meantime are not caught up; runs that have
+        started continue.
       </p>
       <label className="flex flex-col gap-1 text-sm">
-        Reason, for whoever finds it paused
+        Reason, shown with the schedule
         <input
           autoFocus
           value={reason}

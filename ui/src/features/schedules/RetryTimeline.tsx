@@ -1,6 +1,6 @@
 import { scaleSqrt } from "d3-scale";
 
-import type { RetryPolicy } from "@/api/schema";
+import type { RetrySettings } from "@/api/schema";
 import { useWidth } from "@/parts/useSize";
 import { duration } from "@/time/moment";
 
@@ -9,7 +9,7 @@ import { delaysOf } from "./policies";
 const [HEIGHT, LINE, R] = [58, 18, 5];
 
 /** The times of all attempts, if each of them fails at once, on an axis. */
-export function RetryTimeline({ policy }: { policy: RetryPolicy }) {
+export function RetryTimeline({ policy }: { policy: RetrySettings }) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const delays = delaysOf(policy, 12);
   const hidden = policy.max_retries - delays.length;

@@ -3,7 +3,7 @@ import { CalendarX2 } from "lucide-react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Suggestion } from "@/api/schema";
+import type { FilterSuggestion } from "@/api/schema";
 import { useSession } from "@/api/session";
 import { Empty } from "@/parts/Empty";
 import { Link } from "@/parts/Link";
@@ -15,7 +15,7 @@ export function ScheduleNotFound({ id, crumbs }: { id: string; crumbs: Crumb[] }
   const { data } = useQuery({
     queryKey: queryKeys.suggest("schedule", id),
     queryFn: ({ signal }) =>
-      ask<{ items: Suggestion[] }>("/api/suggest", {
+      ask<{ items: FilterSuggestion[] }>("/api/suggest", {
         query: { field: "schedule", prefix: id.slice(0, 40), limit: 5 },
         signal,
       }),
@@ -43,7 +43,7 @@ export function ScheduleNotFound({ id, crumbs }: { id: string; crumbs: Crumb[] }
           </>
         ) : (
           <p>
-            It may have been deleted long ago, or belong to somebody else.{" "}
+            It may have been deleted long ago, or belong to another tenant.{" "}
             <Link to="/schedules" className="text-accent underline">
               All schedules
             </Link>

@@ -2,7 +2,7 @@ import { Plus } from "lucide-react";
 import { useCallback, useMemo, useState } from "react";
 
 import { ProblemError } from "@/api/problem";
-import type { Bulk, Schedule } from "@/api/schema";
+import type { BulkAction, Schedule } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { BulkStatusBar } from "@/features/bulk/BulkStatusBar";
 import { SCHEDULE_FIELDS } from "@/features/filters/fields";
@@ -44,7 +44,7 @@ export default function SchedulesPage() {
 
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set<string>());
   const [everything, setEverything] = useState(false);
-  const [bulk, setBulk] = useState<Bulk | null>(null);
+  const [bulk, setBulk] = useState<BulkAction | null>(null);
   const [pausing, setPausing] = useState<Schedule | null>(null);
   const acts = useScheduleActions(list.refetch);
   const [mayRun, mayWrite] = [usePermission("run:schedule"), usePermission("write:schedule")];
@@ -137,7 +137,7 @@ export default function SchedulesPage() {
               title="The filter is not understood"
               actions={<Button onClick={() => choose("")}>Clear the filter</Button>}
             >
-              What is wrong stands below the box.
+              The error is shown below the box.
             </Empty>
           ) : q ? (
             <Empty title="No schedule matches" actions={<Button onClick={() => choose("")}>Clear the filter</Button>}>

@@ -1,9 +1,9 @@
-import type { OutcomeModel } from "@/api/schema";
+import type { RunOutcome } from "@/api/schema";
 
 export const STRIP = 20;
 
 export interface StripBar {
-  outcome: OutcomeModel;
+  outcome: RunOutcome;
   /** Which of the 20 places, the newest at the right. */
   place: number;
   /** From 0 to 1: the longest is 1. */
@@ -11,7 +11,7 @@ export interface StripBar {
 }
 
 /** Bars as high as the runs were long; by the square root, so that one slow run does not flatten the rest. */
-export function outcomeBars(outcomes: readonly OutcomeModel[]): StripBar[] {
+export function outcomeBars(outcomes: readonly RunOutcome[]): StripBar[] {
   const last = outcomes.slice(-STRIP);
   const longest = Math.max(...last.map((one) => one.duration_ms ?? 0), 1);
   const empty = STRIP - last.length;
@@ -32,7 +32,7 @@ const WORDS = {
 };
 
 /** "18 succeeded, 2 failed": the text alternative of the strip. */
-export function outcomeSummary(outcomes: readonly OutcomeModel[]): string {
+export function outcomeSummary(outcomes: readonly RunOutcome[]): string {
   const parts = COUNTED.map(
     (state) => [outcomes.filter((outcome) => outcome.state === state).length, WORDS[state]] as const,
   )

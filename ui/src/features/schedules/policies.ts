@@ -1,4 +1,4 @@
-import type { RetryPolicy } from "@/api/schema";
+import type { RetrySettings } from "@/api/schema";
 
 export interface Choice {
   value: string;
@@ -22,14 +22,14 @@ export const CATCHUPS: readonly Choice[] = [
 ];
 
 /** Seconds before each retry, before jitter; the same rule as the server's. */
-export function delaysOf(policy: RetryPolicy, most = 100): number[] {
+export function delaysOf(policy: RetrySettings, most = 100): number[] {
   return Array.from({ length: Math.min(policy.max_retries, most) }, (_, index) => {
     const growth = policy.strategy === "exponential" ? 2 ** index : policy.strategy === "linear" ? index + 1 : 1;
     return Math.min(policy.delay_seconds * growth, policy.max_delay_seconds);
   });
 }
 
-export const DEFAULT_RETRY: RetryPolicy = {
+export const DEFAULT_RETRY: RetrySettings = {
   strategy: "exponential",
   max_retries: 3,
   delay_seconds: 10,

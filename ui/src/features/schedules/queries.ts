@@ -3,7 +3,7 @@ import { queryOptions } from "@tanstack/react-query";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Preview, Run, Schedule } from "@/api/schema";
+import type { SchedulePreview, Run, Schedule } from "@/api/schema";
 
 /** The number of runs that the charts and statistics of a schedule are based on. */
 export const LAST = 200;
@@ -34,6 +34,6 @@ export const triggerOf = (schedule: Schedule): Record<string, unknown> => ({
 export const previewQuery = (body: Record<string, unknown>) =>
   queryOptions({
     queryKey: queryKeys.preview(body),
-    queryFn: ({ signal }) => ask<Preview>("/api/schedules/preview", { method: "POST", body, signal }),
+    queryFn: ({ signal }) => ask<SchedulePreview>("/api/schedules/preview", { method: "POST", body, signal }),
     retry: false,
   });

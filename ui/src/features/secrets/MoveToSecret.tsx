@@ -82,7 +82,9 @@ function MoveForm({ credential, host, onClose, onMoved }: MoveFormProps) {
         />
       </label>
       <label className="flex flex-col gap-1">
-        {credential.value ? "Its value" : "Its value: it is sealed and nobody can read it, so write it once more"}
+        {credential.value
+          ? "Its value"
+          : "Its value: the stored one is encrypted and cannot be shown, so enter it again"}
         <input
           required
           type="password"

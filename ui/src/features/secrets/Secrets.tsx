@@ -143,7 +143,7 @@ function Writing({ name: given, onClose }: { name: string; onClose: () => void }
         />
       </label>
       <label className="flex flex-col gap-1">
-        Value; nobody can read it again
+        Value; it cannot be read again
         <input
           required
           type="password"

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
-import type { Member } from "@/api/schema";
+import type { MemberInfo } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { Empty } from "@/parts/Empty";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -13,14 +13,14 @@ import { SkeletonRows } from "@/parts/Skeleton";
 export function Members() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["members"],
-    queryFn: ({ signal }) => ask<{ items: Member[] }>("/api/members", { signal }),
+    queryFn: ({ signal }) => ask<{ items: MemberInfo[] }>("/api/members", { signal }),
     retry: false,
   });
   return (
     <Card title="Members" flush>
       <p className="border-b px-4 py-2 text-sm text-muted">
-        People come in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>;
-        there is nobody to invite here. These have left a trace.
+        People sign in with tokens of your identity provider, or of <code className="font-mono">foliot token</code>, so
+        there are no invitations here. These people have used Foliot.
       </p>
       {error ? (
         <div className="p-4">
@@ -49,7 +49,7 @@ export function Members() {
           ))}
         </ul>
       ) : (
-        <Empty title="Nobody has left a trace yet" />
+        <Empty title="No members yet" />
       )}
     </Card>
   );

@@ -71,7 +71,7 @@ function WebhookForm(form: ActionFormProps) {
           label="Headers, one per line"
           rows={2}
           placeholder="Authorization: Bearer {{ secret.PARTNER }}"
-          hint="{{ secret.NAME }} stands for a secret of the settings; *** keeps the credential that was written here."
+          hint="{{ secret.NAME }} inserts a secret from the settings; *** keeps the stored credential."
         />
         <MoveToSecret
           headers={form.inputs.headers ?? ""}

@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Count } from "@/api/schema";
+import type { RunCount } from "@/api/schema";
 import { usePermission, useSession } from "@/api/session";
 import { Card } from "@/parts/Card";
 import { CopyButton } from "@/parts/copy/CopyButton";
@@ -28,7 +28,7 @@ export default function WelcomePage() {
   });
   const runs = useQuery({
     queryKey: queryKeys.runsCount({ q: "" }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { signal }),
     refetchInterval: 3000,
   });
   const mayKeys = usePermission("write:key");
@@ -72,7 +72,7 @@ export default function WelcomePage() {
         </div>
       </Step>
       <Step title="3. Do the same from code" done={false}>
-        <p>Every click has its call: “Copy as” says it in curl, for the command line and in Python.</p>
+        <p>Every click is an API call: “Copy as” shows it for curl, the command line and Python.</p>
         <div className="flex max-w-full items-center gap-2 rounded border bg-surface p-2">
           <code className="min-w-0 flex-1 font-mono text-xs break-all">{curl}</code>
           <CopyButton text={curl} />

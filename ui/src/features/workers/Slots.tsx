@@ -1,10 +1,10 @@
-import type { WorkerModel } from "@/api/schema";
+import type { WorkerStatus } from "@/api/schema";
 import { number } from "@/time/moment";
 
 const MOST = 120;
 
 /** One cell for each slot of a worker: filled while it works. */
-export function Slots({ worker }: { worker: WorkerModel }) {
+export function Slots({ worker }: { worker: WorkerStatus }) {
   const shown = Math.min(worker.slots, MOST);
   // With many slots, each cell represents several.
   const busy = worker.slots ? Math.round((worker.in_flight / worker.slots) * shown) : 0;

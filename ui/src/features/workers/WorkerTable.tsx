@@ -1,7 +1,7 @@
 import { LogOut } from "lucide-react";
 import { useMemo, useState } from "react";
 
-import type { WorkerModel } from "@/api/schema";
+import type { WorkerStatus } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -20,14 +20,14 @@ const FADED = 30_000;
 const START = "foliot worker --queues default";
 
 /** The workers with their slots; one that has stopped reporting is dimmed. */
-export function WorkerTable({ workers }: { workers: readonly WorkerModel[] }) {
+export function WorkerTable({ workers }: { workers: readonly WorkerStatus[] }) {
   const now = useNow(5000);
   const [stale, setStale] = useState(false);
   const [alive, gone] = useMemo(() => {
-    const old = (worker: WorkerModel): boolean => worker.state === "stale" || now - millis(worker.seen_at) > 300_000;
+    const old = (worker: WorkerStatus): boolean => worker.state === "stale" || now - millis(worker.seen_at) > 300_000;
     return [workers.filter((worker) => !old(worker)), workers.filter(old)];
   }, [workers, now]);
-  const [draining, setDraining] = useState<WorkerModel | null>(null);
+  const [draining, setDraining] = useState<WorkerStatus | null>(null);
   const [act] = useCommand();
   const may = usePermission("write:house");
   if (!alive.some((worker) => worker.slots > 0)) {
@@ -44,7 +44,7 @@ export function WorkerTable({ workers }: { workers: readonly WorkerModel[] }) {
       </Empty>
     );
   }
-  const row = (worker: WorkerModel) => (
+  const row = (worker: WorkerStatus) => (
     <li
       key={worker.id}
       className={cx(

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from "react";
 
-import type { Complaint } from "@/api/schema";
+import type { FieldError } from "@/api/schema";
 
 import { cx } from "../cx";
 import { ErrorPointer } from "./ErrorPointer";
@@ -33,7 +33,7 @@ export function Field({
   value?: string;
   onSuggest?: (value: string) => void;
   /** Complaints from elsewhere, such as a preview's. */
-  more?: readonly Complaint[];
+  more?: readonly FieldError[];
   className?: string;
   children: (wired: ControlProps) => ReactNode;
 }) {
@@ -81,7 +81,7 @@ function Wrong({
   value,
   onSuggest,
 }: {
-  complaint: Complaint;
+  complaint: FieldError;
   name: string;
   value?: string;
   onSuggest?: (value: string) => void;

@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 
 import { ProblemError } from "@/api/problem";
-import type { Complaint } from "@/api/schema";
+import type { FieldError } from "@/api/schema";
 
 /** The errors of a form by field: the server's complaints, and inputs that cannot be sent. */
 export class FieldErrors {
@@ -10,13 +10,13 @@ export class FieldErrors {
     private readonly own: Readonly<Record<string, string>> = {},
   ) {}
 
-  private get complaints(): Complaint[] {
+  private get complaints(): FieldError[] {
     const answered = this.refusal instanceof ProblemError ? (this.refusal.problem.errors ?? []) : [];
     return [...Object.entries(this.own).map(([field, message]) => ({ field, message })), ...answered];
   }
 
   /** The complaints about a field and the fields below it: `action.articles` includes `action.articles.3.url`. */
-  about(field: string): Complaint[] {
+  about(field: string): FieldError[] {
     return this.complaints.filter(
       (complaint) =>
         complaint.field === field || complaint.field.startsWith(`${field}.`) || complaint.field.startsWith(`${field}[`),
@@ -24,7 +24,7 @@ export class FieldErrors {
   }
 
   /** The complaints that no field of the form shows. */
-  beyond(shown: readonly string[]): Complaint[] {
+  beyond(shown: readonly string[]): FieldError[] {
     return this.complaints.filter(
       (complaint) =>
         !shown.some(
@@ -50,4 +50,4 @@ export class FieldErrors {
 }
 
 export const FieldErrorsContext = createContext(new FieldErrors());
-export const useFieldErrors = (field: string): Complaint[] => useContext(FieldErrorsContext).about(field);
+export const useFieldErrors = (field: string): FieldError[] => useContext(FieldErrorsContext).about(field);

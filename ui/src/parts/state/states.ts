@@ -42,7 +42,7 @@ export const STATES = {
   scheduled: look("scheduled", Circle, "neutral", "Will fire in the future"),
   planned: look("planned", Circle, "neutral", "Will fire in the future"),
   active: look("active", Circle, "success", "Fires at its instants"),
-  paused: look("paused", CirclePause, "neutral", "Does not fire until somebody resumes it"),
+  paused: look("paused", CirclePause, "neutral", "Does not fire until it is resumed"),
   completed: look("completed", CircleCheck, "neutral", "Has fired all its instants"),
   deleted: look("deleted", Ban, "neutral", "Removed"),
   queued: look("queued", Layers, "neutral", "Waiting for a worker"),

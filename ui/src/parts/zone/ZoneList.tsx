@@ -4,7 +4,7 @@ import { useMemo, useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Suggestion } from "@/api/schema";
+import type { FilterSuggestion } from "@/api/schema";
 import { allZones, browserZone, offsetMark } from "@/time/zone";
 
 /** Each zone costs the browser a calendar of its own, so only so many are listed. */
@@ -17,7 +17,7 @@ export default function ZoneList({ chosen, onChoose }: { chosen: string; onChoos
   const { data } = useQuery({
     queryKey: queryKeys.suggest("zone", text),
     queryFn: ({ signal }) =>
-      ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "zone", prefix: text, limit: 5 }, signal }),
+      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "zone", prefix: text, limit: 5 }, signal }),
     enabled: text.length > 0,
     retry: false,
   });

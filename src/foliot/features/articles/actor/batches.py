@@ -18,13 +18,13 @@ from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
 from foliot.db.transaction import Transaction
-from foliot.engine.broker import Monitor
-from foliot.engine.conclusion import announce
+from foliot.engine.attempts.conclusion import announce
+from foliot.engine.attempts.unanswered import hopeless
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.meter import Meter
 from foliot.engine.model.run import Cancelled, Failed, Problem
 from foliot.engine.model.views import Claimed
 from foliot.engine.pace import rest_until
-from foliot.engine.unanswered import hopeless
 from foliot.features.articles.model.article import Counts
 from foliot.features.articles.model.fetch import EndedBatches, Wish
 from foliot.features.articles.sql.articles import SqlArticles

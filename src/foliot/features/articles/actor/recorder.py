@@ -13,7 +13,7 @@ import structlog
 from foliot.core.errors import Unavailable
 from foliot.core.ports import Clock
 from foliot.db.database import Database
-from foliot.engine.broker import Monitor
+from foliot.engine.broker.ports import Monitor
 from foliot.engine.group_writer import GroupWriter
 from foliot.engine.meter import Meter
 from foliot.engine.model.retry import GiveUp

@@ -19,7 +19,7 @@ from foliot.core.ids import new_id
 from foliot.db.columns import Moment
 from foliot.db.dialects import Change, Dialect
 from foliot.db.transaction import Statements
-from foliot.engine.conclusion import conclude
+from foliot.engine.attempts.conclusion import conclude
 from foliot.engine.model.event import EventType, Line
 from foliot.engine.model.run import BATCH_CHECK, OPEN, Ended, Fence, RunState
 from foliot.engine.model.views import Claimed

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Response
 
-from foliot.core.document import rfc3339
-from foliot.features.insights import schema as models_time
+from foliot.features.insights import schema
 from foliot.features.insights.model.attention import Item
 from foliot.features.insights.usecases.attention import Attention
 from foliot.servers.http import encode
@@ -20,30 +17,37 @@ router = APIRouter(prefix="/api/attention", tags=["Dashboard"])
 @router.get(
     "",
     dependencies=[permits(Attention.check)],
-    response_model=models_time.AttentionList,
+    response_model=schema.AttentionReport,
+    operation_id="attention.list",
     summary="What needs a person",
 )
 async def list_(cases: Cases, caller: Who) -> Response:
     """Failing, late and missed schedules, dead letters, queues that stand still, and what can be done about each."""
     found = await cases[Attention].check(caller)
-    return encode.answer({"checked_at": rfc3339(found.at), "items": [_item(one) for one in found.items]})
+    return encode.answer(
+        schema.AttentionReport(
+            checked_at=found.at,
+            items=[_item(one) for one in found.items],
+        )
+    )
 
 
-def _item(one: Item) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "kind": one.kind.value,
-        "severity": one.severity.value,
-        "title": one.title,
-        "reason": one.reason,
-        "since": rfc3339(one.since),
-        "count": one.count,
-        "schedule_id": one.schedule_id,
-        "run_id": one.run_id,
-        "queue": one.queue,
-        "worker": one.worker,
-        "q": one.q,
-        "actions": [
-            {"label": each.label, "method": each.method, "path": each.path, "body": each.body} for each in one.actions
+def _item(one: Item) -> schema.AttentionItem:
+    return schema.AttentionItem(
+        id=one.id,
+        kind=one.kind,
+        severity=one.severity,
+        title=one.title,
+        reason=one.reason,
+        since=one.since,
+        count=one.count,
+        schedule_id=one.schedule_id,
+        run_id=one.run_id,
+        queue=one.queue,
+        worker=one.worker,
+        q=one.q,
+        actions=[
+            schema.ProposedRequest(label=each.label, method=each.method, path=each.path, body=each.body)
+            for each in one.actions
         ],
-    }
+    )

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from foliot.core.document import moment, rfc3339
+from foliot.core.document import moment
 from foliot.core.time.calendar_cells import Granularity
+from foliot.engine.model.run import RunState
 from foliot.features.filters.usecases import Searching
-from foliot.features.insights import schema as models_time
+from foliot.features.insights import schema
 from foliot.features.insights.model.timeline import Group, Grouping
 from foliot.features.insights.usecases.calendar import Asked, Calendars, Cell
 from foliot.features.insights.usecases.timeline import Timelines
 from foliot.servers.http import encode
-from foliot.servers.http.models import UNKNOWN
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, Text, plain_texts
+from foliot.servers.http.schema import UNKNOWN
 
 router = APIRouter(tags=["Dashboard"])
 
@@ -40,7 +41,8 @@ Window = Annotated[tuple[datetime | None, datetime | None], Depends(_window)]
 @router.get(
     "/api/timeline",
     dependencies=[permits(Timelines.strip)],
-    response_model=models_time.TimelineModel,
+    response_model=schema.Timeline,
+    operation_id="timeline.show",
     summary="What ran and what is planned, as marks on a strip of time",
 )
 async def timeline(
@@ -55,12 +57,18 @@ async def timeline(
     found = await cases[Timelines].strip(caller, cases[Searching].read_schedules(q), *window, group_by)
     return encode.answer(
         {
-            "from": rfc3339(found.start),
-            "to": rfc3339(found.end),
-            "now": rfc3339(found.now),
+            "from": found.start,
+            "to": found.end,
+            "now": found.now,
             "bucket_seconds": found.width,
             "groups": [_group(one) for one in found.groups],
-            "collisions": [{"at": rfc3339(at), "count": count} for at, count in found.collisions],
+            "collisions": [
+                schema.TimelineCollision(
+                    at=at,
+                    count=count,
+                )
+                for at, count in found.collisions
+            ],
             "marks": found.marks,
             "dropped_groups": found.dropped,
             "complete": found.complete,
@@ -68,35 +76,36 @@ async def timeline(
     )
 
 
-def _group(one: Group) -> dict[str, Any]:
-    return {
-        "key": one.key,
-        "name": one.name,
-        "kind": one.kind,
-        "schedule_id": one.schedule_id,
-        "summary": one.summary,
-        "timezone": one.timezone,
-        "runs": one.runs,
-        "planned": one.planned,
-        "folded": one.folded,
-        "marks": [
-            {
-                "at": rfc3339(mark.at),
-                "until": rfc3339(mark.until),
-                "state": mark.state,
-                "count": mark.count,
-                "run_id": mark.run_id,
-            }
+def _group(one: Group) -> schema.TimelineRow:
+    return schema.TimelineRow(
+        key=one.key,
+        name=one.name,
+        kind=one.kind,
+        schedule_id=one.schedule_id,
+        summary=one.summary,
+        timezone=one.timezone,
+        runs=one.runs,
+        planned=one.planned,
+        folded=one.folded,
+        marks=[
+            schema.TimelineMark(
+                at=mark.at,
+                until=mark.until,
+                state=cast("schema.MarkState", mark.state),
+                count=mark.count,
+                run_id=mark.run_id,
+            )
             for mark in one.marks
         ],
-    }
+    )
 
 
 @router.get(
     "/api/calendar",
     dependencies=[permits(Calendars.cells)],
-    response_model=models_time.CalendarModel,
+    response_model=schema.Calendar,
     responses=UNKNOWN,
+    operation_id="calendar.show",
     summary="What ran and what is planned, by hour or day",
 )
 async def calendar(
@@ -112,22 +121,22 @@ async def calendar(
     asked = Asked(*window, granularity, timezone or None, schedule_id or None)
     found = await cases[Calendars].cells(caller, asked)
     return encode.answer(
-        {
-            "timezone": found.zone,
-            "granularity": found.granularity.value,
-            "exact": found.exact,
-            "items": [_cell(one) for one in found.cells],
-        }
+        schema.Calendar(
+            timezone=found.zone,
+            granularity=found.granularity,
+            exact=found.exact,
+            items=[_cell(one) for one in found.cells],
+        )
     )
 
 
-def _cell(one: Cell) -> dict[str, Any]:
-    return {
-        "at": rfc3339(one.at),
-        "local": one.local,
-        "counts": dict(one.counts),
-        "total": one.total,
-        "planned": one.planned,
-        "missed": one.missed,
-        "skipped": one.skipped,
-    }
+def _cell(one: Cell) -> schema.CalendarCell:
+    return schema.CalendarCell(
+        at=one.at,
+        local=one.local,
+        counts={RunState(state): number for state, number in one.counts.items()},
+        total=one.total,
+        planned=one.planned,
+        missed=one.missed,
+        skipped=one.skipped,
+    )

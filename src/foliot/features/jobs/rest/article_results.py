@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
 from foliot.core.document import rfc3339
+from foliot.features.articles import schema as articles_schema
 from foliot.features.articles.model.article import Counts, ItemState
 from foliot.features.articles.model.fetch import ItemView, Previous
 from foliot.features.articles.usecases import Articles
 from foliot.features.jobs.rest.results import cell, table
 from foliot.features.jobs.usecases import Job
 from foliot.servers.http import encode
+from foliot.servers.http.schema import fields_of
 
 BATCH = 100
 """Articles read at once: each can be as long as a book."""
@@ -24,7 +27,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-async def page(cases: UseCases, caller: Caller, job: Job, skip: int, limit: int) -> dict[str, Any]:
+async def page(cases: UseCases, caller: Caller, job: Job, skip: int, limit: int) -> articles_schema.ArticleResults:
     """So many of those that were read, after so many; and of those that could not be read, likewise."""
     counts = job.counts or Counts()
     read: Sequence[ItemView] = ()
@@ -32,67 +35,71 @@ async def page(cases: UseCases, caller: Caller, job: Job, skip: int, limit: int)
     if job.run is not None and job.counts is not None:
         read = await cases[Articles].page(caller, job.run.id, skip=skip, limit=limit, failed=False)
         failed = await cases[Articles].page(caller, job.run.id, skip=skip, limit=limit, failed=True)
-    return {
-        "job_id": job.id,
-        "status": job.word,
-        "total_articles": counts.total,
-        "successful": counts.completed,
-        "failed": counts.failed,
-        "cancelled": counts.cancelled,
-        "results": [result(one) for one in read],
-        "failed_articles": [missed(one) for one in failed],
-    }
+    return articles_schema.ArticleResults(
+        job_id=job.id,
+        status=job.word,
+        total_articles=counts.total,
+        successful=counts.completed,
+        failed=counts.failed,
+        cancelled=counts.cancelled,
+        results=[result(one) for one in read],
+        failed_articles=[missed(one) for one in failed],
+    )
 
 
-def result(one: ItemView) -> dict[str, Any]:
+def result(one: ItemView) -> articles_schema.ArticleResult:
     """A page that was read."""
     page = one.page
-    return {
-        "article_id": one.article_id,
-        "url": one.url,
-        "source": one.source,
-        "category": one.category,
-        "title": page.title,
-        "content": page.content,
-        "author": page.author,
-        "published_at": page.published_at,
-        "language": page.language,
-        "canonical_url": page.canonical_url,
-        "image": page.image,
-        "scraped_at": rfc3339(one.scraped_at),
-        "cached": one.state is ItemState.CACHED,
-        "reference_count": one.reference_count,
-        "retry_count": one.retry_count,
-        "previous_scraped_at": rfc3339(one.previous_scraped_at),
-    }
+    return articles_schema.ArticleResult(
+        article_id=one.article_id,
+        url=one.url,
+        source=one.source,
+        category=one.category,
+        title=page.title,
+        content=page.content,
+        author=page.author,
+        published_at=page.published_at,
+        language=page.language,
+        canonical_url=page.canonical_url,
+        image=page.image,
+        scraped_at=one.scraped_at,
+        cached=one.state is ItemState.CACHED,
+        reference_count=one.reference_count,
+        retry_count=one.retry_count,
+        previous_scraped_at=one.previous_scraped_at,
+    )
 
 
-def whole(one: ItemView, before: Previous | None) -> dict[str, Any]:
+def whole(one: ItemView, before: Previous | None) -> articles_schema.WholeArticle:
     """A page with what it said before it changed."""
-    previous = before and {
-        "title": before.title,
-        "content": before.content,
-        "scraped_at": rfc3339(before.scraped_at),
-    }
-    return result(one) | {"previous": previous}
+    previous = (
+        None
+        if before is None
+        else articles_schema.PreviousText(
+            title=before.title,
+            content=before.content,
+            scraped_at=before.scraped_at,
+        )
+    )
+    return articles_schema.WholeArticle(**fields_of(result(one)), previous=previous)
 
 
-def missed(one: ItemView) -> dict[str, Any]:
+def missed(one: ItemView) -> articles_schema.FailedArticle:
     """A page that could not be read."""
     error = one.error or {}
-    return {
-        "article_id": one.article_id,
-        "url": one.url,
-        "error": error.get("message", "unknown"),
-        "code": error.get("code"),
-        "attempted_at": rfc3339(one.at),
-        "reference_count": one.reference_count,
-        "retry_count": one.retry_count,
-    }
+    return articles_schema.FailedArticle(
+        article_id=one.article_id,
+        url=one.url,
+        error=error.get("message", "unknown"),
+        code=error.get("code"),
+        attempted_at=one.at,
+        reference_count=one.reference_count,
+        retry_count=one.retry_count,
+    )
 
 
 def _told(one: ItemView) -> dict[str, Any]:
-    return result(one) | {"error": None if one.error is None else one.error.get("message")}
+    return fields_of(result(one)) | {"error": None if one.error is None else one.error.get("message")}
 
 
 async def as_ndjson(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[bytes]:
@@ -104,7 +111,11 @@ async def as_csv(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[byt
     yield table([COLUMNS])
     async for items in _all(cases, caller, job):
         told = [_told(one) for one in items]
-        yield table([[cell(one[name]) for name in COLUMNS] for one in told])
+        yield table([[_cell(one[name]) for name in COLUMNS] for one in told])
+
+
+def _cell(value: Any) -> object:
+    return cell(rfc3339(value) if isinstance(value, datetime) else value)
 
 
 async def _all(cases: UseCases, caller: Caller, job: Job) -> AsyncIterator[Sequence[ItemView]]:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
-from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, Invalid, NotFound
 from foliot.engine.model.views import RunView
-from foliot.features.articles import schema as models_articles
+from foliot.features.articles import schema as articles_schema
 from foliot.features.articles.model.article import KIND as ARTICLES
 from foliot.features.articles.usecases import Articles
-from foliot.features.jobs import schema as models_jobs
+from foliot.features.jobs import schema
 from foliot.features.jobs.rest import article_results
 from foliot.features.jobs.rest import logs as job_logs
 from foliot.features.jobs.rest import results as job_results
 from foliot.features.jobs.usecases import Job, Jobs
+from foliot.features.runs import schema as runs_schema
 from foliot.servers.http import encode, sse
-from foliot.servers.http.models import UNKNOWN
-from foliot.servers.http.models import problem as problem_model
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
 from foliot.servers.http.problems import problem
 from foliot.servers.http.request import MAX_LIMIT, Cases
+from foliot.servers.http.schema import UNKNOWN, fields_of
+from foliot.servers.http.schema import problem as problem_model
 from foliot.servers.http.sse import Followed
 
 router = APIRouter(prefix="/jobs", tags=["Jobs"])
@@ -62,11 +62,12 @@ StatusFilter = Annotated[
 ]
 
 
-@router.get("", dependencies=[permits(Jobs.list)], response_model=models_jobs.Jobs, summary="List jobs")
+@router.get("", dependencies=[permits(Jobs.list)], response_model=schema.JobPage, summary="List jobs")
 @router.get(
     "/",
     dependencies=[permits(Jobs.list)],
-    response_model=models_jobs.Jobs,
+    operation_id="jobs.list_at_slash",
+    response_model=schema.JobPage,
     summary="List jobs, newest first",
 )
 async def list_(
@@ -79,20 +80,25 @@ async def list_(
 ) -> Response:
     """Those that run, did or will at once. What is planned is in `GET /api/schedules?kind=crawl`."""
     found, total = await cases[Jobs].list(caller, status_filter, kind=kind, limit=limit, skip=skip)
-    return encode.answer({"jobs": [job(one) for one in found], "total": total})
+    return encode.answer(
+        schema.JobPage(
+            jobs=[job(one) for one in found],
+            total=total,
+        )
+    )
 
 
 @router.get(
     "/{job_id}/status",
     dependencies=[permits(Jobs.whole)],
-    response_model=models_jobs.WholeJob,
+    response_model=schema.JobDetail,
     responses=UNKNOWN,
     summary="Where a job stands",
 )
 async def status(cases: Cases, caller: Who, job_id: JobId) -> Response:
     """A schedule's id answers with its newest run's state, and when the next one is due."""
     found, article_ids = await cases[Jobs].whole(caller, job_id)
-    return encode.answer(job(found) | {"article_ids": article_ids})
+    return encode.answer(schema.JobDetail(**fields_of(job(found)), article_ids=article_ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +126,7 @@ async def _part(
 @router.get(
     "/{job_id}/results",
     dependencies=[permits(Jobs.get, Jobs.results)],
-    response_model=models_jobs.Results | models_articles.ArticleResults,
+    response_model=schema.JobResults | articles_schema.ArticleResults,
     responses={
         **UNKNOWN,
         200: {"content": {NDJSON: {"schema": {"type": "string"}}, CSV: {"schema": {"type": "string"}}}},
@@ -156,7 +162,7 @@ async def results(
 @router.get(
     "/{job_id}/results/{article_id}",
     dependencies=[permits(Jobs.get, Articles.item)],
-    response_model=models_articles.WholeArticle,
+    response_model=articles_schema.WholeArticle,
     responses=UNKNOWN,
     summary="One article, and what it said before",
 )
@@ -248,7 +254,7 @@ async def logs(
 @router.delete(
     "/{job_id}",
     dependencies=[permits(Jobs.cancel)],
-    response_model=models_jobs.CancelledJob,
+    response_model=schema.CancelledJob,
     responses={**UNKNOWN, **problem_model(400, "It is over already")},
     summary="Cancel a job",
 )
@@ -261,32 +267,38 @@ async def cancel(cases: Cases, caller: Who, job_id: JobId) -> Response:
     message = f"Job cancelled. Removed {stopped.removed} pending tasks."
     if stopped.stopping:
         message += f" Told {stopped.stopping} running to stop."
-    return encode.answer({"job_id": job_id, "status": "CANCELLED", "message": message})
+    return encode.answer(
+        schema.CancelledJob(
+            job_id=job_id,
+            status="CANCELLED",
+            message=message,
+        )
+    )
 
 
-def job(one: Job) -> dict[str, Any]:
+def job(one: Job) -> schema.JobReport:
     """A job as JSON."""
     run: RunView | None = one.run
-    return {
-        "job_id": one.id,
-        "kind": one.kind,
-        "status": one.word,
-        "state": None if run is None else run.state.value,
-        "run_id": None if run is None else run.id,
-        "created_at": rfc3339(one.created_at),
-        "updated_at": rfc3339(one.updated_at),
-        "started_at": None if run is None else rfc3339(run.started_at),
-        "finished_at": None if run is None else rfc3339(run.finished_at),
-        "completed_at": None if run is None else rfc3339(run.finished_at),
-        "spider_job_id": one.spider_job_id,
-        "scrapyd_job_id": one.spider_job_id,
-        "next_run": rfc3339(one.next_run),
-        "total_articles": None if one.counts is None else one.counts.total,
-        "completed": None if one.counts is None else one.counts.completed,
-        "cached": None if one.counts is None else one.counts.cached,
-        "failed": None if one.counts is None else one.counts.failed,
-        "pending": None if one.counts is None else one.counts.pending,
-        "cancelled": None if one.counts is None else one.counts.cancelled,
-        "progress": one.progress,
-        "error": None if run is None else run.error,
-    }
+    return schema.JobReport(
+        job_id=one.id,
+        kind=one.kind,
+        status=one.word,
+        state=None if run is None else run.state,
+        run_id=None if run is None else run.id,
+        created_at=one.created_at,
+        updated_at=one.updated_at,
+        started_at=None if run is None else run.started_at,
+        finished_at=None if run is None else run.finished_at,
+        completed_at=None if run is None else run.finished_at,
+        spider_job_id=one.spider_job_id,
+        scrapyd_job_id=one.spider_job_id,
+        next_run=one.next_run,
+        total_articles=None if one.counts is None else one.counts.total,
+        completed=None if one.counts is None else one.counts.completed,
+        cached=None if one.counts is None else one.counts.cached,
+        failed=None if one.counts is None else one.counts.failed,
+        pending=None if one.counts is None else one.counts.pending,
+        cancelled=None if one.counts is None else one.counts.cancelled,
+        progress=one.progress,
+        error=cast("runs_schema.RunError | None", None if run is None else run.error),
+    )

@@ -26,6 +26,7 @@ from foliot.core.ids import RUN, earlier_id
 from foliot.engine.model.event import Event, EventType
 from foliot.features.jobs.usecases import Job, Jobs
 from foliot.features.runs.usecases.runs import Runs
+from foliot.features.sessions.usecases.session_caller import session_caller
 from foliot.features.sessions.usecases.sessions import Sessions
 from foliot.features.sessions.usecases.tickets import Tickets
 from foliot.servers.http import encode, session_cookie
@@ -286,7 +287,7 @@ async def _identify(socket: WebSocket, cases: UseCases) -> Caller:
         # Browsers say where a socket is opened from; whoever does not is no page of ours.
         if session is None or origin is None:
             raise Unauthenticated
-        return await session_cookie.caller_of(identity, cases[Sessions], session)
+        return await session_caller(identity, cases[Sessions], session)
     caller = await cases[Tickets].take(ticket)
     if not await identity.still(caller):
         raise Unauthenticated

@@ -27,6 +27,7 @@ from foliot.features.live.rest.topics import KEYS, NEEDS, sight_of
 from foliot.features.live.usecases import Glimpses
 from foliot.features.runs.rest.log_lines import LINES, written
 from foliot.features.runs.usecases.runs import Runs
+from foliot.servers.http.request import MAX_MESSAGE
 from foliot.servers.http.shared_reader import Pulses
 from foliot.servers.http.sse import Followed, Streams, read_behind, rest
 from foliot.wakeups.feed import run_topic
@@ -35,8 +36,6 @@ router = APIRouter()
 
 BEAT = 15.0
 MOST_TOPICS = 64
-MOST_SAID = 64 * 1024
-"""Bytes of one message from a reader."""
 MAX_SEQ = 2**53
 OPS = ("subscribe", "unsubscribe", "ping")
 
@@ -204,10 +203,10 @@ class Desk:
         run = await cases[Runs].get(caller, run_id)
         attempt = await cases[Glimpses].attempt(caller, run_id, after)
         followed = Followed(run, after, LINES)
-        async with streams.broadcasts.join(cases, caller, run, LINES) as broadcast:
+        async with streams.broadcasts.join(cases.feed, caller, run, LINES) as broadcast:
             while not self.left.is_set():
                 moved = broadcast.moved
-                last, told = broadcast.after(after) or await read_behind(cases, caller, followed, after)
+                last, told = broadcast.after(after) or await read_behind(streams, caller, followed, after)
                 if last > after:
                     after = last
                     lines, attempt = written(told, attempt)
@@ -260,8 +259,8 @@ class _Teller(Socket):
 
 
 def _parsed(said: str | bytes) -> dict[str, Any]:
-    if len(said) > MOST_SAID:
-        raise Invalid("message", f"must be at most {MOST_SAID // 1024} KiB")
+    if len(said) > MAX_MESSAGE:
+        raise Invalid("message", f"must be at most {MAX_MESSAGE // 1024} KiB")
     try:
         asked = orjson.loads(said)
     except orjson.JSONDecodeError:

@@ -17,8 +17,8 @@ from foliot.features.insights.usecases.attention import Attention
 from foliot.features.jobs.usecases import Jobs
 from foliot.features.live.usecases import Glimpses
 from foliot.features.queues.usecases import Queues
+from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http import encode
 from foliot.servers.http.shared_reader import Seen, Sight
 from foliot.wakeups.feed import QUEUES_TOPIC, RUNS_TOPIC, SCHEDULES_TOPIC, run_topic
 
@@ -108,7 +108,7 @@ def _run(cases: UseCases, caller: Caller, run_id: str) -> Look:
     async def look() -> Seen:
         run = await cases[Runs].get(caller, run_id)
         # Its log grows without changing what is told of it.
-        told = encode.run(run)
+        told = runs_schema.Run.of(run)
         return Seen(told, told, over=run.state.final)
 
     return look

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
+from foliot.core.document import rfc3339
 from foliot.engine.model.views import Page, RunView
 from foliot.features.filters.model.query import Query as Wish
+from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Searching
 from foliot.features.jobs.rest.jobs import CSV, NDJSON
 from foliot.features.jobs.rest.results import cell, table
+from foliot.features.runs import schema
 from foliot.servers.http import encode, sse
 from foliot.servers.http.permission import Who, permits
-from foliot.servers.http.request import Cases, Filter
+from foliot.servers.http.request import Cases
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"])
 
@@ -69,13 +73,15 @@ async def _pieces(
 
 
 def _documents(found: Sequence[RunView]) -> bytes:
-    return b"".join(encode.dumps(encode.run(one)) + b"\n" for one in found)
+    return b"".join(encode.dumps(schema.Run.of(one)) + b"\n" for one in found)
 
 
 def _rows(found: Sequence[RunView]) -> bytes:
-    return table([_row(encode.run(one)) for one in found])
+    return table([_row(one) for one in found])
 
 
-def _row(one: Mapping[str, Any]) -> list[object]:
-    error = one["error"] or {}
-    return [*(cell(one[name]) for name in COLUMNS), cell(error.get("code")), cell(error.get("message"))]
+def _row(one: RunView) -> list[object]:
+    run, error = schema.Run.of(one), one.error or {}
+    values = (getattr(run, name) for name in COLUMNS)
+    texts = (rfc3339(value) if isinstance(value, datetime) else value for value in values)
+    return [*(cell(text) for text in texts), cell(error.get("code")), cell(error.get("message"))]

@@ -10,11 +10,10 @@ from fastapi.responses import StreamingResponse
 
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller
-from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
 from foliot.engine.model.event import Event
 from foliot.engine.model.views import RunView
-from foliot.features.runs import schema as models
+from foliot.features.runs import schema
 from foliot.features.runs.model.log import Wanted
 from foliot.features.runs.model.log_category import CATEGORIES, category_of
 from foliot.features.runs.model.transcript import transcript_line
@@ -22,9 +21,9 @@ from foliot.features.runs.rest.runs import MAX_SEQ
 from foliot.features.runs.usecases.logs import MOST_LINES, Logs, Place
 from foliot.features.runs.usecases.runs import Runs
 from foliot.servers.http import encode
-from foliot.servers.http.models import UNKNOWN
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Cases, RunId, plain_texts
+from foliot.servers.http.schema import UNKNOWN
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"])
 
@@ -65,8 +64,9 @@ def _categories(text: str | None) -> frozenset[str]:
 @router.get(
     "/{run_id}/logs",
     dependencies=[permits(Logs.page)],
-    response_model=models.Log,
+    response_model=schema.RunLog,
     responses=UNKNOWN,
+    operation_id="runs.log",
     summary="Its log, by pages, and searched",
 )
 async def logs(
@@ -79,36 +79,37 @@ async def logs(
     """Without `after`, `before` or `around`, the last lines. `matches` counts over the whole log, not this page."""
     found = await cases[Logs].page(caller, run_id, wanted, place)
     return encode.answer(
-        {
-            "items": [_line(one) for one in found.lines],
-            "total": found.total,
-            "matches": found.matches,
-            "first_seq": found.first_seq,
-            "last_seq": found.last_seq,
-            "before": found.before,
-            "after": found.after,
-            "pruned": found.pruned,
-        }
+        schema.RunLog(
+            items=[_line(one) for one in found.lines],
+            total=found.total,
+            matches=found.matches,
+            first_seq=found.first_seq,
+            last_seq=found.last_seq,
+            before=found.before,
+            after=found.after,
+            pruned=found.pruned,
+        )
     )
 
 
 @router.get(
     "/{run_id}/logs/count",
     dependencies=[permits(Logs.count)],
-    response_model=models.LogCount,
+    response_model=schema.LogCount,
     responses=UNKNOWN,
+    operation_id="runs.log_count",
     summary="How many lines its log has, by level, category and attempt",
 )
 async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Wanted, Depends(_wanted)]) -> Response:
     """Over the whole log. What stands under a level, category or attempt is what asking for it instead would find."""
     found = await cases[Logs].count(caller, run_id, wanted)
     return encode.answer(
-        {
-            "count": found.count,
-            "by_level": found.by_level,
-            "by_category": found.by_category,
-            "by_attempt": {str(attempt): number for attempt, number in sorted(found.by_attempt.items())},
-        }
+        schema.LogCount(
+            count=found.count,
+            by_level=found.by_level,
+            by_category=found.by_category,
+            by_attempt=dict(sorted(found.by_attempt.items())),
+        )
     )
 
 
@@ -117,6 +118,7 @@ async def count(cases: Cases, caller: Who, run_id: RunId, wanted: Annotated[Want
     dependencies=[permits(Runs.events)],
     response_class=StreamingResponse,
     responses={**UNKNOWN, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
+    operation_id="runs.log_text",
     summary="Its log as text",
 )
 async def raw(cases: Cases, caller: Who, run_id: RunId) -> Response:
@@ -137,9 +139,15 @@ async def _text(cases: UseCases, caller: Caller, run: RunView, events: Any) -> A
 
 
 def _told(event: Event) -> str:
-    return transcript_line(f"{event.at:%Y-%m-%d %H:%M:%S}Z", encode.event(event))
+    return transcript_line(f"{event.at:%Y-%m-%d %H:%M:%S}Z", schema.run_event(event))
 
 
-def _line(one: Event) -> dict[str, Any]:
-    told = {"level": one.level or "info", "message": one.message, "category": category_of(one.message)}
-    return {"seq": one.seq, "at": rfc3339(one.at), **told, "attempt": one.attempt}
+def _line(one: Event) -> schema.LogLine:
+    return schema.LogLine(
+        seq=one.seq,
+        at=one.at,
+        level=one.level or "info",
+        message=one.message,
+        category=category_of(one.message),
+        attempt=one.attempt,
+    )

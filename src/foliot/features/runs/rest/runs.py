@@ -7,17 +7,18 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from foliot.core.errors import Invalid
-from foliot.engine.model.views import RunView
-from foliot.features.filters import schema as models_search
+from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Searching
+from foliot.features.runs import schema
+from foliot.features.runs.rest.event_frames import EVENTS
 from foliot.features.runs.usecases.runs import Runs
-from foliot.servers.http import encode, models, sse
+from foliot.servers.http import encode, sse
 from foliot.servers.http.fast_route import Swift
-from foliot.servers.http.models import CONFLICT, UNKNOWN
 from foliot.servers.http.paging import Paged
 from foliot.servers.http.permission import Follower, Who, identify_follower, permits
-from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Filter, RunId, Text, plain_texts, wants_stream
+from foliot.servers.http.request import MAX_LIMIT, Body, Cases, RunId, Text, plain_texts, wants_stream
 from foliot.servers.http.run_state import States
+from foliot.servers.http.schema import CONFLICT, UNKNOWN
 
 router = APIRouter(prefix="/api/runs", tags=["Runs"], route_class=Swift)
 
@@ -37,7 +38,10 @@ async def _filters(
 
 
 @router.get(
-    "", dependencies=[permits(Searching.runs, Runs.list)], response_model=models.Runs, summary="List runs, newest first"
+    "",
+    dependencies=[permits(Searching.runs, Runs.list)],
+    response_model=schema.RunPage,
+    summary="List runs, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
     """By a filter, by the older parameters, or by both: then all must hold."""
@@ -46,57 +50,63 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
         found = await cases[Searching].runs(caller, page.more(), cases[Searching].read_runs(q, filters))
     else:
         found = await cases[Runs].list(caller, page.more(), **filters)
-    return encode.page(found, page, encode.run, lambda one: one.id)
+    shown, following = page.of(found, lambda one: one.id)
+    return encode.answer(schema.RunPage(items=[schema.Run.of(one) for one in shown], next_cursor=following))
 
 
 @router.get(
     "/{run_id}",
     dependencies=[permits(Runs.get)],
-    response_model=models.Run,
+    response_model=schema.Run,
     responses=UNKNOWN,
     summary="One run, with its attempts",
 )
 async def get(cases: Cases, caller: Who, run_id: RunId) -> Response:
-    return encode.answer(encode.run(await cases[Runs].get(caller, run_id)))
+    return encode.answer(schema.Run.of(await cases[Runs].get(caller, run_id)))
 
 
 @router.get(
     "/{run_id}/neighbours",
     dependencies=[permits(Runs.neighbours)],
-    response_model=models_search.Neighbours,
+    response_model=schema.RunNeighbours,
     responses=UNKNOWN,
     summary="The runs of its schedule right before and after it",
 )
 async def neighbours(cases: Cases, caller: Who, run_id: RunId) -> Response:
     """However many there are; null at either end, and both for a run without a schedule."""
     before, after = await cases[Runs].neighbours(caller, run_id)
-    return encode.answer({"before": before, "after": after})
+    return encode.answer(
+        schema.RunNeighbours(
+            before=before,
+            after=after,
+        )
+    )
 
 
 @router.post(
     "/{run_id}/cancel",
     dependencies=[permits(Runs.cancel)],
-    response_model=models.Run,
+    response_model=schema.Run,
     responses={**UNKNOWN, **CONFLICT},
     summary="Cancel",
 )
 async def cancel(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
     """A waiting run ends at once, a running one is asked to stop. If it ended first, that stands."""
-    return encode.answer(encode.run(await cases[Runs].cancel(caller, run_id, asked.once(200, _run))))
+    return encode.answer(schema.Run.of(await cases[Runs].cancel(caller, run_id, asked.once(200, schema.Run.of))))
 
 
 @router.post(
     "/{run_id}/retry",
     dependencies=[permits(Runs.retry)],
     status_code=202,
-    response_model=models.Run,
+    response_model=schema.Run,
     responses={**UNKNOWN, **CONFLICT},
     summary="Run again",
 )
 async def retry(cases: Cases, caller: Who, run_id: RunId, asked: Body) -> Response:
     """A new run that does the same and names the old one as its parent."""
-    made = await cases[Runs].retry(caller, run_id, asked.once(202, _run, encode.located))
-    return encode.answer(encode.run(made), 202, encode.located(made))
+    made = await cases[Runs].retry(caller, run_id, asked.once(202, schema.Run.of, schema.located))
+    return encode.answer(schema.Run.of(made), 202, schema.located(made))
 
 
 async def _after(
@@ -116,7 +126,7 @@ Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Of one JSON answer
 @router.get(
     "/{run_id}/events",
     dependencies=[permits(Runs.events, by=identify_follower)],
-    response_model=models.Events,
+    response_model=schema.EventPage,
     responses={**UNKNOWN, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
     summary="Its events; as a stream with `Accept: text/event-stream`",
 )
@@ -132,11 +142,7 @@ async def events(
     streamed = wants_stream(request)
     run, found = await cases[Runs].events(caller, run_id, after, 1 if streamed else limit)
     if streamed:
-        return await sse.follow(request.app, cases, caller, sse.Followed(run, after))
+        return await sse.follow(request.app, cases, caller, sse.Followed(run, after, EVENTS))
     last = found[-1].seq if found else after
     following = str(last) if last < run.event_seq else None
-    return encode.answer({"items": [encode.event(one) for one in found], "next_cursor": following})
-
-
-def _run(run: RunView) -> bytes:
-    return encode.dumps(encode.run(run))
+    return encode.answer(schema.EventPage(items=[schema.run_event(one) for one in found], next_cursor=following))

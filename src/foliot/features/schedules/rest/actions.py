@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from fastapi import APIRouter, Response
 
-from foliot.core.document import rfc3339
 from foliot.engine.model.schedule import Schedule
+from foliot.features.backfills import schema as backfills_schema
 from foliot.features.backfills.usecases import Backfills, BackfillTrial
-from foliot.features.bulk import schema as models_bulk
+from foliot.features.bulk import schema as bulk_schema
 from foliot.features.bulk.rest import view
 from foliot.features.bulk.usecases.bulk import BulkView
-from foliot.features.schedules import schema as models_schedules
+from foliot.features.schedules import schema
 from foliot.features.schedules.usecases.realign import Realign
 from foliot.features.schedules.usecases.skip_next import Skipping
-from foliot.servers.http import encode, models
-from foliot.servers.http.bodies import body
-from foliot.servers.http.models import CONFLICT, UNKNOWN
+from foliot.servers.http import encode
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases, ScheduleId
+from foliot.servers.http.schema import CONFLICT, UNKNOWN, body
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 
@@ -28,21 +26,21 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 @router.post(
     "/{schedule_id}/skip-next",
     dependencies=[permits(Skipping.skip_next)],
-    response_model=models.Schedule,
-    openapi_extra=body(models_schedules.SkipRequest, required=False),
+    response_model=schema.Schedule,
+    openapi_extra=body(schema.SkipRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Skip the next instant",
 )
 async def skip_next(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """It makes no run, and stands in the ledger as skipped by whoever asked. Asking twice skips one."""
-    once = asked.once(200, _whole, encode.etag)
+    once = asked.once(200, schema.Schedule.of, schema.etag)
     return _answer(await cases[Skipping].skip_next(caller, schedule_id, asked.document, once))
 
 
 @router.delete(
     "/{schedule_id}/skip-next",
     dependencies=[permits(Skipping.undo)],
-    response_model=models.Schedule,
+    response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Do not skip it after all",
 )
@@ -55,18 +53,18 @@ async def unskip(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response
     "/{schedule_id}/backfill",
     dependencies=[permits(Backfills.create)],
     status_code=202,
-    response_model=models_bulk.Bulk,
-    openapi_extra=body(models_schedules.BackfillRequest),
+    response_model=bulk_schema.BulkAction,
+    openapi_extra=body(backfills_schema.NewBackfill),
     responses={
         **UNKNOWN,
         **CONFLICT,
-        200: {"model": models_schedules.BackfillTrial, "description": "What it would do (`dry_run`)"},
+        200: {"model": backfills_schema.BackfillDryRun, "description": "What it would do (`dry_run`)"},
     },
     summary="Make up for instants",
 )
 async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """One run for each instant of the stretch, as a bulk action; none gets two, however often this is asked."""
-    made = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, _made, _located))
+    made = await cases[Backfills].create(caller, schedule_id, asked.document, asked.once(202, view, _located))
     if isinstance(made, BackfillTrial):
         return encode.answer(_trial(made))
     return encode.answer(view(made), 202, _located(made))
@@ -75,56 +73,57 @@ async def backfill(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Bo
 @router.post(
     "/realign",
     dependencies=[permits(Realign.all)],
-    response_model=models_schedules.Realigned,
+    response_model=schema.RealignResult,
     summary="Set back all schedules that are ahead",
 )
 async def realign_all(cases: Cases, caller: Who, asked: Body) -> Response:
     """Those that a clock had led ahead fire again from their next instant on; at most 200 at a time."""
-    found = await cases[Realign].all(caller, asked.once(200, lambda made: encode.dumps(_set_back(made))))
+    found = await cases[Realign].all(caller, asked.once(200, _set_back))
     return encode.answer(_set_back(found))
 
 
 @router.post(
     "/{schedule_id}/realign",
     dependencies=[permits(Realign.one)],
-    response_model=models.Schedule,
+    response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Set back a schedule that is ahead",
 )
 async def realign(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """The first instant after now is its next one again; what a clock that was ahead fired is not fired twice."""
-    once = asked.once(200, _whole, encode.etag)
+    once = asked.once(200, schema.Schedule.of, schema.etag)
     return _answer(await cases[Realign].one(caller, schedule_id, once))
 
 
-def _set_back(found: Sequence[Schedule]) -> dict[str, Any]:
-    return {"items": [{"id": one.id, "name": one.name, "next_run_at": rfc3339(one.next_run_at)} for one in found]}
+def _set_back(found: Sequence[Schedule]) -> schema.RealignResult:
+    return schema.RealignResult(
+        items=[
+            schema.RealignedSchedule(
+                id=one.id,
+                name=one.name,
+                next_run_at=one.next_run_at,
+            )
+            for one in found
+        ],
+    )
 
 
-def _trial(one: BackfillTrial) -> dict[str, Any]:
-    return {
-        "dry_run": True,
-        "count": len(one.instants),
-        "named": one.named,
-        "left_out": dict(one.left_out),
-        "first": rfc3339(one.instants[0]) if one.instants else None,
-        "last": rfc3339(one.instants[-1]) if one.instants else None,
-        "sample": [encode.instant(each) for each in one.sample],
-        "hosts": list(one.hosts),
-        "warnings": list(one.warnings),
-    }
+def _trial(one: BackfillTrial) -> backfills_schema.BackfillDryRun:
+    return backfills_schema.BackfillDryRun(
+        dry_run=True,
+        count=len(one.instants),
+        named=one.named,
+        left_out=dict(one.left_out),
+        first=one.instants[0] if one.instants else None,
+        last=one.instants[-1] if one.instants else None,
+        sample=[schema.ScheduleInstant.of(each) for each in one.sample],
+        hosts=list(one.hosts),
+        warnings=list(one.warnings),
+    )
 
 
 def _answer(schedule: Schedule) -> Response:
-    return encode.answer(encode.schedule(schedule), headers=encode.etag(schedule))
-
-
-def _whole(schedule: Schedule) -> bytes:
-    return encode.dumps(encode.schedule(schedule))
-
-
-def _made(made: BulkView) -> bytes:
-    return encode.dumps(view(made))
+    return encode.answer(schema.Schedule.of(schedule), headers=schema.etag(schedule))
 
 
 def _located(made: BulkView) -> dict[str, str]:

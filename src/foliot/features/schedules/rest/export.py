@@ -13,11 +13,12 @@ from foliot.core.access import Caller
 from foliot.core.errors import Invalid
 from foliot.engine.model.schedule import Schedule
 from foliot.engine.model.views import Page
+from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Searching
 from foliot.features.schedules.model.document import document
 from foliot.servers.http import encode, sse, yaml
 from foliot.servers.http.permission import Who, permits
-from foliot.servers.http.request import Cases, Filter, plain_texts
+from foliot.servers.http.request import Cases, plain_texts
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from foliot.core.document import rfc3339
-from foliot.features.insights import schema as models_time
-from foliot.features.schedules import schema as models_schedules
+from foliot.features.schedules import health_schema
 from foliot.features.schedules.model.health import Wellness
 from foliot.features.schedules.model.ranking import Record
 from foliot.features.schedules.usecases.health import Fares
@@ -23,7 +21,7 @@ router = APIRouter(prefix="/api/schedules", tags=["Schedules"])
 @router.get(
     "/health",
     dependencies=[permits(Fares.of)],
-    response_model=models_time.ScheduleHealths,
+    response_model=health_schema.ScheduleHealths,
     summary="How schedules fare",
 )
 async def health(
@@ -34,13 +32,17 @@ async def health(
     """The last 20 outcomes of each, what they add up to, and since when it fails. Those unknown are left out."""
     plain_texts(ids=ids)
     found = await cases[Fares].of(caller, [one for one in ids.split(",") if one])
-    return encode.answer({"items": [_health(one) for one in found]})
+    return encode.answer(
+        health_schema.ScheduleHealths(
+            items=[_health(one) for one in found],
+        )
+    )
 
 
 @router.get(
     "/ranking",
     dependencies=[permits(Rankings.rank)],
-    response_model=models_schedules.Ranking,
+    response_model=health_schema.ScheduleRanking,
     summary="The slowest and the flakiest schedules",
 )
 async def ranking(
@@ -53,43 +55,48 @@ async def ranking(
     Each comes with the filters of the runs that show it. Of very many runs, the newest 50,000 are counted."""
     found = await cases[Rankings].rank(caller, over, limit)
     return encode.answer(
-        {
-            "over": found.over.value,
-            "since": rfc3339(found.since),
-            "runs": found.runs,
-            "whole": found.whole,
-            "slowest": [_ranked(found, one) for one in found.slowest],
-            "flakiest": [_ranked(found, one) for one in found.flakiest],
-        }
+        health_schema.ScheduleRanking(
+            over=found.over,
+            since=found.since,
+            runs=found.runs,
+            whole=found.whole,
+            slowest=[_ranked(found, one) for one in found.slowest],
+            flakiest=[_ranked(found, one) for one in found.flakiest],
+        )
     )
 
 
-def _ranked(ranking: Ranking, one: Record) -> dict[str, Any]:
+def _ranked(ranking: Ranking, one: Record) -> health_schema.RankedSchedule:
     mine, took = f"schedule:{one.schedule_id} since:{ranking.over.value}", one.p95_ms
-    return {
-        "schedule_id": one.schedule_id,
-        "name": ranking.names.get(one.schedule_id, one.schedule_id),
-        "runs": one.runs,
-        "failed": one.bad,
-        "failure_ratio": one.failure_ratio,
-        "p95_ms": took,
-        "q": {
-            "runs": f"{mine} state:success,partial,failed,dead_letter",
-            "failed": f"{mine} state:failed,dead_letter",
-            "slow": None if took is None else f"{mine} took:{took}ms",
-        },
-    }
+    return health_schema.RankedSchedule(
+        schedule_id=one.schedule_id,
+        name=ranking.names.get(one.schedule_id, one.schedule_id),
+        runs=one.runs,
+        failed=one.bad,
+        failure_ratio=one.failure_ratio,
+        p95_ms=took,
+        q=health_schema.RankingFilters(
+            runs=f"{mine} state:success,partial,failed,dead_letter",
+            failed=f"{mine} state:failed,dead_letter",
+            slow=None if took is None else f"{mine} took:{took}ms",
+        ),
+    )
 
 
-def _health(one: Wellness) -> dict[str, Any]:
-    return {
-        "schedule_id": one.schedule_id,
-        "outcomes": [
-            {"run_id": each.run_id, "state": each.state.value, "duration_ms": each.duration_ms, "at": rfc3339(each.at)}
+def _health(one: Wellness) -> health_schema.ScheduleHealth:
+    return health_schema.ScheduleHealth(
+        schedule_id=one.schedule_id,
+        outcomes=[
+            health_schema.RunOutcome(
+                run_id=each.run_id,
+                state=each.state,
+                duration_ms=each.duration_ms,
+                at=each.at,
+            )
             for each in one.outcomes
         ],
-        "success_ratio": one.success_ratio,
-        "avg_duration_ms": one.avg_duration_ms,
-        "failing_since": rfc3339(one.failing_since),
-        "streak": one.streak,
-    }
+        success_ratio=one.success_ratio,
+        avg_duration_ms=one.avg_duration_ms,
+        failing_since=one.failing_since,
+        streak=one.streak,
+    )

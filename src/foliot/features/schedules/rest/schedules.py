@@ -10,23 +10,23 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from foliot.commands.cursor import Cursors
 from foliot.core.document import moment
-from foliot.core.time.preview import Preview
 from foliot.core.time.trigger import Type
 from foliot.engine.model.schedule import Schedule, Status
-from foliot.engine.model.views import RunView
+from foliot.features.filters.schema import Filter
 from foliot.features.filters.usecases import Searching
+from foliot.features.runs import schema as runs_schema
 from foliot.features.runs.usecases.runs import Runs
+from foliot.features.schedules import schema
 from foliot.features.schedules.usecases.instants import Instants
 from foliot.features.schedules.usecases.preview import Previews
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.servers.http import bodies, encode, models
-from foliot.servers.http.bodies import body
+from foliot.servers.http import encode
 from foliot.servers.http.fast_route import Swift
-from foliot.servers.http.models import CONFLICT, MISMATCH, UNKNOWN
 from foliot.servers.http.paging import Cursor, OfThisList, Paged
 from foliot.servers.http.permission import Who, permits
-from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Filter, Match, ScheduleId, Text, plain_texts
+from foliot.servers.http.request import MAX_LIMIT, Body, Cases, Document, Match, ScheduleId, Text, plain_texts
 from foliot.servers.http.run_state import States
+from foliot.servers.http.schema import CONFLICT, MISMATCH, UNKNOWN, body
 
 router = APIRouter(prefix="/api/schedules", tags=["Schedules"], route_class=Swift)
 
@@ -37,14 +37,14 @@ Filters = dict[str, str | None]
     "",
     dependencies=[permits(Schedules.create)],
     status_code=201,
-    response_model=models.Schedule,
-    openapi_extra=body(bodies.ScheduleRequest),
+    response_model=schema.Schedule,
+    openapi_extra=body(schema.ScheduleRequest),
     summary="Create a schedule",
 )
 async def create(cases: Cases, caller: Who, asked: Body) -> Response:
     """A cron that can never fire, an unknown zone, an interval under 1 s or a one-off in the past is refused."""
-    made = await cases[Schedules].create(caller, asked.document, asked.once(201, _whole, _created))
-    return encode.answer(encode.schedule(made), 201, _created(made))
+    made = await cases[Schedules].create(caller, asked.document, asked.once(201, schema.Schedule.of, _created))
+    return encode.answer(schema.Schedule.of(made), 201, _created(made))
 
 
 async def _filters(
@@ -60,7 +60,7 @@ async def _filters(
 @router.get(
     "",
     dependencies=[permits(Searching.schedules, Schedules.list)],
-    response_model=models.Schedules,
+    response_model=schema.SchedulePage,
     summary="List schedules, newest first",
 )
 async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filters, Depends(_filters)]) -> Response:
@@ -70,25 +70,30 @@ async def list_(cases: Cases, caller: Who, page: Paged, filters: Annotated[Filte
         found = await cases[Searching].schedules(caller, page.more(), cases[Searching].read_schedules(q, filters))
     else:
         found = await cases[Schedules].list(caller, page.more(), **filters)
-    return encode.page(found, page, encode.schedule, lambda one: one.id)
+    shown, following = page.of(found, lambda one: one.id)
+    return encode.answer(schema.SchedulePage(items=[schema.Schedule.of(one) for one in shown], next_cursor=following))
 
 
 @router.post(
     "/preview",
     dependencies=[permits(Previews.preview)],
-    response_model=models.Preview,
-    openapi_extra=body(bodies.PreviewRequest),
+    response_model=schema.SchedulePreview,
+    openapi_extra=body(schema.PreviewRequest),
     summary="What a trigger would do",
 )
 async def preview(cases: Cases, caller: Who, asked: Body) -> Response:
     """The next instants in UTC and on the zone's clock, the trigger in words, and remarks on daylight saving."""
-    return encode.answer(encode.preview(await cases[Previews].preview(caller, asked.document, asked.once(200, _seen))))
+    return encode.answer(
+        schema.SchedulePreview.of(
+            await cases[Previews].preview(caller, asked.document, asked.once(200, schema.SchedulePreview.of))
+        )
+    )
 
 
 @router.get(
     "/{schedule_id}",
     dependencies=[permits(Schedules.get)],
-    response_model=models.Schedule,
+    response_model=schema.Schedule,
     responses=UNKNOWN,
     summary="One schedule",
 )
@@ -100,8 +105,8 @@ async def get(cases: Cases, caller: Who, schedule_id: ScheduleId) -> Response:
 @router.put(
     "/{schedule_id}",
     dependencies=[permits(Schedules.replace)],
-    response_model=models.Schedule,
-    openapi_extra=body(bodies.ScheduleRequest),
+    response_model=schema.Schedule,
+    openapi_extra=body(schema.ScheduleRequest),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Replace a schedule",
 )
@@ -113,8 +118,8 @@ async def replace(cases: Cases, caller: Who, schedule_id: ScheduleId, document: 
 @router.patch(
     "/{schedule_id}",
     dependencies=[permits(Schedules.patch)],
-    response_model=models.Schedule,
-    openapi_extra=body(bodies.SchedulePatch),
+    response_model=schema.Schedule,
+    openapi_extra=body(schema.SchedulePatch),
     responses={**UNKNOWN, **CONFLICT, **MISMATCH},
     summary="Change a schedule",
 )
@@ -139,54 +144,57 @@ async def delete(cases: Cases, caller: Who, schedule_id: ScheduleId, match: Matc
 @router.post(
     "/{schedule_id}/pause",
     dependencies=[permits(Schedules.pause)],
-    response_model=models.Schedule,
-    openapi_extra=body(bodies.PauseRequest, required=False),
+    response_model=schema.Schedule,
+    openapi_extra=body(schema.PauseRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Pause",
 )
 async def pause(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """After the answer no later instant fires. Paused time is never caught up."""
-    once = asked.once(200, _whole, encode.etag)
+    once = asked.once(200, schema.Schedule.of, schema.etag)
     return _answer(await cases[Schedules].pause(caller, schedule_id, asked.document, once))
 
 
 @router.post(
     "/{schedule_id}/resume",
     dependencies=[permits(Schedules.resume)],
-    response_model=models.Schedule,
+    response_model=schema.Schedule,
     responses={**UNKNOWN, **CONFLICT},
     summary="Resume",
 )
 async def resume(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """Fires again from the next instant on. Also mends a schedule that was damaged."""
-    return _answer(await cases[Schedules].resume(caller, schedule_id, asked.once(200, _whole, encode.etag)))
+    return _answer(await cases[Schedules].resume(caller, schedule_id, asked.once(200, schema.Schedule.of, schema.etag)))
 
 
 @router.post(
     "/{schedule_id}/run-now",
     dependencies=[permits(Schedules.run_now)],
     status_code=202,
-    response_model=models.Run,
-    openapi_extra=body(bodies.RunNowRequest, required=False),
+    response_model=runs_schema.Run,
+    openapi_extra=body(schema.RunNowRequest, required=False),
     responses={**UNKNOWN, **CONFLICT},
     summary="Run now",
 )
 async def run_now(cases: Cases, caller: Who, schedule_id: ScheduleId, asked: Body) -> Response:
     """A run outside any instant, in the queue `manual`. `payload` overrides parts of the action for this run."""
-    made = await cases[Schedules].run_now(caller, schedule_id, asked.document, asked.once(202, _run, encode.located))
-    return encode.answer(encode.run(made), 202, encode.located(made))
+    made = await cases[Schedules].run_now(
+        caller, schedule_id, asked.document, asked.once(202, runs_schema.Run.of, runs_schema.located)
+    )
+    return encode.answer(runs_schema.Run.of(made), 202, runs_schema.located(made))
 
 
 @router.get(
     "/{schedule_id}/runs",
     dependencies=[permits(Runs.of_schedule)],
-    response_model=models.Runs,
+    response_model=runs_schema.RunPage,
     responses=UNKNOWN,
     summary="Its runs, newest first",
 )
 async def runs(cases: Cases, caller: Who, schedule_id: ScheduleId, page: Paged, states: States) -> Response:
     found = await cases[Runs].of_schedule(caller, schedule_id, page.more(), states)
-    return encode.page(found, page, encode.run, lambda one: one.id)
+    shown, following = page.of(found, lambda one: one.id)
+    return encode.answer(runs_schema.RunPage(items=[runs_schema.Run.of(one) for one in shown], next_cursor=following))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +221,7 @@ async def _stretch(
 @router.get(
     "/{schedule_id}/instants",
     dependencies=[permits(Instants.list)],
-    response_model=models.Instants,
+    response_model=schema.InstantPage,
     responses=UNKNOWN,
     summary="Its instants",
 )
@@ -222,8 +230,10 @@ async def instants(
 ) -> Response:
     """Every instant of the span, past and future, oldest first, and what became of it or is planned."""
     found, following = await cases[Instants].list(caller, schedule_id, stretch.start, stretch.end, stretch.limit)
-    items = [encode.instant(one) for one in found]
-    return encode.answer({"items": items, "next_cursor": following and stretch.cursors.seal(following.isoformat())})
+    cursor = None if following is None else stretch.cursors.seal(following.isoformat())
+    return encode.answer(
+        schema.InstantPage(items=[schema.ScheduleInstant.of(one) for one in found], next_cursor=cursor)
+    )
 
 
 def _moment(name: str, text: str | None) -> datetime | None:
@@ -232,20 +242,8 @@ def _moment(name: str, text: str | None) -> datetime | None:
 
 
 def _answer(schedule: Schedule) -> Response:
-    return encode.answer(encode.schedule(schedule), headers=encode.etag(schedule))
-
-
-def _whole(schedule: Schedule) -> bytes:
-    return encode.dumps(encode.schedule(schedule))
+    return encode.answer(schema.Schedule.of(schedule), headers=schema.etag(schedule))
 
 
 def _created(schedule: Schedule) -> dict[str, str]:
-    return {**encode.etag(schedule), "Location": f"/api/schedules/{schedule.id}"}
-
-
-def _seen(preview: Preview) -> bytes:
-    return encode.dumps(encode.preview(preview))
-
-
-def _run(run: RunView) -> bytes:
-    return encode.dumps(encode.run(run))
+    return {**schema.etag(schedule), "Location": f"/api/schedules/{schedule.id}"}

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
 
-from google.protobuf.message import Message
-
-from foliot.commands.envelope import Permission, permission_of
 from foliot.features.runs.usecases.runs import Runs
 from foliot.features.schedules.rpc.jobs import Jobs
-from foliot.features.schedules.rpc.watch import Watching
+from foliot.features.schedules.rpc.watch import Streams, Watching
 from foliot.features.schedules.usecases.schedules import Schedules
 from foliot.proto import scheduler_service_pb2 as pb
+from foliot.servers.grpc.method import Method, Opening, RpcService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["SchedulerService"].full_name
-
-HEALTH = ("Check", "List", "Watch")
-PUBLIC = frozenset(
-    {
-        *(f"/grpc.health.v1.Health/{name}" for name in HEALTH),
-        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
-    }
-)
-"""What anybody may ask: whether it is well, and, where that is switched on, which methods there are."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """One method: the use case whose permission it needs, the message it takes, and the function that answers."""
-
-    use_case: Callable[..., object]
-    request: type[Message]
-    answer: Callable[..., Any]
-    streams: bool = False
-
-    @property
-    def permission(self) -> Permission:
-        return permission_of(self.use_case)
 
 
 def methods(jobs: Jobs, watching: Watching) -> Mapping[str, Method]:
@@ -56,3 +29,11 @@ def methods(jobs: Jobs, watching: Watching) -> Mapping[str, Method]:
         "WatchJob": Method(Runs.events, pb.WatchJobRequest, watching.watch, streams=True),
     }
     return {f"/{SERVICE}/{name}": method for name, method in named.items()}
+
+
+def scheduler_service(opening: Opening) -> RpcService:
+    """The service, for a server that opens."""
+    jobs = Jobs(opening.cases, opening.pepper)
+    streams = Streams(opening.streams_of)
+    table = methods(jobs, Watching(jobs, streams, opening.work, opening.identity))
+    return RpcService(name=SERVICE, methods=table, stopping=streams.stopping)

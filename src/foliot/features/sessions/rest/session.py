@@ -6,7 +6,6 @@ import hashlib
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
@@ -15,22 +14,22 @@ from foliot.auth.identity_port import Identity
 from foliot.commands.limits import Limiter
 from foliot.commands.use_cases import UseCases
 from foliot.core.access import Caller, Thing, Verb, may
-from foliot.core.document import rfc3339
 from foliot.core.errors import Conflict, Invalid, SessionOver, TooMany, Unauthenticated
 from foliot.core.limits import Bucket
 from foliot.features.api_keys.schema import NO_STORE
+from foliot.features.demo import schema as demo_schema
 from foliot.features.demo.usecases import Demo
 from foliot.features.schedules.usecases.schedules import Schedules
-from foliot.features.sessions import schema as models_session
+from foliot.features.sessions import schema
 from foliot.features.sessions.usecases.members import Member, Members
+from foliot.features.sessions.usecases.session_caller import LARGEST, session_caller
 from foliot.features.sessions.usecases.sessions import LINK_LASTS, NewSession, Sessions
 from foliot.features.sessions.usecases.tickets import NewTicket
 from foliot.servers.http import encode, session_cookie
-from foliot.servers.http.bodies import body
-from foliot.servers.http.models import CONFLICT
 from foliot.servers.http.paging import Parted
 from foliot.servers.http.permission import MAX_TOKEN, PUBLIC, Who, identify, permits
 from foliot.servers.http.request import Body, Cases
+from foliot.servers.http.schema import CONFLICT, body
 
 router = APIRouter(prefix="/api", tags=["Session"])
 
@@ -74,23 +73,31 @@ class Tries:
             self.buckets.popitem(last=False)
 
 
-@router.get("/session", dependencies=[PUBLIC], response_model=models_session.Session, summary="Who you are here")
+@router.get("/session", dependencies=[PUBLIC], response_model=schema.SessionInfo, summary="Who you are here")
 async def show(request: Request, cases: Cases) -> Response:
     """Anybody may ask. A dashboard asks first, and learns whether it has to sign in and what it may show."""
     local = request.app.state.identity is None
-    known: dict[str, Any] = {"mode": "local" if local else "secured", "version": __version__}
+    known: schema.SessionInfo = {
+        "mode": "local" if local else "secured",
+        "signed_in": False,
+        "version": __version__,
+    }
     try:
         caller = await identify(request)
     except Unauthenticated:
         headers = dict(NO_STORE)
         if session_cookie.shown(request) is not None:
             headers["Set-Cookie"] = session_cookie.taken(secure=session_cookie.by_https(request))
-        return encode.answer({**known, "signed_in": False}, headers=headers)
+        return encode.answer(known, headers=headers)
     session = None if local or "authorization" in request.headers else session_cookie.shown(request)
-    told = {
+    told: schema.SessionInfo = {
         **known,
         "signed_in": True,
-        **_caller(caller),
+        "user_id": caller.user_id,
+        "tenant_id": caller.tenant_id,
+        "role": caller.role,
+        "may": _allowed(caller),
+        "expires_at": caller.expires_at,
         "timezone": cases[Schedules].default_zone,
         "csrf": None if session is None else session_cookie.csrf_of(session),
         "demo": await _demo(cases, caller) if local else None,
@@ -103,7 +110,7 @@ async def show(request: Request, cases: Cases) -> Response:
     "/session",
     dependencies=[PUBLIC],
     status_code=204,
-    openapi_extra=body(models_session.SessionRequest),
+    openapi_extra=body(schema.SessionRequest),
     responses=CONFLICT,
     summary="Sign in with a browser",
 )
@@ -122,9 +129,11 @@ async def begin(request: Request, cases: Cases, asked: Body) -> Response:
     except Unauthenticated:
         tries.wrong(one, now)
         raise
-    if len(made.text) > session_cookie.LARGEST:
-        raise Invalid("token", f"is too long to be kept by a browser, which keeps {session_cookie.LARGEST} characters")
-    given = session_cookie.given(made, cases[Limiter].clock.now(), secure=session_cookie.by_https(request))
+    if len(made.text) > LARGEST:
+        raise Invalid("token", f"is too long to be kept by a browser, which keeps {LARGEST} characters")
+    given = session_cookie.given(
+        made.text, made.expires_at - cases[Limiter].clock.now(), secure=session_cookie.by_https(request)
+    )
     return Response(status_code=204, headers={**NO_STORE, "Set-Cookie": given})
 
 
@@ -157,7 +166,7 @@ async def end(request: Request, cases: Cases) -> Response:
     session = None if identity is None else session_cookie.shown(request)
     if identity is not None and session is not None:
         with suppress(SessionOver):
-            await cases[Sessions].end(await session_cookie.caller_of(identity, cases[Sessions], session))
+            await cases[Sessions].end(await session_caller(identity, cases[Sessions], session))
     return Response(
         status_code=204,
         headers={**NO_STORE, "Set-Cookie": session_cookie.taken(secure=session_cookie.by_https(request))},
@@ -167,21 +176,27 @@ async def end(request: Request, cases: Cases) -> Response:
 @router.delete(
     "/sessions",
     dependencies=[permits(Sessions.end_all)],
-    response_model=models_session.SessionsEnded,
+    response_model=schema.SessionsEnded,
     summary="Sign out everywhere",
 )
 async def end_all(request: Request, cases: Cases, caller: Who) -> Response:
     """Ends every session of yours, in whichever browser, this one too; streams end within 5 seconds."""
     taken = {"Set-Cookie": session_cookie.taken(secure=session_cookie.by_https(request))}
-    return encode.answer({"ended": await cases[Sessions].end_all(caller)}, headers={**NO_STORE, **taken})
+    return encode.answer(
+        schema.SessionsEnded(
+            ended=await cases[Sessions].end_all(caller),
+        ),
+        headers={**NO_STORE, **taken},
+    )
 
 
 @router.post(
     "/login-links",
     dependencies=[permits(Sessions.link)],
     status_code=201,
-    response_model=models_session.LoginLink,
+    response_model=schema.LoginLink,
     responses=CONFLICT,
+    operation_id="login_links.create",
     summary="An address that signs you in",
 )
 async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Response:
@@ -192,14 +207,24 @@ async def link(request: Request, cases: Cases, caller: Who, asked: Body) -> Resp
 
     if request.app.state.identity is None:
         # Nobody has to sign in here: the address itself does.
-        until = rfc3339(cases[Limiter].clock.now() + LINK_LASTS)
-        return encode.answer({"url": f"{address}/", "expires_at": until}, 201, NO_STORE)
+        until = cases[Limiter].clock.now() + LINK_LASTS
+        return encode.answer(
+            schema.LoginLink(
+                url=f"{address}/",
+                expires_at=until,
+            ),
+            201,
+            NO_STORE,
+        )
 
-    def shown(made: NewTicket) -> bytes:
-        return encode.dumps({"url": f"{address}/login?code={made.text}", "expires_at": rfc3339(made.expires_at)})
+    def shown(made: NewTicket) -> schema.LoginLink:
+        return schema.LoginLink(
+            url=f"{address}/login?code={made.text}",
+            expires_at=made.expires_at,
+        )
 
     made = await cases[Sessions].link(caller, asked.once(201, shown, secret=True))
-    return Response(shown(made), 201, NO_STORE, "application/json")
+    return encode.answer(shown(made), 201, NO_STORE)
 
 
 def _own_address(request: Request) -> str:
@@ -215,43 +240,46 @@ def _own_address(request: Request) -> str:
 @router.get(
     "/members",
     dependencies=[permits(Members.list)],
-    response_model=models_session.Members,
+    response_model=schema.MemberPage,
+    operation_id="members.list",
     summary="Who was seen in the tenant",
 )
 async def members(cases: Cases, caller: Who, part: Parted) -> Response:
     """From API keys and the audit log: there is no list of people, for tokens name them."""
     shown, following = part.of(await cases[Members].list(caller), lambda one: one.user_id)
-    return encode.answer({"items": [_member(one) for one in shown], "next_cursor": following})
+    return encode.answer(
+        schema.MemberPage(
+            items=[_member(one) for one in shown],
+            next_cursor=following,
+        )
+    )
 
 
-def _caller(caller: Caller) -> dict[str, Any]:
-    allowed = [
+def _allowed(caller: Caller) -> list[str]:
+    return [
         f"{verb.value}:{thing.value.replace(' ', '_')}" for thing in Thing for verb in Verb if may(caller, verb, thing)
     ]
-    return {
-        "user_id": caller.user_id,
-        "tenant_id": caller.tenant_id,
-        "role": caller.role.value,
-        "may": allowed,
-        "expires_at": rfc3339(caller.expires_at),
-    }
 
 
-async def _demo(cases: UseCases, caller: Caller) -> dict[str, Any]:
+async def _demo(cases: UseCases, caller: Caller) -> demo_schema.DemoState:
     count = await cases[Demo].schedules(caller)
-    return {"on": count > 0, "schedules": count}
+    return demo_schema.DemoState(on=count > 0, schedules=count)
 
 
-def _features(cases: UseCases, *, local: bool) -> dict[str, bool]:
+def _features(cases: UseCases, *, local: bool) -> schema.ServerFeatures:
     kinds = cases[Schedules].actions.kinds()
-    return {"pipelines": "pipeline" in kinds, "scrapyd": "crawl" in kinds, "echo": local}
+    return schema.ServerFeatures(
+        pipelines="pipeline" in kinds,
+        scrapyd="crawl" in kinds,
+        echo=local,
+    )
 
 
-def _member(one: Member) -> dict[str, Any]:
-    return {
-        "user_id": one.user_id,
-        "roles": sorted(role.value for role in one.roles),
-        "keys": one.keys,
-        "last_seen_at": rfc3339(one.last_seen_at),
-        "last_action": one.last_action,
-    }
+def _member(one: Member) -> schema.MemberInfo:
+    return schema.MemberInfo(
+        user_id=one.user_id,
+        roles=sorted(one.roles),
+        keys=one.keys,
+        last_seen_at=one.last_seen_at,
+        last_action=one.last_action,
+    )

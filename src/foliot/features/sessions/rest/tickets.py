@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from foliot.core.document import rfc3339
 from foliot.core.errors import Invalid
-from foliot.features.api_keys import schema as models_access
 from foliot.features.api_keys.schema import NO_STORE
+from foliot.features.sessions import schema
 from foliot.features.sessions.usecases.tickets import NewTicket, Tickets
 from foliot.servers.http import encode
-from foliot.servers.http.models import CONFLICT
 from foliot.servers.http.permission import Who, permits
 from foliot.servers.http.request import Body, Cases
+from foliot.servers.http.schema import CONFLICT
 
 router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
 
@@ -21,8 +20,9 @@ router = APIRouter(prefix="/api/stream-tickets", tags=["API keys"])
     "",
     dependencies=[permits(Tickets.issue)],
     status_code=201,
-    response_model=models_access.Ticket,
+    response_model=schema.StreamTicket,
     responses=CONFLICT,
+    operation_id="stream_tickets.create",
     summary="A ticket for a stream",
 )
 async def issue(cases: Cases, caller: Who, asked: Body) -> Response:
@@ -30,8 +30,11 @@ async def issue(cases: Cases, caller: Who, asked: Body) -> Response:
     if asked.document not in (None, {}):
         raise Invalid("body", "must be empty: a ticket stands for whoever asks for it")
     made = await cases[Tickets].issue(caller, asked.once(201, _shown, secret=True))
-    return Response(_shown(made), 201, NO_STORE, "application/json")
+    return encode.answer(_shown(made), 201, NO_STORE)
 
 
-def _shown(made: NewTicket) -> bytes:
-    return encode.dumps({"ticket": made.text, "expires_at": rfc3339(made.expires_at)})
+def _shown(made: NewTicket) -> schema.StreamTicket:
+    return schema.StreamTicket(
+        ticket=made.text,
+        expires_at=made.expires_at,
+    )

@@ -1,7 +1,7 @@
 import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { type PointerEvent, useRef, useState } from "react";
 
-import type { GroupModel, MarkModel, TimelineModel } from "@/api/schema";
+import type { TimelineRow, TimelineMark, Timeline } from "@/api/schema";
 import { runsBetween } from "@/features/runs/links";
 import { cx } from "@/parts/cx";
 import { Link } from "@/parts/Link";
@@ -28,7 +28,7 @@ export function Gantt({
   by,
   onZoom,
 }: {
-  timeline: TimelineModel;
+  timeline: Timeline;
   by: string;
   onZoom: (from: number, to: number) => void;
 }) {
@@ -37,7 +37,7 @@ export function Gantt({
   const now = useNow(15_000);
   const go = useNavigateTo();
   const labels = useNarrow() ? 104 : 210;
-  const [over, setOver] = useState<{ group: GroupModel; mark: MarkModel; x: number; y: number } | null>(null);
+  const [over, setOver] = useState<{ group: TimelineRow; mark: TimelineMark; x: number; y: number } | null>(null);
   const [drag, setDrag] = useState<[number, number] | null>(null);
   const begun = useRef<number | null>(null);
   const [from, to] = [millis(timeline.from), millis(timeline.to)];
@@ -48,7 +48,7 @@ export function Gantt({
   const grid = ticks(from, to, zone, Math.max(Math.floor(plotWidth / 90), 2));
   const place = (event: PointerEvent<Element>): number =>
     Math.min(Math.max(event.clientX - event.currentTarget.getBoundingClientRect().left, 0), plotWidth);
-  const open = (group: GroupModel, mark: MarkModel): void => {
+  const open = (group: TimelineRow, mark: TimelineMark): void => {
     if (mark.run_id) go(`/runs/${mark.run_id}`);
     else if (mark.state === "planned" || mark.state === "missed" || mark.state === "skipped")
       go(
@@ -198,7 +198,7 @@ export function Gantt({
   );
 }
 
-function Label({ group, by }: { group: GroupModel; by: string }) {
+function Label({ group, by }: { group: TimelineRow; by: string }) {
   const Icon = by === "schedule" && group.kind ? kindOf(group.kind).icon : null;
   const to = group.schedule_id
     ? `/schedules/${group.schedule_id}`
@@ -269,7 +269,7 @@ function Tooltip({
   zone,
   now,
 }: {
-  over: { group: GroupModel; mark: MarkModel };
+  over: { group: TimelineRow; mark: TimelineMark };
   left: number;
   top: number;
   zone: string;

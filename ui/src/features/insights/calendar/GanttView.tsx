@@ -5,7 +5,7 @@ import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { TimelineModel, WorkerModel } from "@/api/schema";
+import type { Timeline, WorkerStatus } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
 import { Empty } from "@/parts/Empty";
@@ -37,13 +37,13 @@ export function GanttView({
   const query = { from: new Date(range.from).toISOString(), to: new Date(range.to).toISOString(), group_by: by, q };
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: queryKeys.timeline(query),
-    queryFn: ({ signal }) => ask<TimelineModel>("/api/timeline", { query, signal }),
+    queryFn: ({ signal }) => ask<Timeline>("/api/timeline", { query, signal }),
     placeholderData: keepPreviousData,
     retry: (count, problem) => count < 2 && problem instanceof ProblemError && problem.retryable,
   });
   const workers = useQuery({
     queryKey: queryKeys.workers,
-    queryFn: ({ signal }) => ask<CursorPage<WorkerModel>>("/api/workers", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<WorkerStatus>>("/api/workers", { signal }),
     staleTime: 30_000,
     retry: false,
   });

@@ -1,6 +1,6 @@
 import type { ScaleLinear } from "d3-scale";
 
-import type { MarkModel } from "@/api/schema";
+import type { TimelineMark } from "@/api/schema";
 import { fill, lookOf } from "@/parts/state/states";
 import { millis } from "@/time/moment";
 
@@ -14,7 +14,7 @@ export function MarkShape({
   most,
   takes,
 }: {
-  mark: MarkModel;
+  mark: TimelineMark;
   x: ScaleLinear<number, number>;
   most: number;
   takes: number | null;

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
 import { ask } from "@/api/client";
-import type { CalendarModel } from "@/api/schema";
+import type { Calendar } from "@/api/schema";
 import { runsOfDay } from "@/features/runs/links";
 import { Chart } from "@/parts/chart/Chart";
 import { cx } from "@/parts/cx";
@@ -31,7 +31,7 @@ export function MonthView({ range, shown, onShown }: { range: Range; shown: Show
   };
   const { data, error, refetch, isPlaceholderData } = useQuery({
     queryKey: ["month", query],
-    queryFn: ({ signal }) => ask<CalendarModel>("/api/calendar", { query, signal }),
+    queryFn: ({ signal }) => ask<Calendar>("/api/calendar", { query, signal }),
     refetchInterval: 30_000,
     placeholderData: (before) => before,
   });

@@ -1,6 +1,6 @@
 import type { ScaleLinear } from "d3-scale";
 
-import type { TimelineModel } from "@/api/schema";
+import type { Timeline } from "@/api/schema";
 import { clock, mark, millis } from "@/time/moment";
 
 /** Starts per minute, so that collisions stand out. */
@@ -10,7 +10,7 @@ export function StartPeaks({
   height,
   zone,
 }: {
-  timeline: TimelineModel;
+  timeline: Timeline;
   x: ScaleLinear<number, number>;
   height: number;
   zone: string;

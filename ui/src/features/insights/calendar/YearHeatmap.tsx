@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { CalendarModel } from "@/api/schema";
+import type { Calendar } from "@/api/schema";
 import { runsOfDay } from "@/features/runs/links";
 import { Chart } from "@/parts/chart/Chart";
 import { cx } from "@/parts/cx";
@@ -37,7 +37,7 @@ export function YearHeatmap({ id }: { id: string }) {
   };
   const { data, error, refetch } = useQuery({
     queryKey: ["schedules", ...queryKeys.calendar(query)],
-    queryFn: ({ signal }) => ask<CalendarModel>("/api/calendar", { query, signal }),
+    queryFn: ({ signal }) => ask<Calendar>("/api/calendar", { query, signal }),
     staleTime: 30_000,
     refetchInterval: 60_000,
     placeholderData: (before) => before,

@@ -1,4 +1,4 @@
-import type { CellModel, GroupModel, MarkModel } from "@/api/schema";
+import type { CalendarCell, TimelineRow, TimelineMark } from "@/api/schema";
 
 import { daysOf, type HeatDay, weekday } from "./heat";
 
@@ -14,7 +14,7 @@ export interface MonthDay extends HeatDay {
 }
 
 /** The hours of a month, folded to its days. */
-export function monthOf(cells: readonly CellModel[]): MonthDay[] {
+export function monthOf(cells: readonly CalendarCell[]): MonthDay[] {
   const hours = new Map<string, HourBar[]>();
   for (const cell of cells) {
     const date = cell.local.slice(0, 10);
@@ -37,7 +37,7 @@ export function monthOf(cells: readonly CellModel[]): MonthDay[] {
 export const leadingGaps = (days: readonly { date: string }[]): number => (days[0] ? weekday(days[0].date) : 0);
 
 /** How long its runs take, by the median of those that stand alone; null when there are none. */
-export function medianDuration(group: GroupModel): number | null {
+export function medianDuration(group: TimelineRow): number | null {
   const lengths = group.marks
     .filter((mark) => mark.count === 1 && mark.run_id && mark.until)
     .map((mark) => Date.parse(mark.until ?? mark.at) - Date.parse(mark.at))
@@ -48,9 +48,9 @@ export function medianDuration(group: GroupModel): number | null {
 const MINUTE = 60_000;
 
 /** The minutes at which something begins, with how much. Folded marks have no minute. */
-export function startsPerMinute(groups: readonly GroupModel[]): Map<number, number> {
+export function startsPerMinute(groups: readonly TimelineRow[]): Map<number, number> {
   const found = new Map<number, number>();
-  const add = (mark: MarkModel): void => {
+  const add = (mark: TimelineMark): void => {
     const minute = Math.floor(Date.parse(mark.at) / MINUTE) * MINUTE;
     found.set(minute, (found.get(minute) ?? 0) + 1);
   };

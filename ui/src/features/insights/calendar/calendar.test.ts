@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import type { CellModel, GroupModel } from "@/api/schema";
+import type { CalendarCell, TimelineRow } from "@/api/schema";
 
 import { leadingGaps, medianDuration, monthOf, nearestFreeMinute, startsPerMinute } from "./aggregate";
 import { dateOf, momentOf, rangeOf, stepOf } from "./range";
@@ -35,7 +35,7 @@ describe("ranges", () => {
   });
 });
 
-const cell = (local: string, failed: number, fine: number, planned = 0): CellModel => ({
+const cell = (local: string, failed: number, fine: number, planned = 0): CalendarCell => ({
   at: local,
   local,
   counts: { dead_letter: failed, success: fine },
@@ -59,13 +59,13 @@ describe("folding", () => {
     expect(days[0]?.hours[0]).toEqual({ hour: 2, fine: 5, failed: 1, planned: 4 });
     expect(leadingGaps(days)).toBe(6);
   });
-  const group = (marks: GroupModel["marks"]): GroupModel => ({ marks }) as GroupModel;
+  const group = (marks: TimelineRow["marks"]): TimelineRow => ({ marks }) as TimelineRow;
   const mark = (
     at: string,
     until: string | null,
     state: "success" | "planned",
     count = 1,
-  ): GroupModel["marks"][number] => ({
+  ): TimelineRow["marks"][number] => ({
     at,
     until,
     state,

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 
-import type { CellModel } from "@/api/schema";
+import type { CalendarCell } from "@/api/schema";
 
 import { daysOf, levelOf, monthsOf, weekday, weeksOf } from "./heat";
 
-const cell = (local: string, total: number, failed = 0): CellModel => ({
+const cell = (local: string, total: number, failed = 0): CalendarCell => ({
   at: local,
   local,
   counts: { failed, success: total - failed },

@@ -1,4 +1,4 @@
-import type { CellModel } from "@/api/schema";
+import type { CalendarCell } from "@/api/schema";
 
 export interface HeatDay {
   /** 2026-11-16, on the calendar of the zone. */
@@ -13,7 +13,7 @@ export interface HeatDay {
 
 const FAILED = ["failed", "dead_letter"] as const;
 
-export const dayOf = (cell: CellModel): HeatDay => ({
+export const dayOf = (cell: CalendarCell): HeatDay => ({
   date: cell.local.slice(0, 10),
   at: cell.at,
   runs: cell.total,
@@ -24,7 +24,7 @@ export const dayOf = (cell: CellModel): HeatDay => ({
 });
 
 /** Hours of the same day become the day. */
-export function daysOf(cells: readonly CellModel[]): HeatDay[] {
+export function daysOf(cells: readonly CalendarCell[]): HeatDay[] {
   const found = new Map<string, HeatDay>();
   for (const day of cells.map(dayOf)) {
     const before = found.get(day.date);

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ask, type RequestOptions } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { AttentionItem, AttentionList } from "@/api/schema";
+import type { AttentionItem, AttentionReport } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Card } from "@/parts/Card";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -34,7 +34,7 @@ const ICONS: Record<AttentionItem["kind"], string> = {
 export function AttentionCard() {
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.attention,
-    queryFn: ({ signal }) => ask<AttentionList>("/api/attention", { signal }),
+    queryFn: ({ signal }) => ask<AttentionReport>("/api/attention", { signal }),
     refetchInterval: 30_000,
   });
   const [everything, setEverything] = useState(false);

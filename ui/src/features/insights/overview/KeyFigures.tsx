@@ -4,7 +4,7 @@ import type { ReactNode } from "react";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Count, QueueModel, Series, WorkerModel } from "@/api/schema";
+import type { RunCount, QueueStatus, RunSeries, WorkerStatus } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Sparkline } from "@/parts/chart/Sparkline";
 import { cx } from "@/parts/cx";
@@ -20,11 +20,11 @@ const sum = (counts: Partial<Record<string, number>>, names: readonly string[]):
   names.reduce((total, name) => total + (counts[name] ?? 0), 0);
 
 /** Four figures; each links to the list that it counts. */
-export function KeyFigures({ range, series, error }: { range: string; series?: Series; error: unknown }) {
+export function KeyFigures({ range, series, error }: { range: string; series?: RunSeries; error: unknown }) {
   const q = `since:${range}`;
   const total = useQuery({
     queryKey: queryKeys.runsCount({ q }),
-    queryFn: ({ signal }) => ask<Count>("/api/runs/count", { query: { q }, signal }),
+    queryFn: ({ signal }) => ask<RunCount>("/api/runs/count", { query: { q }, signal }),
     placeholderData: (before) => before,
   });
   const counts = total.data?.by_state ?? {};
@@ -76,12 +76,12 @@ function ratio(counts: Partial<Record<string, number>>): number | null {
 function Capacity() {
   const queues = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueModel>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
     refetchInterval: 10_000,
   });
   const workers = useQuery({
     queryKey: queryKeys.workers,
-    queryFn: ({ signal }) => ask<CursorPage<WorkerModel>>("/api/workers", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<WorkerStatus>>("/api/workers", { signal }),
     refetchInterval: 10_000,
     enabled: usePermission("read:house"),
   });

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 
 import { ask } from "@/api/client";
-import type { Ranked, Ranking } from "@/api/schema";
+import type { RankedSchedule, ScheduleRanking } from "@/api/schema";
 import { Card } from "@/parts/Card";
 import { ErrorCard } from "@/parts/ErrorCard";
 import { Link } from "@/parts/Link";
@@ -18,7 +18,7 @@ export function RankingCard() {
   const [over, setOver] = useUrl("ranked", "24h");
   const { data, error, refetch } = useQuery({
     queryKey: ["schedules", "ranking", over],
-    queryFn: ({ signal }) => ask<Ranking>("/api/schedules/ranking", { query: { over, limit: 5 }, signal }),
+    queryFn: ({ signal }) => ask<ScheduleRanking>("/api/schedules/ranking", { query: { over, limit: 5 }, signal }),
     placeholderData: (before) => before,
     staleTime: 30_000,
     refetchInterval: 60_000,
@@ -100,11 +100,11 @@ function List({
   tone,
   figure,
 }: {
-  items: readonly Ranked[] | undefined;
+  items: readonly RankedSchedule[] | undefined;
   empty: string;
-  bar: (entry: Ranked) => number;
+  bar: (entry: RankedSchedule) => number;
   tone: string;
-  figure: (entry: Ranked) => ReactNode;
+  figure: (entry: RankedSchedule) => ReactNode;
 }) {
   if (!items) {
     return (

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 
-import type { Series } from "@/api/schema";
+import type { RunSeries } from "@/api/schema";
 import { narrowTo } from "@/features/filters/span";
 import { Chart } from "@/parts/chart/Chart";
 import { Legend, StackedBars } from "@/parts/chart/StackedBars";
@@ -30,7 +30,7 @@ export function RunsByState({
 }: {
   range: string;
   onRange: (range: string) => void;
-  series?: Series;
+  series?: RunSeries;
   error: unknown;
   onRetry: () => void;
 }) {

@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { GroupModel, MarkModel, TimelineModel } from "@/api/schema";
+import type { TimelineRow, TimelineMark, Timeline } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Chart } from "@/parts/chart/Chart";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -35,7 +35,7 @@ export function TimelineCard() {
   const query = { group_by: grouping };
   const { data, error, refetch } = useQuery({
     queryKey: queryKeys.timeline(query),
-    queryFn: ({ signal }) => ask<TimelineModel>("/api/timeline", { query, signal }),
+    queryFn: ({ signal }) => ask<Timeline>("/api/timeline", { query, signal }),
     placeholderData: (before) => before,
     refetchInterval: 60_000,
   });
@@ -95,7 +95,7 @@ export function TimelineCard() {
   );
 }
 
-function Strip({ data, groups, zone, now }: { data: TimelineModel; groups: GroupModel[]; zone: string; now: number }) {
+function Strip({ data, groups, zone, now }: { data: Timeline; groups: TimelineRow[]; zone: string; now: number }) {
   const [ref, width] = useWidth<HTMLDivElement>();
   const narrow = useNarrow();
   const [hover, setHover] = useState<Hover>(null);
@@ -236,7 +236,7 @@ function Marks({
   zone,
   onHover,
 }: {
-  group: GroupModel;
+  group: TimelineRow;
   y: number;
   x: Scale;
   now: number;
@@ -283,7 +283,7 @@ function Mark({
   onOpen,
   onHover,
 }: {
-  mark: MarkModel;
+  mark: TimelineMark;
   y: number;
   x: Scale;
   now: number;
@@ -352,7 +352,7 @@ function Mark({
   );
 }
 
-function addressOf(group: GroupModel, item: MarkModel): string | null {
+function addressOf(group: TimelineRow, item: TimelineMark): string | null {
   if (item.run_id) return `/runs/${item.run_id}`;
   if (item.state === "planned" || item.state === "missed" || item.state === "skipped")
     return group.schedule_id ? `/schedules/${group.schedule_id}` : null;
@@ -360,7 +360,7 @@ function addressOf(group: GroupModel, item: MarkModel): string | null {
   return `/runs?q=${encodeURIComponent(`${scope}state:${item.state} since:${item.at}${item.until ? ` until:${item.until}` : ""}`)}`;
 }
 
-function tooltipOf(group: GroupModel, item: MarkModel, zone: string, now: number): string[] {
+function tooltipOf(group: TimelineRow, item: TimelineMark, zone: string, now: number): string[] {
   const what = item.count > 1 ? `${number(item.count)} × ${lookOf(item.state).label}` : lookOf(item.state).label;
   const span = item.until && item.count === 1 ? ` · ${duration(millis(item.until) - millis(item.at))}` : "";
   const until = item.until && item.count > 1 ? `–${clock(item.until, zone)}` : "";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { Event, Run } from "@/api/schema";
+import type { RunEvent, Run } from "@/api/schema";
 import { Empty } from "@/parts/Empty";
 import { Instant } from "@/parts/Instant";
 import { StateBadge } from "@/parts/state/StateBadge";
@@ -10,16 +10,16 @@ import { type Column, DataTable } from "@/parts/table/DataTable";
 import { useZone } from "@/prefs";
 import { mark } from "@/time/moment";
 
-const rowId = (event: Event): string => String(event.seq);
+const rowId = (event: RunEvent): string => String(event.seq);
 
 /** The events of a run: changes of state and the first progress events; log lines are in the log. */
 export function EventsTab({ run }: { run: Run }) {
   const zone = useZone();
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["run", run.id, "events", run.state, run.attempt],
-    queryFn: ({ signal }) => ask<CursorPage<Event>>(`/api/runs/${run.id}/events`, { query: { limit: 200 }, signal }),
+    queryFn: ({ signal }) => ask<CursorPage<RunEvent>>(`/api/runs/${run.id}/events`, { query: { limit: 200 }, signal }),
   });
-  const columns: Column<Event>[] = [
+  const columns: Column<RunEvent>[] = [
     {
       id: "seq",
       header: "No.",

@@ -1,6 +1,6 @@
 import type { RequestOptions } from "@/api/client";
 import type { Run } from "@/api/schema";
-import type { Replayed } from "@/api/schema";
+import type { ReplayResult } from "@/api/schema";
 
 type Command = <T>(path: string, asking?: RequestOptions, done?: string) => Promise<T | null>;
 
@@ -10,7 +10,7 @@ export const isOpenDeadLetter = (run: Run): boolean => run.state === "dead_lette
 /** Repeats a run: a dead letter is replayed, which resolves it on success; any other run is retried. */
 export async function repeat(act: Command, run: Run, more: Record<string, unknown> = {}): Promise<Run | null> {
   if (!isOpenDeadLetter(run)) return act<Run>(`/api/runs/${run.id}/retry`);
-  const sent = await act<Replayed>("/api/dead-letters/replay", { body: { ids: [run.id], ...more } });
+  const sent = await act<ReplayResult>("/api/dead-letters/replay", { body: { ids: [run.id], ...more } });
   return sent?.items[0] ?? null;
 }
 

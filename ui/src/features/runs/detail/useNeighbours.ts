@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
-import type { Neighbours, Run } from "@/api/schema";
+import type { RunNeighbours, Run } from "@/api/schema";
 
-const NONE: Neighbours = { before: null, after: null };
+const NONE: RunNeighbours = { before: null, after: null };
 
 /** The previous and the next run of the same schedule. */
-export function useNeighbours(run: Run): Neighbours {
+export function useNeighbours(run: Run): RunNeighbours {
   const { data } = useQuery({
     queryKey: ["neighbours", run.id],
-    queryFn: ({ signal }) => ask<Neighbours>(`/api/runs/${run.id}/neighbours`, { signal }),
+    queryFn: ({ signal }) => ask<RunNeighbours>(`/api/runs/${run.id}/neighbours`, { signal }),
     enabled: run.schedule_id !== null,
     // The newest run gets a successor as soon as its schedule fires again.
     staleTime: ({ state }) => (state.data?.after ? Infinity : 0),

@@ -3,7 +3,7 @@ import { useRef } from "react";
 
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
-import type { Event, Log, Run } from "@/api/schema";
+import type { RunEvent, RunLog, Run } from "@/api/schema";
 import { FINAL } from "@/parts/state/states";
 
 export interface Progress {
@@ -23,10 +23,10 @@ export function useProgress(run: Run): Progress | null {
     enabled: run.started_at !== null,
     queryFn: async ({ signal }) => {
       if (after.current === null) {
-        const log = await ask<Log>(`/api/runs/${run.id}/logs`, { query: { limit: 1 }, signal });
+        const log = await ask<RunLog>(`/api/runs/${run.id}/logs`, { query: { limit: 1 }, signal });
         after.current = Math.max((log.last_seq ?? 0) - 20, 0);
       }
-      const page = await ask<CursorPage<Event>>(`/api/runs/${run.id}/events`, {
+      const page = await ask<CursorPage<RunEvent>>(`/api/runs/${run.id}/events`, {
         query: { after: after.current, limit: 200 },
         signal,
       });
@@ -41,7 +41,7 @@ export function useProgress(run: Run): Progress | null {
   return data ?? null;
 }
 
-function read(event: Event): Progress {
+function read(event: RunEvent): Progress {
   const { done, total, ...rest } = event.data ?? {};
   return {
     at: event.at,

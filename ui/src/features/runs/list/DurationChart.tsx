@@ -1,6 +1,6 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 
-import type { Bar } from "@/api/schema";
+import type { RunSeriesBucket } from "@/api/schema";
 import { useWidth } from "@/parts/useSize";
 import { useZone } from "@/prefs";
 import { ticks } from "@/time/axis";
@@ -15,7 +15,7 @@ export function DurationChart({
   bucketMs,
   height,
 }: {
-  items: readonly Bar[];
+  items: readonly RunSeriesBucket[];
   bucketMs: number;
   height: number;
 }) {

@@ -1,7 +1,7 @@
 import { scaleLinear, scaleLog } from "d3-scale";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
 
-import type { Points } from "@/api/schema";
+import type { RunPoints } from "@/api/schema";
 import { shortId } from "@/parts/Id";
 import { StateIcon } from "@/parts/state/StateBadge";
 import { lookOf } from "@/parts/state/states";
@@ -34,7 +34,7 @@ export function RunScatter({
   onOpen,
   onBrush,
 }: {
-  points: Points;
+  points: RunPoints;
   height: number;
   onOpen: (id: string) => void;
   onBrush: (from: number, to: number) => void;
@@ -81,9 +81,9 @@ export function RunScatter({
     paper.scale(scale, scale);
     const { xs, ys } = picture;
     for (const state of LAYERS) {
-      const place = points.states.indexOf(state as Points["states"][number]);
+      const place = points.states.indexOf(state as RunPoints["states"][number]);
       // Each shape is rendered once and copied; of very many points, single pixels are all that can be distinguished.
-      const speck = (points.shown[state as keyof Points["shown"]] ?? 0) > MANY;
+      const speck = (points.shown[state as keyof RunPoints["shown"]] ?? 0) > MANY;
       const stamp = drawMarker(shapeOf(state), lookOf(state).tone, scale, xs.length > MANY ? 2.4 : 3.2);
       const half = stamp.width / scale / 2;
       paper.fillStyle = colourOf(lookOf(state).tone);
@@ -232,10 +232,10 @@ export function RunScatter({
   );
 }
 
-const stateOf = (points: Points, index: number): string => points.states[points.state[index] as number] as string;
+const stateOf = (points: RunPoints, index: number): string => points.states[points.state[index] as number] as string;
 
 /** The legend of the shapes and, where not every run is drawn, how many are. */
-function Legend({ points }: { points: Points }) {
+function Legend({ points }: { points: RunPoints }) {
   const known = legendOf(points);
   const sampled = known.some((entry) => entry.shown < entry.count);
   return (

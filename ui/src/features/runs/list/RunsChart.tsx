@@ -3,7 +3,7 @@ import { useMemo } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Points, Series } from "@/api/schema";
+import type { RunPoints, RunSeries } from "@/api/schema";
 import { valueOf, withKey } from "@/features/filters/grammar";
 import { narrowTo, spanOf } from "@/features/filters/span";
 import { Button } from "@/parts/Button";
@@ -39,13 +39,13 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
   }, [q, minute]);
   const series = useQuery({
     queryKey: queryKeys.runsSeries(query),
-    queryFn: ({ signal }) => ask<Series>("/api/runs/series", { query, signal }),
+    queryFn: ({ signal }) => ask<RunSeries>("/api/runs/series", { query, signal }),
     placeholderData: (before) => before,
     enabled: !wait && !single,
   });
   const scatter = useQuery({
     queryKey: queryKeys.runsPoints(query),
-    queryFn: ({ signal }) => ask<Points>("/api/runs/points", { query, signal }),
+    queryFn: ({ signal }) => ask<RunPoints>("/api/runs/points", { query, signal }),
     placeholderData: (before) => before,
     enabled: !wait && single,
   });
@@ -135,7 +135,7 @@ export function RunsChart({ q, onChange, wait }: { q: string; onChange: (q: stri
   );
 }
 
-const bucketsOf = (series: Series | undefined, zone: string): string[][] =>
+const bucketsOf = (series: RunSeries | undefined, zone: string): string[][] =>
   (series?.items ?? [])
     .filter((item) => item.total)
     .map((bucket) => [
@@ -148,7 +148,7 @@ const bucketsOf = (series: Series | undefined, zone: string): string[][] =>
     ]);
 
 /** The newest points. */
-const rowsOf = (points: Points | undefined, zone: string): string[][] =>
+const rowsOf = (points: RunPoints | undefined, zone: string): string[][] =>
   points
     ? indicesByTime(points)
         .slice(-MOST_ROWS)

@@ -1,4 +1,4 @@
-import type { Count } from "@/api/schema";
+import type { RunCount } from "@/api/schema";
 import { valueOf, withKey } from "@/features/filters/grammar";
 import { cx } from "@/parts/cx";
 import { StateIcon } from "@/parts/state/StateBadge";
@@ -6,7 +6,7 @@ import { lookOf, STACK } from "@/parts/state/states";
 import { number } from "@/time/moment";
 
 /** The number of runs in each state; a press filters by that state. */
-export function StateChips({ count, q, onChange }: { count?: Count; q: string; onChange: (q: string) => void }) {
+export function StateChips({ count, q, onChange }: { count?: RunCount; q: string; onChange: (q: string) => void }) {
   const chosen = new Set((valueOf(q, "state") ?? "").split(",").filter(Boolean));
   const total = Object.values(count?.by_state ?? {}).reduce((sum, one) => sum + one, 0);
   const shown = STACK.filter((state) => count?.by_state[state] || chosen.has(state));

@@ -1,5 +1,5 @@
 /** Runs as points of a scatter chart: their positions, and the one nearest to the pointer. Pure. */
-import type { Points } from "@/api/schema";
+import type { RunPoints } from "@/api/schema";
 
 /** The shape of a state, for readers who cannot distinguish its colour. */
 export type Shape = "dot" | "ring" | "cross" | "square" | "diamond" | "triangle" | "frame";
@@ -83,7 +83,7 @@ export function durationTicks(low: number, high: number, most = 6): number[] {
 }
 
 /** The indices of the points in the order of time, for keyboard navigation. */
-export function indicesByTime(points: Points): number[] {
+export function indicesByTime(points: RunPoints): number[] {
   return points.at_ms
     .map((_, index) => index)
     .sort((a, b) => (points.at_ms[a] as number) - (points.at_ms[b] as number));
@@ -96,9 +96,9 @@ export interface LegendEntry {
 }
 
 /** Per state, how many runs are drawn of how many, in the order of drawing. */
-export function legendOf(points: Pick<Points, "counts" | "shown">): LegendEntry[] {
+export function legendOf(points: Pick<RunPoints, "counts" | "shown">): LegendEntry[] {
   return LAYERS.flatMap((state) => {
-    const count = points.counts[state as keyof Points["counts"]] ?? 0;
-    return count ? [{ state, count, shown: points.shown[state as keyof Points["shown"]] ?? 0 }] : [];
+    const count = points.counts[state as keyof RunPoints["counts"]] ?? 0;
+    return count ? [{ state, count, shown: points.shown[state as keyof RunPoints["shown"]] ?? 0 }] : [];
   });
 }

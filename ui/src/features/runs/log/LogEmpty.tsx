@@ -4,7 +4,7 @@ import { ScrollText } from "lucide-react";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { QueueModel, Run } from "@/api/schema";
+import type { QueueStatus, Run } from "@/api/schema";
 import { CopyButton } from "@/parts/copy/CopyButton";
 import { Duration } from "@/parts/Duration";
 import { Empty } from "@/parts/Empty";
@@ -41,7 +41,7 @@ export function LogEmpty({ run, pruned, narrowed }: { run: Run; pruned: boolean;
       <Empty icon={ScrollText} title="This run wrote no log lines">
         {run.kind === "webhook"
           ? "What was sent and what came back is under Attempts."
-          : "How it ended is told above, and under Result."}
+          : "How it ended is shown above, and under Result."}
       </Empty>
     );
   }
@@ -55,7 +55,7 @@ export function LogEmpty({ run, pruned, narrowed }: { run: Run; pruned: boolean;
 function Waiting({ run }: { run: Run }) {
   const { data } = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueModel>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
   });
   const queue = data?.items.find((item) => item.name === run.queue);
   const command = `foliot worker --queues ${run.queue}`;
@@ -73,7 +73,7 @@ function Waiting({ run }: { run: Run }) {
         </p>
       ) : null}
       {queue?.paused_at ? (
-        <p>The queue is paused{queue.reason ? `: ${queue.reason}` : ""}. It goes on when somebody resumes it.</p>
+        <p>The queue is paused{queue.reason ? `: ${queue.reason}` : ""}. It continues when the queue is resumed.</p>
       ) : null}
       {queue?.workers?.length === 0 ? (
         <p className="mt-2 flex items-center justify-center gap-2">

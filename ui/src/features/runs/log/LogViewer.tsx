@@ -5,7 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { toast } from "sonner";
 
 import { ask, type Query } from "@/api/client";
-import type { Log, Run } from "@/api/schema";
+import type { RunLog, Run } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { cx } from "@/parts/cx";
 import { ErrorCard } from "@/parts/ErrorCard";
@@ -153,7 +153,7 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
   };
   const nextError = useCallback(
     async (from: number) => {
-      const page = await ask<Log>(`/api/runs/${run.id}/logs`, {
+      const page = await ask<RunLog>(`/api/runs/${run.id}/logs`, {
         query: { level: "error", after: from, limit: 1 },
       }).catch(() => null);
       const found = page?.items[0]?.seq;
@@ -164,8 +164,8 @@ export function LogViewer({ run, jump }: { run: Run; jump: number }) {
   );
   // Not every failure writes an error: then the last warning is the nearest to it, and otherwise the end.
   const firstTrouble = useCallback(async () => {
-    const read = (query: Query): Promise<Log | null> =>
-      ask<Log>(`/api/runs/${run.id}/logs`, { query: { ...query, limit: 1 } }).catch(() => null);
+    const read = (query: Query): Promise<RunLog | null> =>
+      ask<RunLog>(`/api/runs/${run.id}/logs`, { query: { ...query, limit: 1 } }).catch(() => null);
     const page = await read({ level: "error", after: 0 });
     const found = page?.items[0] ?? (await read({ level: "warning" }))?.items.at(-1) ?? (await read({}))?.items.at(-1);
     if (found) goTo(found.seq);

@@ -1,5 +1,5 @@
 /** The log lines in memory: one contiguous window of bounded length. Pure. */
-import type { Log, LogLine } from "@/api/schema";
+import type { RunLog, LogLine } from "@/api/schema";
 
 export const MOST = 20_000;
 
@@ -15,7 +15,7 @@ export interface LineWindow {
 
 export const EMPTY: LineWindow = { lines: [], before: null, detached: false, total: 0, pruned: false };
 
-export const windowOf = (page: Log): LineWindow => ({
+export const windowOf = (page: RunLog): LineWindow => ({
   lines: page.items,
   before: page.before,
   detached: page.after !== null,
@@ -24,7 +24,7 @@ export const windowOf = (page: Log): LineWindow => ({
 });
 
 /** Adds older lines. Lines dropped at the other end are requested again when they are scrolled to. */
-export function prepended(window: LineWindow, page: Log, most = MOST): LineWindow {
+export function prepended(window: LineWindow, page: RunLog, most = MOST): LineWindow {
   const first = window.lines[0]?.seq ?? Number.POSITIVE_INFINITY;
   const lines = [...page.items.filter((line) => line.seq < first), ...window.lines];
   const cut = lines.length > most;
@@ -38,7 +38,7 @@ export function prepended(window: LineWindow, page: Log, most = MOST): LineWindo
 }
 
 /** Adds newer lines to a window that is not the tail. */
-export function appended(window: LineWindow, page: Log, most = MOST): LineWindow {
+export function appended(window: LineWindow, page: RunLog, most = MOST): LineWindow {
   const grown = grow(window, page.items, most);
   return { ...grown, detached: page.after !== null, total: page.total };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Log, LogLine } from "@/api/schema";
+import type { RunLog, LogLine } from "@/api/schema";
 
 import { appended, appendedLive, EMPTY, prepended, windowOf } from "./lineWindow";
 import { isNarrowed, type LogFilter, logFilterOf, matchesFilter, queryOf, toggleCategory } from "./logFilter";
@@ -16,7 +16,7 @@ const line = (
 ): LogLine => ({ seq, at: "2026-11-16T00:00:00Z", level, message, attempt, category });
 const span = (from: number, to: number): LogLine[] =>
   Array.from({ length: to - from + 1 }, (_, index) => line(from + index));
-const page = (items: LogLine[], more: Partial<Log> = {}): Log => ({
+const page = (items: LogLine[], more: Partial<RunLog> = {}): RunLog => ({
   items,
   total: 1000,
   matches: null,

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 
 import { ask, type Query } from "@/api/client";
-import type { Log, LogLine } from "@/api/schema";
+import type { RunLog, LogLine } from "@/api/schema";
 import { live, useTopic } from "@/live/live";
 import type { LiveMessage } from "@/live/socket";
 import { duration, number } from "@/time/moment";
@@ -61,7 +61,7 @@ export function useLog(id: string, filter: LogFilter): LogView {
   const busy = useRef(false);
 
   const read = useCallback(
-    (place: Query) => ask<Log>(`/api/runs/${id}/logs`, { query: { ...place, ...queryOf(filter) } }),
+    (place: Query) => ask<RunLog>(`/api/runs/${id}/logs`, { query: { ...place, ...queryOf(filter) } }),
     [id, filter],
   );
 
@@ -142,7 +142,7 @@ export function useLog(id: string, filter: LogFilter): LogView {
   }, []);
 
   const extend = useCallback(
-    async (place: Query, join: (held: LineWindow, page: Log) => LineWindow) => {
+    async (place: Query, join: (held: LineWindow, page: RunLog) => LineWindow) => {
       if (busy.current) return;
       busy.current = true;
       const turn = requests.current;

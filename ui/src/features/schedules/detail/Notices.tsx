@@ -40,8 +40,8 @@ function Skips({ schedule, skips }: { schedule: Schedule; skips: NonNullable<Sch
   const may = usePermission("write:schedule");
   return (
     <Notice tone="neutral" icon={<CircleSlash size={16} aria-hidden />}>
-      The instant <Instant at={skips.at} zone={schedule.timezone} /> makes no run: {skips.by ?? "somebody"} wants it
-      skipped.{" "}
+      The instant <Instant at={skips.at} zone={schedule.timezone} /> makes no run: skipped on request of{" "}
+      {skips.by ?? "a user"}.{" "}
       {may ? (
         <Button size="small" acts className="ml-1" onClick={() => void acts.unskip(schedule).catch(() => undefined)}>
           Undo
@@ -58,10 +58,10 @@ function Paused({ schedule }: { schedule: Schedule }) {
       {schedule.paused_at ? (
         <>
           {" "}
-          by {schedule.paused_by ?? "somebody"}, <Instant at={schedule.paused_at} />
+          by {schedule.paused_by ?? "a user"}, <Instant at={schedule.paused_at} />
         </>
       ) : null}
-      {schedule.paused_reason ? <> – “{schedule.paused_reason}”</> : null}. No instant fires until somebody resumes it.
+      {schedule.paused_reason ? <> – “{schedule.paused_reason}”</> : null}. No instant fires until it is resumed.
     </Notice>
   );
 }

@@ -60,7 +60,7 @@ export function SettingsTab({ schedule }: { schedule: Schedule }) {
             <Id id={schedule.id} />
           </Row>
           <Row name="Version">
-            {schedule.version}, by {schedule.user_id || "nobody"}, changed <Instant at={schedule.updated_at} />
+            {schedule.version}, by {schedule.user_id || "an unknown user"}, changed <Instant at={schedule.updated_at} />
           </Row>
         </dl>
       </Card>

@@ -35,7 +35,9 @@ export function ActionSection({
             aria-checked={action.kind === kind}
             disabled={locked && action.kind !== kind}
             title={
-              locked && action.kind !== kind ? "What kind of thing it does stays; duplicate it to change that" : says
+              locked && action.kind !== kind
+                ? "The kind of action cannot be changed; duplicate the schedule instead"
+                : says
             }
             onClick={() => action.kind !== kind && onKind(others[kind] ?? blankAction(kind, echoUrl))}
             className={cx(

@@ -250,9 +250,9 @@ export function Editor({
             <div className="sticky bottom-0 z-10 -mx-4 flex flex-col gap-2 border-t bg-bg px-4 py-3 md:mx-0 md:rounded-lg md:border">
               {stale ? (
                 <div role="alert" className="rounded-lg bg-attention-tint px-3 py-2 text-attention-ink">
-                  Somebody has changed this schedule meanwhile. Nothing was saved.{" "}
+                  This schedule was changed in the meantime. Nothing was saved.{" "}
                   <button type="button" className="underline" onClick={() => anew()}>
-                    Look at it anew
+                    Load the current version
                   </button>
                   , then make your changes again.
                 </div>

@@ -5,7 +5,7 @@ import { type ReactNode, useContext } from "react";
 import type { CursorPage } from "@/api/client";
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { QueueModel, RetryPolicy } from "@/api/schema";
+import type { QueueStatus, RetrySettings } from "@/api/schema";
 import { cx } from "@/parts/cx";
 import { Field, INPUT } from "@/parts/form/Field";
 import { FieldErrorsContext } from "@/parts/form/fieldErrors";
@@ -60,7 +60,7 @@ export function PolicySection({ form, onChange }: { form: Form; onChange: Change
 
 const band = (priority: number): string => (priority <= 3 ? "high" : priority <= 7 ? "medium" : "low");
 
-const retrySays = (policy: RetryPolicy): string =>
+const retrySays = (policy: RetrySettings): string =>
   policy.max_retries
     ? `${policy.max_retries + 1} attempts, ${policy.strategy} from ${duration(policy.delay_seconds * 1000)}`
     : "one attempt only";
@@ -146,8 +146,8 @@ function Fold({
   );
 }
 
-function Retry({ policy, onChange }: { policy: RetryPolicy; onChange: (policy: RetryPolicy) => void }) {
-  const set = (change: Partial<RetryPolicy>): void => onChange({ ...policy, ...change });
+function Retry({ policy, onChange }: { policy: RetrySettings; onChange: (policy: RetrySettings) => void }) {
+  const set = (change: Partial<RetrySettings>): void => onChange({ ...policy, ...change });
   return (
     <>
       <div className="grid grid-cols-2 gap-3 sm:grid-cols-4">
@@ -164,7 +164,7 @@ function Retry({ policy, onChange }: { policy: RetryPolicy; onChange: (policy: R
             <select
               {...wired}
               value={policy.strategy}
-              onChange={(event) => set({ strategy: event.target.value as RetryPolicy["strategy"] })}
+              onChange={(event) => set({ strategy: event.target.value as RetrySettings["strategy"] })}
               className={INPUT}
             >
               {["exponential", "linear", "fixed"].map((one) => (
@@ -205,7 +205,7 @@ function Retry({ policy, onChange }: { policy: RetryPolicy; onChange: (policy: R
 function QueueFields({ form, onChange }: { form: Form; onChange: Change }) {
   const { data } = useQuery({
     queryKey: queryKeys.queues,
-    queryFn: ({ signal }) => ask<CursorPage<QueueModel>>("/api/queues", { signal }),
+    queryFn: ({ signal }) => ask<CursorPage<QueueStatus>>("/api/queues", { signal }),
     staleTime: 30_000,
     retry: false,
   });

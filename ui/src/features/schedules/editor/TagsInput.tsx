@@ -4,7 +4,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Suggestion } from "@/api/schema";
+import type { FilterSuggestion } from "@/api/schema";
 import { Field } from "@/parts/form/Field";
 
 /** Tags as chips; Enter or a comma adds one, Backspace takes the last away. */
@@ -25,7 +25,7 @@ export function TagsInput({
   const { data } = useQuery({
     queryKey: queryKeys.suggest("tag", typed),
     queryFn: ({ signal }) =>
-      ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "tag", prefix: typed, limit: 8 }, signal }),
+      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "tag", prefix: typed, limit: 8 }, signal }),
     enabled: typed !== "",
     retry: false,
     staleTime: 60_000,

@@ -6,7 +6,7 @@ import { useState } from "react";
 
 import { ask } from "@/api/client";
 import { queryKeys } from "@/api/queryKeys";
-import type { Suggestion } from "@/api/schema";
+import type { FilterSuggestion } from "@/api/schema";
 import { Field, INPUT } from "@/parts/form/Field";
 import { allZones, browserZone, city, mark, offsetMark } from "@/time/zone";
 
@@ -28,7 +28,7 @@ export function ZoneField({
   const { data } = useQuery({
     queryKey: queryKeys.suggest("zone", typed),
     queryFn: ({ signal }) =>
-      ask<{ items: Suggestion[] }>("/api/suggest", { query: { field: "zone", prefix: typed, limit: 20 }, signal }),
+      ask<{ items: FilterSuggestion[] }>("/api/suggest", { query: { field: "zone", prefix: typed, limit: 20 }, signal }),
     enabled: open && typed.trim() !== "",
     placeholderData: (before) => before,
     retry: false,

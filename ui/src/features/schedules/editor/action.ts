@@ -1,5 +1,5 @@
 /** The action of a schedule as the editor's inputs hold it, and back to the document that the server takes. */
-import type { Action } from "@/api/schema";
+import type { ActionConfig } from "@/api/schema";
 import { InputReader, type Inputs, textOf } from "@/parts/form/actionKind";
 
 import { ACTION_KINDS, UNKNOWN_KIND } from "./actionKinds";
@@ -12,7 +12,7 @@ export interface ActionInputs {
 }
 
 export interface ActionDocument {
-  action: Action;
+  action: ActionConfig;
   /** What cannot be sent at all, by the field it belongs to: text that is not JSON. */
   errors: Record<string, string>;
 }
@@ -26,7 +26,7 @@ export const blankAction = (kind: string, echoUrl: string | null): ActionInputs 
 });
 
 /** The inputs that show this action. */
-export function inputsOf({ kind, ...config }: Action): ActionInputs {
+export function inputsOf({ kind, ...config }: ActionConfig): ActionInputs {
   const { blank, read } = kindOf(kind);
   const names = Object.keys(blank(null));
   const inputs = { ...Object.fromEntries(names.map((name) => [name, textOf(config[name])])), ...read?.(config) };

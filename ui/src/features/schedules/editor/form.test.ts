@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 
-import type { Action, Schedule } from "@/api/schema";
+import type { ActionConfig, Schedule } from "@/api/schema";
 
 import { actionOf, inputsOf } from "./action";
 import { blankForm, commandOf, documentOf, formOf } from "./form";
 
 describe("actions", () => {
-  const every: Action[] = [
+  const every: ActionConfig[] = [
     { kind: "webhook", url: "http://127.0.0.1:1/x", method: "PUT", headers: { "X-A": "1: 2" }, body: { a: [1, null] } },
     { kind: "webhook", url: "http://127.0.0.1:1/x", method: "POST", body: false },
     {

@@ -1,4 +1,4 @@
-import type { Action, Catchup, RetryPolicy, Schedule } from "@/api/schema";
+import type { ActionConfig, CatchupSettings, RetrySettings, Schedule } from "@/api/schema";
 import { shellQuoted } from "@/parts/copy/snippets";
 import { inputOf, instantOf } from "@/time/datetimeLocal";
 
@@ -32,8 +32,8 @@ export interface Form {
   when: TriggerInputs;
   timezone: string;
   overlap: string;
-  catchup: Catchup;
-  retry: RetryPolicy;
+  catchup: CatchupSettings;
+  retry: RetrySettings;
   queue: string;
   priority: number;
   timeout: string;
@@ -43,7 +43,7 @@ export interface Form {
   maxRuns: string;
 }
 
-export const DEFAULT_CATCHUP: Catchup = { mode: "latest", window_seconds: 3600, max_runs: 10, grace_seconds: 60 };
+export const DEFAULT_CATCHUP: CatchupSettings = { mode: "latest", window_seconds: 3600, max_runs: 10, grace_seconds: 60 };
 
 export function blankForm(kind: string, name: string, words: string, timezone: string, echoUrl: string | null): Form {
   return {
@@ -110,7 +110,7 @@ export function triggerOf(when: TriggerInputs, timezone: string): Record<string,
 }
 
 export interface Document {
-  body: Record<string, unknown> & { action: Action };
+  body: Record<string, unknown> & { action: ActionConfig };
   errors: Record<string, string>;
 }
 

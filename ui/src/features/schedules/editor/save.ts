@@ -1,5 +1,5 @@
 import { ask } from "@/api/client";
-import type { Preview, Run, Schedule } from "@/api/schema";
+import type { SchedulePreview, Run, Schedule } from "@/api/schema";
 import { inputOf } from "@/time/datetimeLocal";
 
 import { previewRequest } from "../preview/usePreview";
@@ -13,7 +13,7 @@ export class Unsendable extends Error {
 }
 
 /** The inputs for the trigger that a preview has parsed. */
-export const triggerInputsOf = (preview: Preview, timezone: string): Partial<TriggerInputs> => ({
+export const triggerInputsOf = (preview: SchedulePreview, timezone: string): Partial<TriggerInputs> => ({
   type: preview.type,
   ...(preview.cron_expr ? { cron: preview.cron_expr } : {}),
   ...(preview.interval_seconds ? { seconds: preview.interval_seconds } : {}),
@@ -23,7 +23,7 @@ export const triggerInputsOf = (preview: Preview, timezone: string): Partial<Tri
 /** Parses natural language once more before saving, so that the stored trigger is that of the final text. */
 async function settled(form: Form): Promise<Form> {
   if (form.when.by !== "words" || !form.when.words.trim()) return form;
-  const preview = await ask<Preview>("/api/schedules/preview", {
+  const preview = await ask<SchedulePreview>("/api/schedules/preview", {
     method: "POST",
     body: { ...previewRequest(form.when, form.timezone), count: 1 },
   });

@@ -5,7 +5,7 @@ import { toast } from "sonner";
 
 import { ask, newIdempotencyKey } from "@/api/client";
 import { messageOf, ProblemError } from "@/api/problem";
-import type { Act, Bulk, BulkRequest, Trial } from "@/api/schema";
+import type { Act, BulkAction, NewBulkAction, BulkDryRun } from "@/api/schema";
 import { usePermission } from "@/api/session";
 import { Button } from "@/parts/Button";
 import { Confirm } from "@/parts/Confirm";
@@ -30,7 +30,7 @@ const WORDS: Record<ScheduleAction, { verb: string; title: (count: string) => st
   pause: {
     verb: "Pause",
     title: (count) => `Pause ${count}`,
-    means: "No later instant fires until somebody resumes them. What passes meanwhile is never caught up.",
+    means: "No later instant fires until they are resumed. Instants that pass in the meantime are not caught up.",
   },
   resume: { verb: "Resume", title: (count) => `Resume ${count}`, means: "Each fires again from its next instant on." },
   delete: {
@@ -60,7 +60,7 @@ export function BulkActionBar({
   chosen: Chosen;
   onEverything: () => void;
   onClear: () => void;
-  onStarted: (bulk: Bulk) => void;
+  onStarted: (bulk: BulkAction) => void;
 }) {
   const [act, setAct] = useState<ScheduleAction | null>(null);
   const [key, setKey] = useState("");
@@ -68,7 +68,7 @@ export function BulkActionBar({
   const go = useNavigateTo();
   const [mayRun, mayWrite] = [usePermission("run:schedule"), usePermission("write:schedule")];
   const matching = useMatching(q, chosen.ids.size > 0 || chosen.everything);
-  const request = (more: Partial<BulkRequest>): BulkRequest => ({
+  const request = (more: Partial<NewBulkAction>): NewBulkAction => ({
     action: act ?? "pause",
     ...(chosen.everything ? { filter: q } : { ids: [...chosen.ids] }),
     ...more,
@@ -77,13 +77,13 @@ export function BulkActionBar({
   // The schedules that the action applies to: a paused one cannot be paused again.
   const count = rehearsal?.count ?? (chosen.everything ? (matching ?? 0) : chosen.ids.size);
   const tag = async (tags: Tagging): Promise<void> => {
-    const body: BulkRequest = {
+    const body: NewBulkAction = {
       action: "tag",
       ...(chosen.everything ? { filter: q, expect: matching } : { ids: [...chosen.ids] }),
       ...tags,
     };
     try {
-      const bulk = await ask<Bulk>("/api/bulk", { method: "POST", body, idempotencyKey: key });
+      const bulk = await ask<BulkAction>("/api/bulk", { method: "POST", body, idempotencyKey: key });
       onStarted(bulk);
       onClear();
       toast.success(`Tag: ${counted(bulk.total)}`, {
@@ -96,7 +96,7 @@ export function BulkActionBar({
   };
   const begin = async (): Promise<void> => {
     try {
-      const bulk = await ask<Bulk>("/api/bulk", {
+      const bulk = await ask<BulkAction>("/api/bulk", {
         method: "POST",
         body: request(chosen.everything ? { expect: count } : {}),
         idempotencyKey: key,
@@ -205,10 +205,10 @@ export function BulkActionBar({
 }
 
 /** A dry run of the bulk action. */
-function useDryRun(request: BulkRequest | null): Trial | undefined {
+function useDryRun(request: NewBulkAction | null): BulkDryRun | undefined {
   const { data } = useQuery({
     queryKey: ["rehearsal", request],
-    queryFn: ({ signal }) => ask<Trial>("/api/bulk", { method: "POST", body: request, signal }),
+    queryFn: ({ signal }) => ask<BulkDryRun>("/api/bulk", { method: "POST", body: request, signal }),
     enabled: request !== null,
     gcTime: 0,
     retry: again,
@@ -216,7 +216,7 @@ function useDryRun(request: BulkRequest | null): Trial | undefined {
   return data;
 }
 
-function Told({ rehearsal, chosen }: { rehearsal: Trial; chosen: number | undefined }) {
+function Told({ rehearsal, chosen }: { rehearsal: BulkDryRun; chosen: number | undefined }) {
   const left = (chosen ?? rehearsal.count) - rehearsal.count;
   return (
     <ul className="mt-2 list-disc pl-4">
@@ -236,9 +236,9 @@ function useMatching(q: string, wanted: boolean): number | undefined {
   const { data } = useQuery({
     queryKey: ["schedules", "matching", q],
     queryFn: ({ signal }) =>
-      ask<Trial>("/api/bulk", {
+      ask<BulkDryRun>("/api/bulk", {
         method: "POST",
-        body: { action: "delete", filter: q, dry_run: true } satisfies BulkRequest,
+        body: { action: "delete", filter: q, dry_run: true } satisfies NewBulkAction,
         signal,
       }),
     enabled: wanted,

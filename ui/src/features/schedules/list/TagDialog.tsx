@@ -1,12 +1,12 @@
 import { useState } from "react";
 
-import type { BulkRequest } from "@/api/schema";
+import type { NewBulkAction } from "@/api/schema";
 import { Button } from "@/parts/Button";
 import { Modal } from "@/parts/Confirm";
 
 import { TagsInput } from "../editor/TagsInput";
 
-export type Tagging = Pick<BulkRequest, "add_tags" | "remove_tags">;
+export type Tagging = Pick<NewBulkAction, "add_tags" | "remove_tags">;
 
 /** Adds tags to the selected schedules, and removes others. */
 export function TagDialog({

@@ -116,7 +116,7 @@ export function NextCell({ schedule }: { schedule: Schedule }) {
       </div>
       {schedule.skips ? (
         <div className="hidden truncate text-xs text-attention-ink md:block">
-          {clock(schedule.skips.at, zone, precision)} skipped by {schedule.skips.by ?? "somebody"}
+          {clock(schedule.skips.at, zone, precision)} skipped by {schedule.skips.by ?? "a user"}
         </div>
       ) : other ? (
         <div className="hidden truncate text-xs text-muted md:block">

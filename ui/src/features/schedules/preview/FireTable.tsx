@@ -55,7 +55,7 @@ export function FireTable({
               </td>
             ) : null}
             <td className="py-1 text-right whitespace-nowrap text-muted">
-              {skipped(fire) ? `skipped by ${skips?.by ?? "somebody"}` : relative(fire.at, now)}
+              {skipped(fire) ? `skipped by ${skips?.by ?? "a user"}` : relative(fire.at, now)}
             </td>
           </tr>
         ))}

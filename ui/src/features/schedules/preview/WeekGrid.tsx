@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 
 import { ask } from "@/api/client";
-import type { Preview } from "@/api/schema";
+import type { SchedulePreview } from "@/api/schema";
 import { tint } from "@/features/insights/calendar/heat";
 import { number } from "@/time/moment";
 import { addDays, startOfDay } from "@/time/zone";
@@ -24,7 +24,7 @@ async function firesOf(
   signal: AbortSignal,
 ): Promise<number[]> {
   const body = { ...trigger, start_at: new Date(from).toISOString(), count };
-  const preview = await ask<Preview>("/api/schedules/preview", { method: "POST", body, signal });
+  const preview = await ask<SchedulePreview>("/api/schedules/preview", { method: "POST", body, signal });
   return preview.next.map((fire) => Date.parse(fire.at));
 }
 

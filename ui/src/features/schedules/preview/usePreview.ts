@@ -4,8 +4,8 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { ask } from "@/api/client";
 import { ProblemError } from "@/api/problem";
 import { queryKeys } from "@/api/queryKeys";
-import type { Complaint } from "@/api/schema";
-import type { Preview } from "@/api/schema";
+import type { FieldError } from "@/api/schema";
+import type { SchedulePreview } from "@/api/schema";
 import { instantOf } from "@/time/datetimeLocal";
 
 import { type Form, type TriggerInputs, triggerOf } from "../editor/form";
@@ -19,11 +19,11 @@ export function previewRequest(when: TriggerInputs, timezone: string): Record<st
 }
 
 export interface TriggerPreview {
-  data: Preview | undefined;
+  data: SchedulePreview | undefined;
   /** The request that `data` answers. */
   settled: boolean;
   error: unknown;
-  complaints: (field: string) => Complaint[];
+  complaints: (field: string) => FieldError[];
 }
 
 /** The server's preview of the trigger, debounced. */
@@ -46,13 +46,13 @@ export function usePreview(form: Form): TriggerPreview {
   const same = JSON.stringify(asked) === JSON.stringify(body);
   const answer = useQuery({
     queryKey: queryKeys.preview(asked),
-    queryFn: ({ signal }) => ask<Preview>("/api/schedules/preview", { method: "POST", body: asked, signal }),
+    queryFn: ({ signal }) => ask<SchedulePreview>("/api/schedules/preview", { method: "POST", body: asked, signal }),
     placeholderData: keepPreviousData,
     refetchInterval: 60_000,
     retry: (count, error) => count < 2 && error instanceof ProblemError && error.retryable,
   });
   // While the text cannot be parsed, the last preview is still shown, dimmed.
-  const last = useRef<Preview | undefined>(undefined);
+  const last = useRef<SchedulePreview | undefined>(undefined);
   if (answer.data) last.current = answer.data;
   return {
     data: answer.data ?? last.current,

@@ -1,0 +1,1 @@
+"""What `foliot check` examines, a module per subject."""

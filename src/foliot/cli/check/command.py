@@ -1,0 +1,61 @@
+"""`foliot check`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+
+import typer
+
+from foliot.terminal.access import READ_HOUSE, needs
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import Home, Json
+from foliot.terminal.output import Exit, one_line_errors
+from foliot.terminal.view import Table, print_answer
+
+LEVELS = ("error", "warning", "ok")
+
+group = CommandGroup()
+FINDINGS = Table(": level, key, what: message", empty="Nothing to report.", items="findings")
+
+
+@group.command()
+@needs(READ_HOUSE)
+def check(home: Home = None, as_json: Json = False) -> None:
+    """Check settings and connections; every problem names the key, the rule and the value."""
+    import asyncio
+
+    from foliot.cli.check import (
+        access,
+        broker,
+        database,
+        discord,
+        grpc_services,
+        mongo,
+        pipelines,
+        redis,
+        scrapyd,
+        settings,
+        tasks,
+        transforms,
+    )
+    from foliot.cli.check.finding import Finding, rule
+    from foliot.config.parse import SettingsError
+    from foliot.config.settings import Settings
+
+    subjects = (settings, access, database, tasks, transforms, pipelines, redis, broker, scrapyd, grpc_services)
+    with one_line_errors():
+        findings = settings.unused()
+        try:
+            loaded = Settings.load(os.environ, home=home)
+        except SettingsError as wrong:
+            findings += [Finding("error", complaint.field, rule(complaint)) for complaint in wrong.complaints]
+        else:
+            for subject in (*subjects, discord, mongo):
+                found = subject.check(loaded)
+                findings += found if isinstance(found, list) else asyncio.run(found)
+        findings.sort(key=lambda finding: LEVELS.index(finding.level))
+        failed = any(finding.level == "error" for finding in findings)
+        report = {"ok": not failed, "findings": [asdict(finding) for finding in findings]}
+        print_answer(report, FINDINGS, as_json=as_json)
+        raise typer.Exit(Exit.FAILED if failed else Exit.DONE)

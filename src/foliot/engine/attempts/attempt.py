@@ -1,0 +1,41 @@
+"""A running attempt in this process."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from enum import StrEnum
+
+from foliot.engine.attempts.attempt_log import Notebook
+
+
+class Stop(StrEnum):
+    """Why an attempt is being stopped from outside."""
+
+    CANCEL = "cancel"
+    LEASE = "lease"
+    SHUTDOWN = "shutdown"
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Flight(Notebook):
+    """The state of an attempt while it runs."""
+
+    leased_at: float
+    hard_at: float
+    limit: float
+    task: asyncio.Task[None] | None = None
+    timer: asyncio.TimerHandle | None = None
+    stop: Stop | None = None
+    performing: bool = True
+    landing: bool = False
+    """It has ended with more lines than an ending should carry: the log writer goes on writing them."""
+    writing: asyncio.Future[None] | None = None
+    """Set while the log writer writes lines of this attempt: its ending must come after them."""
+
+    def halt(self, reason: Stop) -> None:
+        """Stop the effect, for this reason; the first reason counts, except that a lost lease beats all."""
+        if self.stop is None or reason is Stop.LEASE:
+            self.stop = reason
+        if self.performing and self.task is not None:
+            self.task.cancel()

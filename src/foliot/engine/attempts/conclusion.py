@@ -1,0 +1,88 @@
+"""The ending of an attempt: the judgement in the form that is written, and the counters once it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from foliot.cluster.task_view import TaskEnd, TaskView
+from foliot.core.failure_fingerprint import host_in
+from foliot.engine.broker.ports import Monitor
+from foliot.engine.meter import Meter
+from foliot.engine.model.event import Line
+from foliot.engine.model.outcome import Tried, given_up, judge
+from foliot.engine.model.retry import RetryPolicy
+from foliot.engine.model.run import Ended, Lost, RunState, is_test
+from foliot.engine.model.views import Claimed, Ending
+
+log = structlog.get_logger("foliot.engine")
+
+
+def conclude(
+    claimed: Claimed, outcome: Ended, now: datetime, *, lines: Sequence[Line] = (), cancelled: bool = False
+) -> Ending:
+    """The judgement of an attempt, ready to be written."""
+    tried = Tried(
+        claimed.fence.run_id,
+        claimed.attempt,
+        claimed.max_attempts,
+        claimed.spec.retry if claimed.spec is not None else _policy(claimed),
+        cancelled or claimed.cancel_requested,
+        claimed.replay,
+    )
+    verdict = judge(tried, outcome, now)
+    return Ending(
+        fence=claimed.fence,
+        state=verdict.state,
+        outcome=verdict.outcome,
+        at=now,
+        result=verdict.result,
+        error=verdict.error,
+        response=verdict.response,
+        ready_at=verdict.ready_at,
+        refund=verdict.refund,
+        lost=isinstance(outcome, Lost),
+        lines=lines,
+        given_up=given_up(replay=claimed.replay),
+        host=host_in(str(claimed.config.get("url", ""))),
+    )
+
+
+def _policy(claimed: Claimed) -> RetryPolicy:
+    """Of a run without a schedule. A test of a target has its answer either way: nothing is kept."""
+    return RetryPolicy(dead_letter=not is_test(claimed.kind, claimed.config))
+
+
+def announce(meter: Meter, monitor: Monitor | None, claimed: Claimed, ending: Ending, stored: RunState) -> None:
+    """Count an attempt that has ended as it was stored; a run that was given up is also logged."""
+    if monitor is not None:
+        end = TaskEnd(state=stored.value, at=ending.at, result=ending.result, error=ending.error)
+        monitor.ended(task_view(claimed), end)
+    meter.ended(stored.value, (ending.at - claimed.started_at).total_seconds())
+    if stored.final:
+        meter.pulse.beat(claimed.queue, ending.at)
+    if stored is RunState.DEAD_LETTER:
+        error = ending.error or {}
+        log.warning(
+            "gave a run up: see foliot dead-letter list",
+            action="run_given_up",
+            tenant_id=claimed.tenant_id,
+            schedule_id=claimed.schedule_id,
+            run_id=ending.fence.run_id,
+            code=error.get("code"),
+            error=error.get("message"),
+        )
+
+
+def task_view(claimed: Claimed) -> TaskView:
+    """An attempt in the terms of a broker's tools."""
+    name = claimed.kind if claimed.schedule_id is None else f"{claimed.kind}.{claimed.schedule_id}"
+    return TaskView(
+        run_id=claimed.fence.run_id,
+        name=name,
+        queue=claimed.queue,
+        attempt=claimed.attempt,
+        started_at=claimed.started_at,
+    )

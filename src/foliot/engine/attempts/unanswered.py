@@ -1,0 +1,73 @@
+"""Outcomes of attempts whose action did not return one: damaged, stopped, timed out or crashed."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from datetime import timedelta
+from typing import Any
+
+import structlog
+
+from foliot.engine.attempts.attempt import Flight, Stop
+from foliot.engine.attempts.attempt_log import Notebook
+from foliot.engine.model.run import Cancelled, Ended, Failed, HandedBack, Outcome, Parked, Problem
+from foliot.engine.model.views import Claimed
+
+log = structlog.get_logger("foliot.engine")
+
+
+LOCKED = Problem(
+    "secret_unavailable",
+    "A credential of this action cannot be opened: the master key of the secrets is not as it was.",
+)
+
+
+def hopeless(claimed: Claimed) -> Failed:
+    """A retry would change nothing."""
+    if claimed.locked and claimed.fault is None:
+        # The next worker may have the key.
+        return Failed(LOCKED)
+    if claimed.fault is not None:
+        problem = Problem("damaged", f"the run's configuration cannot be read: {claimed.fault}")
+    else:
+        problem = Problem("unknown_action", f"this version has no action {claimed.kind!r}")
+    return Failed(problem, permanent=True)
+
+
+def stopped(flight: Flight, error: asyncio.CancelledError) -> Ended | None:
+    match flight.stop:
+        case Stop.CANCEL:
+            return Cancelled("cancelled on request")
+        case Stop.SHUTDOWN:
+            return HandedBack()
+        case Stop.LEASE:
+            return None
+        case None:
+            if flight.task is not None and not flight.task.cancelling():
+                # The attempt was not stopped by us: the action let a cancellation of its own escape.
+                return crashed(flight, error)
+            raise error
+
+
+def timed_out(limit: float) -> Failed:
+    return Failed(Problem("timeout", f"did not finish within {limit:g} s"))
+
+
+def crashed(notebook: Notebook, error: BaseException) -> Failed:
+    said: dict[str, Any] = {"exc_info": error}
+    if notebook.redactor.forms:
+        said = {"exception": notebook.redactor.text("".join(traceback.format_exception(error)))}
+    log.error("an action raised", action="action_crashed", run_id=notebook.run_id, kind=notebook.claimed.kind, **said)
+    # Hidden values are removed before the text is truncated: half of one would not be recognised.
+    message = notebook.redactor.text(f"{type(error).__name__}: {error}")
+    return Failed(Problem("action_crashed", message[:1000]))
+
+
+def unanswered(flight: Flight, outcome: Ended | None) -> Outcome | None:
+    """It is unknown whether a noted effect has started: it is checked, and not started a second time."""
+    if outcome is None or flight.noted is None:
+        return outcome
+    if isinstance(outcome, Failed):
+        flight.log(f"Nobody knows yet what was started: {outcome.problem.message}", level="warning")
+    return Parked(flight.noted, timedelta())

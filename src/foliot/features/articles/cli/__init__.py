@@ -1,0 +1,5 @@
+"""`foliot articles …`."""
+
+from foliot.features.articles.cli.articles import group
+
+__all__ = ["group"]

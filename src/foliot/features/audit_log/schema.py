@@ -1,0 +1,39 @@
+"""Requests and answers of audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from foliot.servers.http.schema import declared
+
+
+@declared
+class AuditLogEntry:
+    """One change: who, what, when, and how the thing was before and after."""
+
+    id: str
+    at: datetime
+    user_id: str
+    key_id: str | None
+    """The API key that was shown, when one was."""
+    door: str
+    verb: str
+    thing: str
+    thing_id: str
+    thing_name: str | None
+    """What a schedule is called now; of other things none."""
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    seq: int | None
+    """Its number in the tenant's chain, from 1 without gaps; none for the first seconds."""
+    digest: str | None
+
+
+@declared
+class AuditPage:
+    """A page of the audit log."""
+
+    items: list[AuditLogEntry]
+    next_cursor: str | None

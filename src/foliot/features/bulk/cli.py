@@ -1,0 +1,104 @@
+"""`foliot bulk …`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from foliot.features.bulk.view import BULK, show_bulk
+from foliot.terminal.client import connect
+from foliot.terminal.flag_values import json_or_file, usage
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import AsOf, DryRun, Json, NewestFirst, Patch, Rate, StopAfter, Utc
+from foliot.terminal.output import count, print_json
+from foliot.terminal.view import JsonObject, Table
+
+group = CommandGroup("Act on everything that matches a filter, and follow the progress.")
+
+BulkId = Annotated[str, typer.Argument(help="The bulk action's id (blk_…).", metavar="BULK")]
+BULKS = Table(
+    "id, action, state, done, failed, on, by: user_id",
+    computed={
+        "done": lambda bulk: f"{bulk['done']}/{bulk['total']}",
+        "on": lambda bulk: count(bulk["ids_given"], "id") if bulk["filter"] is None else bulk["filter"],
+    },
+    empty="No bulk actions.",
+)
+
+
+@group.command()
+def start(  # noqa: PLR0913 -- a command has as many arguments as flags
+    action: Annotated[
+        str,
+        typer.Argument(help="On runs: cancel, retry, replay, discard. On schedules: pause, resume, run, tag, delete."),
+    ],
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids, instead of a filter.", metavar="[ID]...")] = None,
+    *,
+    q: Annotated[
+        str | None,
+        typer.Option("--query", "-q", help="Everything that matches this filter; '' means all it can act on."),
+    ] = None,
+    rate: Rate = 5,
+    stop_after: StopAfter = None,
+    newest: NewestFirst = False,
+    dry_run: DryRun = False,
+    expect: Annotated[int | None, typer.Option(min=0, help="Refuse unless exactly this many match now.")] = None,
+    add_tag: Annotated[list[str] | None, typer.Option(help="With tag: a tag to add; may be repeated.")] = None,
+    remove_tag: Annotated[list[str] | None, typer.Option(help="With tag: a tag to remove; may be repeated.")] = None,
+    as_of: AsOf = None,
+    patch: Patch = None,
+    as_json: Json = False,
+    utc: Utc = False,
+) -> None:
+    """Act on many runs or schedules. What matches now is fixed; each is acted on once, even across restarts.
+
+    foliot bulk start replay -q 'fingerprint:ab12 since:24h' --rate 5 --stop-after 3 --dry-run
+    """
+    with connect() as client:
+        if bool(ids) == (q is not None):
+            raise usage("give either ids, or --query with a filter")
+        body: dict[str, Any] = {
+            "action": action,
+            "ids": ids or None,
+            "filter": q,
+            "rate": rate,
+            "order": "newest" if newest else None,
+            "dry_run": dry_run,
+            "stop_after": stop_after,
+            "expect": expect,
+            "add_tags": add_tag or None,
+            "remove_tags": remove_tag or None,
+            "as_of": as_of,
+            "patch": None if patch is None else json_or_file("--patch", patch),
+        }
+        answer = client.request("POST", "/api/bulk", body)
+        if as_json:
+            print_json(answer)
+        else:
+            show_bulk(action, JsonObject(answer, utc))
+
+
+@group.get("/api/bulk", BULKS, paged=True, utc=False)
+def list_() -> None:
+    """List bulk actions, newest first."""
+
+
+@group.get("/api/bulk/{bulk}", BULK)
+def show(bulk: BulkId) -> None:
+    """Show the progress of a bulk action, and what failed."""
+
+
+@group.post("/api/bulk/{bulk}/pause", BULK)
+def pause(bulk: BulkId) -> None:
+    """Pause a bulk action until it is resumed."""
+
+
+@group.post("/api/bulk/{bulk}/resume", BULK)
+def resume(bulk: BulkId) -> None:
+    """Resume a paused bulk action."""
+
+
+@group.post("/api/bulk/{bulk}/stop", BULK)
+def stop(bulk: BulkId) -> None:
+    """Stop a bulk action for good; what was done stays done."""

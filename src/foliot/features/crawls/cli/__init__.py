@@ -1,0 +1,5 @@
+"""`foliot crawl …`."""
+
+from foliot.features.crawls.cli.crawls import group
+
+__all__ = ["group"]

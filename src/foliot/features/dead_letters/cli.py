@@ -1,0 +1,96 @@
+"""`foliot dead-letter …`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from foliot.terminal.flag_values import json_or_file, usage
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import AsOf, Filter, Kind, Patch
+from foliot.terminal.output import note
+from foliot.terminal.view import JsonObject, Table
+
+group = CommandGroup("Show runs that have failed for good, and replay them.")
+
+GroupId = Annotated[
+    str, typer.Argument(help="The group's fingerprint: foliot dead-letter groups.", metavar="FINGERPRINT")
+]
+
+LETTERS = Table(
+    "count, code, what: message, kind, last: @last_at, run",
+    computed={"run": lambda letter: next(iter(letter["ids"] or ()), "")},
+    empty="No dead letters.",
+)
+GROUPS = Table(
+    "count, fingerprint, what: message, host, schedules, last: @last_at, muted until: @mute.until",
+    computed={"schedules": lambda group: ", ".join(schedule["name"] for schedule in group.each("schedules"))},
+    empty="No dead letters.",
+)
+REPLAYED = Table(
+    "run: id, state, replays: parent_id, version: schedule_version",
+    empty="No dead letters match.",
+    then=lambda answer: note("there are more that match: run the same command again") if answer["more"] else None,
+)
+
+
+@group.get("/api/dead-letters", LETTERS, paged=True)
+def list_(
+    schedule_id: Annotated[str | None, typer.Option("--schedule", help="Only those of this schedule (its id).")] = None,
+    kind: Kind = None,
+) -> None:
+    """List dead letters, grouped by error."""
+
+
+@group.get("/api/dead-letters/groups", GROUPS, paged=True)
+def groups(q: Filter = None) -> None:
+    """List dead letters grouped by cause, ignoring the numbers and ids in their messages.
+
+    foliot dead-letter groups -q '-muted:true since:24h'
+    """
+
+
+@group.post("/api/dead-letters/replay", REPLAYED, utc=False)
+def replay(
+    runs: Annotated[list[str] | None, typer.Argument(help="Ids of dead runs.", metavar="[RUN]...")] = None,
+    *,
+    schedule: Annotated[str | None, typer.Option(help="All of this schedule (its id).")] = None,
+    kind: Annotated[str | None, typer.Option(help="All of this kind of action.")] = None,
+    code: Annotated[str | None, typer.Option(help="All with this error code.")] = None,
+    as_of: AsOf = None,
+    patch: Patch = None,
+) -> dict[str, object]:
+    """Replay dead letters, each as a new run; a letter stays until its new run succeeds.
+
+    Each uses the current settings of its schedule, unless --as-of then. To replay many at a limited rate: foliot bulk
+    start replay.
+    """
+    given = {"schedule_id": schedule, "kind": kind, "code": code}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if bool(runs) == bool(chosen):
+        raise usage("give either ids of runs, or --schedule, --kind or --code to choose them by")
+    return {
+        "ids": runs or None,
+        "filter": chosen or None,
+        "as_of": as_of,
+        "patch": None if patch is None else json_or_file("--patch", patch),
+    }
+
+
+def _show_mute(mute: JsonObject) -> None:
+    typer.echo(f"Muted until {mute.at('until')}.")
+
+
+@group.post("/api/dead-letters/groups/{fingerprint}/mute", _show_mute)
+def mute(
+    fingerprint: GroupId,
+    hours: Annotated[int, typer.Option(min=1, max=720, help="For this many hours.")] = 24,
+    reason: Annotated[str, typer.Option(help="Why; shown with the group.")] = "",
+) -> None:
+    """Mute a group of dead letters for a while: it does not need attention until the time is over."""
+
+
+@group.post("/api/dead-letters/groups/{fingerprint}/unmute", lambda _: typer.echo("Not muted."), utc=False)
+def unmute(fingerprint: GroupId) -> None:
+    """Unmute a group of dead letters before its time is over."""

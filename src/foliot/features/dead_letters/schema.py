@@ -1,0 +1,143 @@
+"""Requests and answers of dead letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from foliot.engine.model.views import DeadGroup
+from foliot.features.dead_letters.usecases.dead_letters import Replayed
+from foliot.features.mutes.schema import MutedGroup
+from foliot.features.runs.model.replay import AsOf
+from foliot.features.runs.schema import AS_OF, PATCH, Run
+from foliot.servers.http.schema import declared
+
+
+@declared
+class DeadLettersByError:
+    """Dead letters that failed alike."""
+
+    code: str
+    message: str
+    kind: str
+    count: int
+    first_at: datetime
+    last_at: datetime
+    ids: Sequence[str]
+
+    @classmethod
+    def of(cls, one: DeadGroup) -> DeadLettersByError:
+        return cls(
+            code=one.code,
+            message=one.message,
+            kind=one.kind,
+            count=one.count,
+            first_at=one.first_at,
+            last_at=one.last_at,
+            ids=one.ids,
+        )
+
+
+@declared
+class DeadLettersByErrorPage:
+    """A page of groups."""
+
+    items: list[DeadLettersByError]
+    next_cursor: str | None
+
+
+@declared
+class ReplayResult:
+    """The new runs; `more` says that the filter matches letters beyond the bound of one request."""
+
+    items: list[Run]
+    more: bool
+
+    @classmethod
+    def of(cls, one: Replayed) -> ReplayResult:
+        return cls(items=[Run.of(each) for each in one.runs], more=one.more)
+
+
+@declared
+class DeadLetterFilter:
+    """Which letters."""
+
+    kind: Annotated[str | None, Field(max_length=200)] = None
+    schedule_id: Annotated[str | None, Field(max_length=200)] = None
+    code: Annotated[str | None, Field(max_length=200)] = None
+
+
+@declared
+class ReplayRequest:
+    """Ids, or a filter; `{}` as filter means all."""
+
+    ids: Annotated[list[str] | None, Field(min_length=1, max_length=500)] = None
+    filter: DeadLetterFilter | None = None
+    as_of: Annotated[AsOf, Field(description=AS_OF)] = AsOf.NOW
+    patch: Annotated[dict[str, Any] | None, Field(description=PATCH)] = None
+
+
+@declared
+class ScheduleName:
+    """A schedule and its name."""
+
+    id: str
+    name: str
+
+
+@declared
+class HourlyCount:
+    """How many came in the hour that begins at `at`."""
+
+    at: datetime
+    count: int
+
+
+@declared
+class DeadLetterAge:
+    """Letters that are older than those of the bar before, and not older than this."""
+
+    up_to_hours: int | None
+    """None: older than all the others."""
+    count: int
+
+
+@declared
+class FailureGroup:
+    """Dead letters without an answer that failed alike."""
+
+    fingerprint: str
+    kind: str
+    code: str
+    message: str
+    host: str | None
+    """The host they could not reach, or that answered badly."""
+    count: int
+    first_at: datetime
+    last_at: datetime
+    schedules: list[ScheduleName]
+    """Where they come from: the ten that sent most."""
+    sample_id: str
+    sample: Run
+    """The newest of them."""
+    arrivals: list[HourlyCount]
+    """By the hour, for the last 24."""
+    mute: MutedGroup | None
+    """Who wants to hear nothing of it, and until when."""
+
+
+@declared
+class FailureGroupPage:
+    """A page of groups, those with the newest letter first; `total` counts all of them."""
+
+    items: list[FailureGroup]
+    total: int
+    letters: int
+    """How many letters there are in all groups."""
+    oldest_at: datetime | None
+    ages: list[DeadLetterAge]
+    """How old all of them are, the youngest first."""
+    next_cursor: str | None

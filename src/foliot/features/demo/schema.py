@@ -1,0 +1,28 @@
+"""Requests and answers of demo."""
+
+from __future__ import annotations
+
+from foliot.servers.http.schema import declared
+
+
+@declared
+class DemoState:
+    """Whether the demo is on."""
+
+    on: bool
+    schedules: int
+
+
+@declared
+class DemoSummary(DemoState):
+    """What there is of the demo."""
+
+    runs: int
+
+
+@declared
+class DemoRemoved:
+    """What was removed."""
+
+    schedules: int
+    runs: int

@@ -1,0 +1,42 @@
+"""Wires the Discord bot; discord.py is imported where the bot was asked for."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from foliot.commands.use_cases import UseCases
+from foliot.config.settings import Settings
+from foliot.core.ports import Clock
+from foliot.wakeups.feed import Feed
+
+if TYPE_CHECKING:
+    from foliot.features.discord.connection import DiscordConnection
+
+NOT_INSTALLED = "Discord: needs discord.py, which is not installed: pip install 'foliot[discord]'"
+
+
+def is_installed() -> bool:
+    """Whether there is a client of Discord; without one, the rest of the process works all the same."""
+    return find_spec("discord") is not None
+
+
+def build_connection(settings: Settings, usecases: UseCases, clock: Clock, feed: Feed) -> DiscordConnection:
+    """The bot, with the members that it obeys; nothing is opened before it is started."""
+    from foliot.features.discord.connection import DiscordConnection
+    from foliot.features.discord.members import Members
+
+    members = Members(
+        roles=dict(settings.discord_roles),
+        tenant_id=settings.discord_tenant or settings.pipelines_tenant,
+        guild=settings.discord_guild,
+    )
+    token = settings.discord_token
+    return DiscordConnection(
+        cases=usecases,
+        members=members,
+        clock=clock,
+        feed=feed,
+        token=None if token is None else token.reveal(),
+        api=settings.discord_api,
+    )

@@ -1,0 +1,43 @@
+"""Requests and answers of mutes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from foliot.features.mutes.model import Mute
+from foliot.servers.http.schema import declared
+
+
+@declared
+class MuteRequest:
+    """For how long, and why."""
+
+    hours: Annotated[int, Field(ge=1, le=720)] = 24
+    reason: Annotated[str, Field(max_length=500)] = ""
+
+
+@declared
+class MutedGroup:
+    """A group of dead letters of which nobody wants to hear for a while. It comes back by itself."""
+
+    fingerprint: str
+    user_id: str
+    """Who muted it."""
+    at: datetime
+    until: datetime
+    reason: str
+
+    @classmethod
+    def of(cls, one: Mute) -> MutedGroup:
+        return cls(fingerprint=one.fingerprint, user_id=one.user_id, at=one.at, until=one.until, reason=one.reason)
+
+
+@declared
+class UnmutedGroup:
+    """A group of dead letters that is heard of again."""
+
+    fingerprint: str
+    mute: None = None

@@ -1,0 +1,27 @@
+"""Frames of server-sent events: the events of a run as its stream sends them."""
+
+from __future__ import annotations
+
+from foliot.engine.model.event import Event
+from foliot.engine.model.views import RunView
+from foliot.features.runs.schema import run_event
+from foliot.servers.http import encode
+from foliot.servers.http.run_broadcast import View
+
+
+def frame(event: Event) -> bytes:
+    """One event on the wire. JSON has no raw line breaks, so no content can forge a frame."""
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (
+        event.seq,
+        event.type.value.encode(),
+        encode.dumps(run_event(event)),
+    )
+
+
+def end(run: RunView) -> bytes:
+    """The last word of a stream of events."""
+    told = {"run_id": run.id, "state": run.state.value, "seq": run.event_seq}
+    return b"event: end\ndata: %s\n\n" % encode.dumps(told)
+
+
+EVENTS = View("events", frame, end)

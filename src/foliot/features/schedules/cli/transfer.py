@@ -1,0 +1,137 @@
+"""`foliot schedule export` and `import`: schedules as documents in YAML or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import typer
+
+from foliot.terminal.client import Client, connect, segment
+from foliot.terminal.download import write
+from foliot.terminal.flag_values import read, usage
+from foliot.terminal.group import CommandGroup
+from foliot.terminal.options import DryRun, Json, Output
+from foliot.terminal.output import Failure, print_json, table
+
+group = CommandGroup()
+
+READ_APART = ("status", "paused_reason")
+"""Fields of an exported document that are not sent as part of the schedule."""
+STATES = ("active", "paused", "completed", "deleted")
+MOST_VALUES = 2_000_000
+DEEPEST = 72
+"""A schedule's payload may be nested 64 deep."""
+COLUMNS = ("name", "id", "did", "why")
+
+
+@group.command()
+def export(
+    search: Annotated[str, typer.Option("--query", "-q", help="Only schedules that match this filter.")] = "",
+    *,
+    form: Annotated[Literal["yaml", "json"], typer.Option("--format", help="The format of the documents.")] = "yaml",
+    output: Output = None,
+) -> None:
+    """Export all matching schedules, as `foliot schedule import` reads them."""
+    with connect() as client:
+        write(client.download("/api/schedules/export", "*/*", q=search or None, format=form), output)
+
+
+@group.command()
+def import_(
+    file: Annotated[str, typer.Argument(help="What `export` wrote, YAML or JSON; - is standard input.")],
+    *,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace schedules that have the same name, instead of skipping them.")
+    ] = False,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> None:
+    """Create schedules from documents. One whose name is taken is skipped, unless --replace is given."""
+    with connect() as client:
+        documents = read_documents(file, read("FILE", file))
+        taken = _ids_by_name(client)
+        rows = [_import(client, document, taken, replace=replace, dry_run=dry_run) for document in documents]
+        if as_json:
+            print_json([dict(zip(COLUMNS, row, strict=True)) for row in rows])
+        else:
+            table(COLUMNS, rows, empty="The file contains no schedule.")
+        refused = sum(row[2] == "refused" for row in rows)
+        if refused:
+            raise Failure(f"{refused} of {len(rows)} were refused")
+
+
+def read_documents(name: str, text: str) -> list[dict[str, Any]]:
+    """A list of documents, or one alone, as YAML or JSON."""
+    parsed = _parsed(name, text)
+    documents = [parsed] if isinstance(parsed, dict) else parsed
+    if not isinstance(documents, list) or not all(isinstance(document, dict) for document in documents):
+        raise usage(f"{name}: must contain a list of schedules, as `foliot schedule export` writes it")
+    return documents
+
+
+def _parsed(name: str, text: str) -> Any:
+    if text.lstrip()[:1] in {"[", "{"}:
+        try:
+            return json.loads(text)
+        except ValueError as wrong:
+            raise usage(f"{name}: is not JSON: {wrong}") from None
+    # The YAML parser is imported only for YAML.
+    from foliot.features.pipelines.file.parse import Room, Unreadable, compose
+
+    try:
+        node = compose(text, name, Room(MOST_VALUES, DEEPEST))
+    except Unreadable as broken:
+        raise usage(str(broken.fault)) from None
+    if node is not None and node.faults:
+        raise usage(str(node.faults[0]))
+    return [] if node is None else node.plain()
+
+
+def _ids_by_name(client: Client) -> dict[str, list[str]]:
+    """Ids of the existing schedules by name; of several with one name the newest first, as `export` writes them."""
+    ids: dict[str, list[str]] = {}
+    cursor: str | None = None
+    more = True
+    while more:
+        page = client.get("/api/schedules", limit=500, cursor=cursor)
+        for schedule in page["items"]:
+            ids.setdefault(schedule["name"], []).append(schedule["id"])
+        cursor = page["next_cursor"]
+        more = cursor is not None
+    return ids
+
+
+def _skipped(status: object, *, known: bool, replace: bool) -> tuple[str, str] | None:
+    """The result for a document that creates no schedule, and why."""
+    if status not in STATES:
+        return "refused", f"its status must be one of {', '.join(STATES)}, got {json.dumps(status)[:100]}"
+    if status in {"completed", "deleted"}:
+        return "left", f"it is {status}"
+    return ("left", "the name is taken") if known and not replace else None
+
+
+def _import(
+    client: Client, document: Mapping[str, Any], taken: dict[str, list[str]], *, replace: bool, dry_run: bool
+) -> tuple[str, str, str, str]:
+    body = {name: value for name, value in document.items() if name not in READ_APART}
+    name, status = str(body.get("name", "")), document.get("status", "active")
+    alike = taken.get(name)
+    # Each schedule is replaced at most once: documents that share a name share no schedule.
+    known = alike.pop(0) if alike else ""
+    if skipped := _skipped(status, known=bool(known), replace=replace):
+        return name, known, *skipped
+    did = "replaced" if known else "created"
+    if dry_run:
+        return name, known, f"would be {did}", ""
+    if status == "paused":
+        # In the same request: created first and paused later, it could fire in between.
+        body |= {"paused": True, "paused_reason": document.get("paused_reason", "")}
+    try:
+        schedule = (
+            client.put(f"/api/schedules/{segment(known)}", body) if known else client.post("/api/schedules", body)
+        )
+    except Failure as refused:
+        return name, known, "refused", str(refused)
+    return name, schedule["id"], did, ""

@@ -1,0 +1,26 @@
+"""How a schedule is printed at a terminal."""
+
+from __future__ import annotations
+
+from foliot.terminal.view import Facts, JsonObject
+
+
+def _paused(schedule: JsonObject) -> str | None:
+    by = schedule["paused_by"]
+    return schedule.at("paused_at") + (f" by {by}" if by else "") if schedule["paused_at"] else None
+
+
+def _skips(schedule: JsonObject) -> str | None:
+    return f"{schedule.at('skips.at')}, requested by {schedule['skips.by']}" if schedule["skips"] else None
+
+
+SCHEDULE = Facts(
+    "id, name, description, status, paused, reason: paused_reason, fault, when: summary, skips, "
+    "next run: @next_run_at, last run: @last_run_at, action, queue, overlap, catch-up: catchup, "
+    "retries: retry_policy, tags: tags[], version",
+    computed={
+        "paused": _paused,
+        "skips": _skips,
+        "queue": lambda schedule: f"{schedule['queue']}, priority {schedule['priority']}",
+    },
+)

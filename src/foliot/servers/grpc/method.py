@@ -1,0 +1,61 @@
+"""What a feature hands to the gRPC server: its methods, each with what it asks of its caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from google.protobuf.message import Message
+
+from foliot.auth.digest import Pepper
+from foliot.auth.identity_port import Identity
+from foliot.commands.envelope import Permission, permission_of
+from foliot.commands.use_cases import UseCases
+from foliot.servers.grpc.running_calls import Work
+
+HEALTH = ("Check", "List", "Watch")
+PUBLIC = frozenset(
+    {
+        *(f"/grpc.health.v1.Health/{name}" for name in HEALTH),
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+    }
+)
+"""What anybody may ask: whether it is well, and, where that is switched on, which methods there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method: the use case whose permission it needs, the message it takes, and the function that answers."""
+
+    use_case: Callable[..., object]
+    request: type[Message]
+    answer: Callable[..., Any]
+    streams: bool = False
+
+    @property
+    def permission(self) -> Permission:
+        return permission_of(self.use_case)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a server that opens knows, for the service that it opens with."""
+
+    cases: UseCases
+    pepper: Pepper | None
+    identity: Identity | None
+    streams_of: Counter[str]
+    work: Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RpcService:
+    """A service with its methods, by their full names; one that is not in the table is not served."""
+
+    name: str
+    methods: Mapping[str, Method]
+    stopping: asyncio.Event
+    """Set when the server stops: ends its streams."""

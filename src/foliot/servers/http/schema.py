@@ -1,0 +1,114 @@
+"""Declarations of requests and answers: `@declared`, and what every feature's schema uses.
+
+One dataclass per request and answer. orjson encodes it as it is, OpenAPI describes it, and the dashboard's types are
+generated from that description; so an answer cannot differ from its documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, TypeVar, dataclass_transform, overload
+
+from pydantic import ConfigDict, Field
+
+T = TypeVar("T")
+
+# Pydantic reads the docstrings below the fields, and builds a type's schema, when OpenAPI is first asked for: most
+# processes never show it, and doing so for every class would be a good part of each start.
+CLOSED = ConfigDict(extra="forbid", defer_build=True, use_attribute_docstrings=True)
+OPEN = ConfigDict(extra="allow", defer_build=True, use_attribute_docstrings=True)
+
+
+@overload
+def declared(cls: type[T]) -> type[T]: ...
+@overload
+def declared(*, extra: bool = False, example: Any = None) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+def declared(cls: type[T] | None = None, *, extra: bool = False, example: Any = None) -> Any:
+    """A request or an answer. `extra`: it may have more fields than are named; `example` is shown in OpenAPI.
+
+    The docstring below a field is its description. Not frozen: lists hold hundreds, and a frozen one takes twice as
+    long to make.
+    """
+
+    def declare(cls: type[T]) -> type[T]:
+        made = dataclass(slots=True, kw_only=True)(cls)
+        config = ConfigDict(**(OPEN if extra else CLOSED))
+        if example is not None:
+            config["json_schema_extra"] = {"example": example}
+        made.__pydantic_config__ = config  # type: ignore[attr-defined]
+        return made
+
+    return declare if cls is None else declare(cls)
+
+
+def fields_of(one: Any) -> dict[str, Any]:
+    """What a declared answer holds, for one that says more."""
+    return {each.name: getattr(one, each.name) for each in fields(one)}
+
+
+class RequestBody(dict[str, Any]):
+    """The `openapi_extra` of a route that reads its body itself, with the type that describes the body."""
+
+    def __init__(self, model: type[Any], *, required: bool) -> None:
+        schema = {"$ref": f"#/components/schemas/{model.__name__}"}
+        super().__init__(requestBody={"required": required, "content": {"application/json": {"schema": schema}}})
+        self.model = model
+
+
+def body(model: type[Any], *, required: bool = True) -> RequestBody:
+    """The request body of a route, for OpenAPI."""
+    return RequestBody(model, required=required)
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(max_length=20)]
+Queue = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+Priority = Annotated[int, Field(ge=1, le=10)]
+
+
+@declared
+class FieldError:
+    """One broken rule."""
+
+    field: str
+    message: str
+    got: Any = None
+    position: tuple[int, int] | None = None
+    """Where in the text: from, and up to."""
+    suggestion: str | None = None
+    """The text as it may have been meant."""
+
+
+@declared
+class Problem:
+    """RFC 9457. `code` is for programs, `detail` for people."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    cause: Literal["disk_full", "read_only", "disk_error", "busy", "away"] | None = None
+    errors: list[FieldError] = field(default_factory=list)
+
+
+def problem(status: int, description: str) -> dict[int | str, dict[str, Any]]:
+    """A response that is a problem document, for OpenAPI."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {status: {"description": description, "content": {"application/problem+json": {"schema": schema}}}}
+
+
+UNKNOWN = problem(404, "There is no such thing, or not for you")
+CONFLICT = problem(409, "Its state does not allow this")
+MISMATCH = problem(412, "Somebody changed it first")
+ALWAYS = {
+    **problem(400, "The body is not JSON"),
+    **problem(401, "No valid token or API key was shown"),
+    **problem(403, "You may not do this"),
+    **problem(413, "The body is too large"),
+    **problem(422, "The request breaks a rule"),
+    **problem(429, "Your tenant has had its share; `Retry-After` says when to come back"),
+    **problem(503, "The database is away, or the keys that tokens are checked by"),
+}

@@ -1,0 +1,55 @@
+"""Flags and arguments that many commands share, so that they read the same everywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+Home = Annotated[Path | None, typer.Option(help="Where local mode keeps its data (FOLIOT_HOME).")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+JsonLines = Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")]
+Utc = Annotated[bool, typer.Option("--utc", help="Show times in UTC instead of local time.")]
+# Runs have a state and schedules a status; the flag accepts either word everywhere.
+STATUS_FLAGS = ("--status", "--state")
+STATE_FLAGS = ("--state", "--status")
+Limit = Annotated[int, typer.Option(min=1, max=500, help="Show at most this many.")]
+Cursor = Annotated[str | None, typer.Option(help="Continue where the previous page ended.")]
+Skip = Annotated[int, typer.Option(min=0, help="Leave out this many first.")]
+Filter = Annotated[
+    str | None, typer.Option("--query", "-q", help="A filter, such as 'state:failed since:24h -kind:crawl'.")
+]
+Kind = Annotated[str | None, typer.Option(help="Kind of action, such as webhook.")]
+From = Annotated[str | None, typer.Option("--from", help="Start of the time range: 2027-01-01T00:00:00Z.")]
+To = Annotated[str | None, typer.Option("--to", help="End of the time range, exclusive.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Write everything to this file, once it is complete.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation. Required without a terminal.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
+Rate = Annotated[int, typer.Option(min=1, max=50, help="At most this many per second.")]
+StopAfter = Annotated[int | None, typer.Option(min=1, help="Stop after this many failures.")]
+NewestFirst = Annotated[bool, typer.Option("--newest-first", help="Start with the newest.")]
+Priority = Annotated[int | None, typer.Option(min=1, max=10, help="1 is most urgent.", show_default="5")]
+AsOf = Annotated[
+    Literal["now", "then"] | None,
+    typer.Option(help="Use the schedule's settings as they are now, or as they were then.", show_default="now"),
+]
+Patch = Annotated[
+    str | None,
+    typer.Option(
+        help='A JSON merge patch for each payload, or @FILE: \'{"body": {"sku": 991}}\'; null removes a value.'
+    ),
+]
+ScheduleId = Annotated[str, typer.Argument(help="The schedule's id (sch_…).", metavar="SCHEDULE")]
+RunId = Annotated[str, typer.Argument(help="The run's id (run_…).", metavar="RUN")]
+
+CLIENT_VARIABLES = (
+    "Environment: FOLIOT_URL is the server to talk to; without it, the local one on port FOLIOT_PORT (8000). "
+    "FOLIOT_TOKEN is the token or API key to send."
+)
+SERVER_VARIABLES = (
+    "Environment: DATABASE_URL is the database; without it, a SQLite file in FOLIOT_HOME. "
+    "Flags override the environment; all settings are in docs/reference/settings.md."
+)

@@ -15,7 +15,7 @@ PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11 python)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
+.PHONY: help setup setup-dev run ui dashboard test cover check fmt bench shape mutants fuzz chaos prove audit hashes sbom deploy-env image reference proto constraints clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ check: setup-dev ## lint, format, types, layers, generated code
 	$(BIN)/lint-imports
 	$(BIN)/python proto/generate.py --check
 	$(BIN)/python ui/build.py test
+
+shape: setup-dev ## measure the layout: modules, lines, folders, names defined twice
+	@$(BIN)/python -m tests.shape
 
 fmt: setup-dev ## format, and fix what can be fixed
 	$(BIN)/ruff check --fix .

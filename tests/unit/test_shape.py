@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.shape import GERUNDS, doubled, folders, is_gerund, modules
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "foliot"
 # What a compiler writes is as long as it is: `make check` compares it with `proto/`.
@@ -17,6 +19,25 @@ MODULES = sorted(path for path in SOURCE.rglob("*.py") if not path.stem.endswith
 
 LINES = 400
 VAGUE = {"utils", "util", "helpers", "helper", "common", "misc", "manager", "managers", "service", "services", "base"}
+
+FLAT = 25
+TEST_LINES = 600
+FOLDERS = folders(modules())
+DOUBLED = doubled(modules())
+TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
+
+LONG = {"tests/mutants/table.py": "one table, a few lines for each mutant"}
+"""The only test modules that may be longer, each with its reason."""
+
+TWICE = {
+    "Action": "what performs a run, and its declaration in a request",
+    "Catchup": "the policy, and its declaration in requests and answers",
+    "Event": "what the engine writes, and its declaration in answers",
+    "RetryPolicy": "the policy, and its declaration in requests and answers",
+    "Schedule": "what the engine fires, and its declaration in answers",
+    "Trigger": "what computes instants, and its declaration in requests",
+}
+"""The only class names that are defined twice: the value, and the declaration that the API shows by the same word."""
 
 LOOPS = {"engine/loop.py"}
 """The only places that go round for ever."""
@@ -54,6 +75,34 @@ def test_a_module_is_one_reading(module: Path) -> None:
 
 def test_a_module_is_named_for_what_it_does(module: Path) -> None:
     assert not VAGUE & set(module.relative_to(SOURCE).with_suffix("").parts)
+
+
+def test_a_module_is_named_for_a_thing_and_not_for_an_activity(module: Path) -> None:
+    if "migrations" not in module.parts:
+        assert not is_gerund(module), f"name it for what it holds; allowed: {', '.join(GERUNDS)}"
+
+
+def test_a_class_name_is_defined_once(module: Path) -> None:
+    elsewhere = {name: where for name, where in DOUBLED.items() if place(module) in where}
+
+    assert {name: where for name, where in elsewhere.items() if name not in TWICE} == {}
+
+
+def test_few_class_names_are_defined_twice_and_each_exception_is_still_needed() -> None:
+    assert len(TWICE) <= 10
+    assert [name for name in TWICE if name not in DOUBLED] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_folder_can_be_taken_in_at_a_glance(folder: str) -> None:
+    assert len(FOLDERS[folder]) <= FLAT, "make folders of what belongs together"
+
+
+@pytest.mark.parametrize("module", TEST_MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_test_module_is_about_one_topic(module: Path) -> None:
+    short = len(module.read_text().splitlines()) <= TEST_LINES
+
+    assert short or module.relative_to(ROOT).as_posix() in LONG, "split it by topic"
 
 
 def test_a_module_says_what_it_is_for(module: Path) -> None:
@@ -135,6 +184,7 @@ def test_requests_and_work_share_no_threads(module: Path) -> None:
 def test_every_listed_exception_is_still_needed() -> None:
     if (SOURCE / "engine").exists() and any((SOURCE / "engine").glob("*.py")):
         assert [name for name in {*LOOPS, *WAITS, *SHARED} if not (SOURCE / name).exists()] == []
+    assert [name for name in LONG if not (ROOT / name).exists()] == []
 
 
 # --- the repository ---------------------------------------------------------------------------------------------------
